@@ -1,0 +1,1 @@
+//! The engine of mcprove, as a library.

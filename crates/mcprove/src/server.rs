@@ -1,0 +1,192 @@
+//! How to reach the server under test: a command to start, or an address to connect to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How long a server may take to answer the first request.
+pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server may take to exit after its input closed, before it is told to terminate.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A server under test.
+///
+/// ```
+/// use mcprove::Server;
+///
+/// let server = Server::stdio("python").args(["-m", "my_mcp"]).env("LOG_LEVEL", "warn");
+/// assert_eq!(server.describe(), "python -m my_mcp");
+///
+/// let server = Server::http("http://127.0.0.1:8080/mcp").header("Authorization", "Bearer t");
+/// assert_eq!(server.describe(), "http://127.0.0.1:8080/mcp");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// The program to start. For an address (HTTP, SSE, WebSocket) usually empty.
+    pub command: String,
+    /// The program's arguments.
+    pub args: Vec<String>,
+    /// Variables added to the inherited environment.
+    pub env: BTreeMap<String, String>,
+    /// The directory the program starts in; ours unless given.
+    pub working_dir: Option<PathBuf>,
+    /// How messages travel.
+    pub transport: Transport,
+    /// How long the server may take to answer the first request.
+    pub startup_timeout: Duration,
+    /// How long the server may take to exit after its input closed.
+    pub shutdown_timeout: Duration,
+}
+
+/// How messages travel to a [`Server`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Transport {
+    /// Lines of JSON on the standard streams of a child process.
+    Stdio,
+    /// Streamable HTTP.
+    Http {
+        /// The MCP endpoint.
+        url: String,
+        /// Headers added to every request.
+        headers: BTreeMap<String, String>,
+    },
+    /// HTTP+SSE, the transport of revision 2024-11-05.
+    Sse {
+        /// The address of the event stream.
+        url: String,
+        /// Headers added to every request.
+        headers: BTreeMap<String, String>,
+    },
+    /// One message per text frame, subprotocol `mcp`.
+    WebSocket {
+        /// The `ws://` or `wss://` address.
+        url: String,
+        /// Headers added to the opening request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl Transport {
+    /// The name used on the command line and in files: `stdio`, `http`, `sse` or `ws`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http { .. } => "http",
+            Self::Sse { .. } => "sse",
+            Self::WebSocket { .. } => "ws",
+        }
+    }
+}
+
+impl Server {
+    /// A server started as a child process that speaks on its standard streams.
+    pub fn stdio(command: impl Into<String>) -> Self {
+        Self::over(command.into(), Transport::Stdio)
+    }
+
+    /// A server at a streamable HTTP endpoint.
+    pub fn http(url: impl Into<String>) -> Self {
+        Self::over(String::new(), Transport::Http { url: url.into(), headers: BTreeMap::new() })
+    }
+
+    /// A server at an HTTP+SSE endpoint (revision 2024-11-05).
+    pub fn sse(url: impl Into<String>) -> Self {
+        Self::over(String::new(), Transport::Sse { url: url.into(), headers: BTreeMap::new() })
+    }
+
+    /// A server at a WebSocket address.
+    pub fn websocket(url: impl Into<String>) -> Self {
+        Self::over(String::new(), Transport::WebSocket { url: url.into(), headers: BTreeMap::new() })
+    }
+
+    fn over(command: String, transport: Transport) -> Self {
+        Self {
+            command,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            working_dir: None,
+            transport,
+            startup_timeout: STARTUP_TIMEOUT,
+            shutdown_timeout: SHUTDOWN_TIMEOUT,
+        }
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<I, S>(mut self, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: Into<String>,
+    {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets one environment variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the directory the process starts in.
+    #[must_use]
+    pub fn working_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.working_dir = Some(dir.into());
+        self
+    }
+
+    /// Adds a header to every request; without effect over stdio.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        match &mut self.transport {
+            Transport::Stdio => {}
+            Transport::Http { headers, .. }
+            | Transport::Sse { headers, .. }
+            | Transport::WebSocket { headers, .. } => {
+                headers.insert(name.into(), value.into());
+            }
+        }
+        self
+    }
+
+    /// Sets how long the server may take to answer the first request.
+    #[must_use]
+    pub fn startup_timeout(mut self, timeout: Duration) -> Self {
+        self.startup_timeout = timeout;
+        self
+    }
+
+    /// Sets how long the server may take to exit after its input closed.
+    #[must_use]
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.shutdown_timeout = timeout;
+        self
+    }
+
+    /// The command line or address, for people.
+    pub fn describe(&self) -> String {
+        match &self.transport {
+            Transport::Stdio => {
+                let mut text = self.command.clone();
+                for arg in &self.args {
+                    text.push(' ');
+                    text.push_str(arg);
+                }
+                text
+            }
+            Transport::Http { url, .. }
+            | Transport::Sse { url, .. }
+            | Transport::WebSocket { url, .. } => url.clone(),
+        }
+    }
+}
