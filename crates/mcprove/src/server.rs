@@ -88,17 +88,35 @@ impl Server {
 
     /// A server at a streamable HTTP endpoint.
     pub fn http(url: impl Into<String>) -> Self {
-        Self::over(String::new(), Transport::Http { url: url.into(), headers: BTreeMap::new() })
+        Self::over(
+            String::new(),
+            Transport::Http {
+                url: url.into(),
+                headers: BTreeMap::new(),
+            },
+        )
     }
 
     /// A server at an HTTP+SSE endpoint (revision 2024-11-05).
     pub fn sse(url: impl Into<String>) -> Self {
-        Self::over(String::new(), Transport::Sse { url: url.into(), headers: BTreeMap::new() })
+        Self::over(
+            String::new(),
+            Transport::Sse {
+                url: url.into(),
+                headers: BTreeMap::new(),
+            },
+        )
     }
 
     /// A server at a WebSocket address.
     pub fn websocket(url: impl Into<String>) -> Self {
-        Self::over(String::new(), Transport::WebSocket { url: url.into(), headers: BTreeMap::new() })
+        Self::over(
+            String::new(),
+            Transport::WebSocket {
+                url: url.into(),
+                headers: BTreeMap::new(),
+            },
+        )
     }
 
     fn over(command: String, transport: Transport) -> Self {

@@ -1,4 +1,8 @@
-"""A small server on version 1 of the official Python SDK, which speaks the session-era protocol only. Without arguments it talks over stdio; --http PORT serves streamable HTTP and --sse PORT the older HTTP+SSE transport."""
+"""A small server on version 1 of the official Python SDK, which speaks the session era only.
+
+Without arguments it talks over stdio; --http PORT serves streamable HTTP and --sse PORT the older HTTP+SSE
+transport.
+"""
 
 import anyio
 from mcp.server.fastmcp import Context, FastMCP

@@ -1,4 +1,9 @@
-"""A small server on version 2 of the official Python SDK, which speaks the session era and the stateless era. What a tool needs from the client is a `Resolve` parameter: the SDK asks with a request in the session era and with `input_required` in the stateless one. Without arguments it talks over stdio; --http PORT serves streamable HTTP."""
+"""A small server on version 2 of the official Python SDK, which speaks the session era and the stateless era.
+
+What a tool needs from the client is a `Resolve` parameter: the SDK sends a request in the session era and
+returns `input_required` in the stateless one. Without arguments it talks over stdio; --http PORT serves
+streamable HTTP.
+"""
 
 from typing import Annotated
 

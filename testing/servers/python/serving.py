@@ -1,4 +1,7 @@
-"""What the three Python servers share: their command line, and serving an ASGI app on 127.0.0.1 while saying on stderr, once connections are accepted, where it listens."""
+"""What the Python servers share: their command line, and serving an ASGI app on 127.0.0.1.
+
+`serve` writes one line `listening on URL` to stderr once connections are accepted.
+"""
 
 import argparse
 import socket

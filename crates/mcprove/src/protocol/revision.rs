@@ -107,7 +107,9 @@ impl fmt::Display for Revision {
 
 /// A text that is no revision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown protocol revision {0:?}; known: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28")]
+#[error(
+    "unknown protocol revision {0:?}; known: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
+)]
 pub struct UnknownRevision(pub String);
 
 impl FromStr for Revision {

@@ -163,7 +163,11 @@ pub enum Detail {
 impl Failure {
     /// A failure of `category` with nothing else known.
     pub fn new(category: ErrorCategory, message: impl Into<String>) -> Self {
-        Self { category, message: message.into(), detail: Detail::None }
+        Self {
+            category,
+            message: message.into(),
+            detail: Detail::None,
+        }
     }
 
     /// The same failure with `detail`.

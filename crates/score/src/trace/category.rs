@@ -1,5 +1,6 @@
 //! The error taxonomy: every failed call ends in exactly one category.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a call failed. A call that hung and then lost its server is a [`Crash`](Self::Crash): the
@@ -12,7 +13,9 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(ErrorCategory::from_code(-32000), ErrorCategory::ServerError);
 /// assert_eq!(ErrorCategory::from_code(42), ErrorCategory::ServerError);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum ErrorCategory {
     /// No answer within the hang threshold, but one before the grace period ended.
     Hang,
@@ -97,16 +100,16 @@ impl ErrorCategory {
             Self::ToolError => {
                 "the tool ran and reported a failure; its text says why, check the arguments"
             }
-            Self::Crash => {
-                "the server process ended; read its stderr (--tee-stderr shows it live)"
-            }
+            Self::Crash => "the server process ended; read its stderr (--tee-stderr shows it live)",
             Self::Malformed => {
                 "the server wrote something that is not a JSON-RPC message; keep logs on stderr, or raise --max-frame for large replies"
             }
             Self::Disconnected => {
                 "the connection closed before the answer; read the server's stderr (--tee-stderr shows it live)"
             }
-            Self::Cancelled => "the call was cancelled before it was answered; run again to finish it",
+            Self::Cancelled => {
+                "the call was cancelled before it was answered; run again to finish it"
+            }
         }
     }
 }

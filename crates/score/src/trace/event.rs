@@ -1,1 +1,138 @@
-//! (being written)
+//! What happens during a run, as the engine emits it: borrowed, so that emitting costs nothing
+//! but the look at it. [`TraceRecord`](super::TraceRecord) is the owned form read from a file.
+
+use std::time::Duration;
+
+use super::ErrorCategory;
+
+/// Something that happened at a point of the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Event<'a> {
+    /// Time since the run started.
+    pub at: Duration,
+    /// What happened.
+    pub kind: EventKind<'a>,
+}
+
+/// Names a request of a run: JSON-RPC ids are unique within one session only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey {
+    /// The session, counted from 0.
+    pub session: u32,
+    /// The JSON-RPC id.
+    pub id: u64,
+}
+
+/// What an [`Event`] is about. JSON texts are whole values, as they were on the wire.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EventKind<'a> {
+    /// A request was sent.
+    Request {
+        /// Which one.
+        request: RequestKey,
+        /// The JSON-RPC method.
+        method: &'a str,
+        /// The tool, for `tools/call`.
+        tool: Option<&'a str>,
+        /// The parameters, as JSON.
+        params: &'a str,
+    },
+    /// A request was answered with a result.
+    Response {
+        /// Which one.
+        request: RequestKey,
+        /// The JSON-RPC method.
+        method: &'a str,
+        /// The tool, for `tools/call`.
+        tool: Option<&'a str>,
+        /// From sending to the answer.
+        duration: Duration,
+        /// The result, as JSON.
+        result: &'a str,
+    },
+    /// A request ended in a failure. This is its terminal event.
+    Error {
+        /// Which one.
+        request: RequestKey,
+        /// The JSON-RPC method.
+        method: &'a str,
+        /// The tool, for `tools/call`.
+        tool: Option<&'a str>,
+        /// From sending to the failure.
+        duration: Duration,
+        /// Why it failed.
+        failure: CallFailure<'a>,
+    },
+    /// A request passed the hang threshold without an answer; what follows decides how it ends.
+    Hang {
+        /// Which one.
+        request: RequestKey,
+        /// How long it has waited.
+        hung_for: Duration,
+    },
+    /// A hung request passed the grace period too.
+    Deadlock {
+        /// Which one.
+        request: RequestKey,
+        /// How long it has waited.
+        hung_for: Duration,
+    },
+    /// The server process ended.
+    Crash {
+        /// How it ended.
+        message: &'a str,
+    },
+    /// What the server's processes used at this moment.
+    ProcessSample {
+        /// Resident memory, in MB.
+        rss_mb: f64,
+        /// Share of one core, in percent.
+        cpu_pct: f64,
+    },
+    /// Something the engine did or noticed.
+    ScenarioEvent {
+        /// A short name.
+        name: &'a str,
+        /// The rest, for people.
+        message: &'a str,
+    },
+}
+
+/// Why a call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallFailure<'a> {
+    /// The one category it counts in.
+    pub category: ErrorCategory,
+    /// What happened, for people.
+    pub message: &'a str,
+    /// The JSON-RPC error code, where there was one.
+    pub code: Option<i64>,
+}
+
+impl EventKind<'_> {
+    /// The name in the `kind` field of a trace.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Request { .. } => "request",
+            Self::Response { .. } => "response",
+            Self::Error { .. } => "error",
+            Self::Hang { .. } => "hang",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Crash { .. } => "crash",
+            Self::ProcessSample { .. } => "process_sample",
+            Self::ScenarioEvent { .. } => "scenario_event",
+        }
+    }
+
+    /// The request that the event is about, where there is one.
+    pub const fn request(&self) -> Option<RequestKey> {
+        match self {
+            Self::Request { request, .. }
+            | Self::Response { request, .. }
+            | Self::Error { request, .. }
+            | Self::Hang { request, .. }
+            | Self::Deadlock { request, .. } => Some(*request),
+            Self::Crash { .. } | Self::ProcessSample { .. } | Self::ScenarioEvent { .. } => None,
+        }
+    }
+}

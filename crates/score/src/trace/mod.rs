@@ -3,7 +3,9 @@
 //! Engines emit [`Event`]s; every trace, metric and report is computed from them.
 
 mod category;
-
-
+mod event;
+mod record;
 
 pub use category::ErrorCategory;
+pub use event::{CallFailure, Event, EventKind, RequestKey};
+pub use record::{RecordError, TraceError, TraceRecord};

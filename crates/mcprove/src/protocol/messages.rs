@@ -1,0 +1,163 @@
+//! The MCP messages that the client looks into, as far as it does. Fields that it only passes on
+//! stay JSON.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who a server says it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Implementation {
+    /// The name of the software.
+    #[serde(default)]
+    pub name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// The answer to `initialize`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The revision that the server chose.
+    pub protocol_version: String,
+    /// What the server offers.
+    #[serde(default)]
+    pub capabilities: Value,
+    /// Who the server says it is.
+    #[serde(default)]
+    pub server_info: Implementation,
+    /// How to use the server.
+    #[serde(default)]
+    pub instructions: Option<String>,
+}
+
+/// The answer to `server/discover`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoverResult {
+    /// The revisions that the server speaks.
+    pub supported_versions: Vec<String>,
+    /// What the server offers.
+    #[serde(default)]
+    pub capabilities: Value,
+    /// How to use the server.
+    #[serde(default)]
+    pub instructions: Option<String>,
+    /// Metadata; the server's name and version are in it.
+    #[serde(default, rename = "_meta")]
+    pub meta: Value,
+}
+
+/// A tool, as `tools/list` has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// The name to call it by.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The JSON Schema of its arguments.
+    #[serde(default)]
+    pub input_schema: Value,
+    /// The JSON Schema of its structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    /// What the server says of its effects.
+    #[serde(default)]
+    pub annotations: Option<ToolAnnotations>,
+    /// How it runs.
+    #[serde(default)]
+    pub execution: Option<ToolExecution>,
+}
+
+/// What a server says of a tool's effects.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolAnnotations {
+    /// It changes nothing.
+    pub read_only_hint: Option<bool>,
+    /// It may destroy something.
+    pub destructive_hint: Option<bool>,
+    /// Calling it again changes nothing more.
+    pub idempotent_hint: Option<bool>,
+    /// It reaches outside of its own world.
+    pub open_world_hint: Option<bool>,
+}
+
+/// How a tool runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolExecution {
+    /// `forbidden`, `optional` or `required`.
+    pub task_support: Option<String>,
+}
+
+impl Tool {
+    /// Whether the server says that the tool may destroy something.
+    pub fn is_destructive(&self) -> bool {
+        self.annotations.as_ref().is_some_and(|annotations| {
+            annotations.destructive_hint == Some(true) && annotations.read_only_hint != Some(true)
+        })
+    }
+
+    /// Whether the tool can only be called as a task.
+    pub fn requires_task(&self) -> bool {
+        let support = self
+            .execution
+            .as_ref()
+            .and_then(|execution| execution.task_support.as_deref());
+        support == Some("required")
+    }
+}
+
+/// A JSON-RPC error.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct RpcError {
+    /// The code.
+    pub code: i64,
+    /// What the server says.
+    #[serde(default)]
+    pub message: String,
+    /// Anything more.
+    #[serde(default)]
+    pub data: Option<Value>,
+}
+
+/// The error for a protocol version that the server does not speak; `data.supported` lists those
+/// that it does.
+pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+/// The error for HTTP headers that do not agree with the body.
+pub const HEADER_MISMATCH: i64 = -32020;
+/// The error for a capability that the client lacks.
+pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+/// The JSON-RPC error for an unknown method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The JSON-RPC error for parameters that do not fit.
+pub const INVALID_PARAMS: i64 = -32602;
+
+impl RpcError {
+    /// Whether only a server of the stateless era answers like this.
+    pub fn is_of_stateless_era(&self) -> bool {
+        matches!(
+            self.code,
+            UNSUPPORTED_PROTOCOL_VERSION | HEADER_MISMATCH | MISSING_CLIENT_CAPABILITY
+        )
+    }
+
+    /// The revisions that the server offers instead of the one it refused.
+    pub fn supported_versions(&self) -> Vec<String> {
+        let supported = self.data.as_ref().and_then(|data| data.get("supported"));
+        supported
+            .and_then(Value::as_array)
+            .map(|versions| {
+                versions
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect()
+            })
+            .unwrap_or_default()
+    }
+}
