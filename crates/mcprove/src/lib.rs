@@ -1,12 +1,39 @@
-//! The engine of mcprove, as a library: talk to any MCP server, in any revision, over any transport.
+//! The engine of mcprove, as a library: talk to any MCP server, in any revision, over any
+//! transport, and find out whether it holds up.
+//!
+//! A [`Server`] says how a server is reached. A [`Session`](session::Session) is an agreement with
+//! it, on which many calls can be in flight. [`check::health::probe`] calls every tool once. What
+//! happens is emitted as events, which [`event`] sinks turn into metrics and traces.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use mcprove::event::EventStream;
+//! use mcprove::fixture;
+//! use mcprove::session::{Session, SessionOptions};
+//! use serde_json::json;
+//!
+//! // A built-in server in this process; `Session::connect` starts or reaches any other.
+//! let (output, input) = fixture::spawn_in_memory("normal", &fixture::Options::default()).unwrap();
+//! let recorder = EventStream::unobserved().recorder();
+//! let options = SessionOptions::default();
+//! let session = Session::connect_streams(output, input, options, recorder).await.unwrap();
+//!
+//! let reply = session.call_tool("echo", &json!({ "message": "hi" })).await.unwrap();
+//! assert!(reply.result().contains("hi"));
+//! # });
+//! ```
 
 pub mod arguments;
+pub mod check;
 pub mod event;
 pub mod fixture;
 pub mod process;
 pub mod protocol;
+pub mod quantity;
+pub mod report;
 pub mod server;
 pub mod session;
+mod text;
 pub mod transport;
 
 pub use server::Server;

@@ -26,12 +26,12 @@ pub struct Setting {
     /// What it does, in one line.
     pub explanation: &'static str,
     /// The value when none is given; also decides the type.
-    pub default: Default,
+    pub default: DefaultValue,
 }
 
 /// The default of a [`Setting`], which also is its type.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Default {
+pub enum DefaultValue {
     /// A whole number from zero up.
     Integer(u64),
     /// Any number.
@@ -90,7 +90,7 @@ impl std::fmt::Display for RegistryError {
 
 impl std::error::Error for RegistryError {}
 
-impl Default {
+impl DefaultValue {
     fn value(self) -> Value {
         match self {
             Self::Integer(value) => json!(value),
@@ -267,7 +267,7 @@ mod tests {
             settings: &[Setting {
                 name: "every",
                 explanation: "which call",
-                default: Default::Integer(100),
+                default: DefaultValue::Integer(100),
             }],
             build: |settings| settings.integer("every"),
         },

@@ -6,14 +6,17 @@
 //! [`mcprove_score::trace::Event`].
 
 mod metrics;
+mod metrics_sink;
 mod trace_file;
+mod trace_line;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcprove_score::trace::{Event, EventKind};
 
-pub use metrics::{CallMetrics, Metrics, MetricsSink};
+pub use metrics::{CallMetrics, Metrics};
+pub use metrics_sink::MetricsSink;
 pub use trace_file::{TRACE_BYTES_MAX, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary};
 
 /// Something that looks at every event: the trace file, the metrics, the live view.

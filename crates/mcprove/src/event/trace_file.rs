@@ -1,25 +1,19 @@
 //! The trace sink: one JSON object per line (`trace.v1`), written through per-thread buffers.
-//!
-//! Lines are put together by hand: the values in them are JSON already, and reading them again
-//! only to write them out would cost more than the call that is being traced.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use mcprove_score::trace::{CallFailure, Event, EventKind};
+use mcprove_score::trace::Event;
 
+use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
 
 /// How large a trace may become, unless set otherwise. What comes after is counted as dropped.
 pub const TRACE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How many bytes of a result are kept, unless set otherwise.
 pub const TRACE_VALUE_BYTES_MAX: usize = 1024;
-/// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
-/// a call.
-const PARAMS_BYTES_MAX: usize = 64 * 1024;
 /// A thread's buffer is handed over at this size.
 const BUFFER_BYTES: usize = 64 * 1024;
 const NAME: &str = "trace file";
@@ -159,249 +153,13 @@ impl Shard for TraceShard {
     }
 }
 
-/// Appends one event as a line; returns whether a value in it was cut.
-fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max: usize) -> bool {
-    line.extend_from_slice(b"{\"ts\":");
-    write_decimal(line, event.at, 1_000_000_000);
-    line.extend_from_slice(b",\"kind\":\"");
-    line.extend_from_slice(event.kind.name().as_bytes());
-    line.push(b'"');
-    if let Some(request) = event.kind.request() {
-        line.extend_from_slice(b",\"session\":");
-        write_integer(line, u64::from(request.session));
-        line.extend_from_slice(b",\"request_id\":");
-        write_integer(line, request.id);
-    }
-    let mut cut = false;
-    match &event.kind {
-        EventKind::Request {
-            method,
-            tool,
-            params,
-            ..
-        } => {
-            write_call(line, method, *tool);
-            cut = write_value(
-                line,
-                "params",
-                params,
-                value_bytes_max.max(PARAMS_BYTES_MAX),
-            );
-        }
-        EventKind::Response {
-            method,
-            tool,
-            duration,
-            result,
-            ..
-        } => {
-            write_call(line, method, *tool);
-            write_duration(line, *duration);
-            cut = write_value(line, "result", result, value_bytes_max);
-        }
-        EventKind::Error {
-            method,
-            tool,
-            duration,
-            failure,
-            ..
-        } => {
-            write_call(line, method, *tool);
-            write_duration(line, *duration);
-            write_failure(line, failure);
-        }
-        EventKind::Hang { hung_for, .. } | EventKind::Deadlock { hung_for, .. } => {
-            write_duration(line, *hung_for);
-        }
-        EventKind::Crash { message } => write_text(line, "message", message),
-        EventKind::ProcessSample { rss_mb, cpu_pct } => {
-            write_number(line, "rss_mb", *rss_mb);
-            write_number(line, "cpu_pct", *cpu_pct);
-        }
-        EventKind::ScenarioEvent { name, message } => {
-            write_text(line, "name", name);
-            write_text(line, "message", message);
-        }
-    }
-    line.extend_from_slice(b"}\n");
-    cut
-}
-
-fn write_call(line: &mut Vec<u8>, method: &str, tool: Option<&str>) {
-    write_text(line, "method", method);
-    if let Some(tool) = tool {
-        write_text(line, "tool", tool);
-    }
-}
-
-fn write_failure(line: &mut Vec<u8>, failure: &CallFailure<'_>) {
-    line.extend_from_slice(b",\"error\":{\"category\":\"");
-    line.extend_from_slice(failure.category.name().as_bytes());
-    line.push(b'"');
-    write_text(line, "message", failure.message);
-    if let Some(code) = failure.code {
-        line.extend_from_slice(b",\"code\":");
-        line.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
-    }
-    line.push(b'}');
-}
-
-fn write_duration(line: &mut Vec<u8>, duration: Duration) {
-    line.extend_from_slice(b",\"duration_ms\":");
-    write_decimal(line, duration, 1_000_000);
-}
-
-/// Writes a JSON value as it is, or, where it is too long, its first part as text.
-fn write_value(line: &mut Vec<u8>, name: &str, json: &str, bytes_max: usize) -> bool {
-    if json.is_empty() {
-        return false;
-    }
-    if json.len() > bytes_max {
-        let end = json.floor_char_boundary(bytes_max);
-        write_text(line, "cut", &json[..end]);
-        line.extend_from_slice(b",\"cut_bytes\":");
-        write_integer(line, json.len() as u64);
-        return true;
-    }
-    write_name(line, name);
-    if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        // In JSON a raw line break can only be white space between tokens.
-        line.extend(json.bytes().map(|byte| {
-            if matches!(byte, b'\n' | b'\r') {
-                b' '
-            } else {
-                byte
-            }
-        }));
-    } else {
-        line.extend_from_slice(json.as_bytes());
-    }
-    false
-}
-
-fn write_name(line: &mut Vec<u8>, name: &str) {
-    line.extend_from_slice(b",\"");
-    line.extend_from_slice(name.as_bytes());
-    line.extend_from_slice(b"\":");
-}
-
-fn write_text(line: &mut Vec<u8>, name: &str, text: &str) {
-    write_name(line, name);
-    crate::protocol::write_json_string(line, text);
-}
-
-fn write_number(line: &mut Vec<u8>, name: &str, number: f64) {
-    write_name(line, name);
-    if number.is_finite() {
-        // Writing to a vector cannot fail.
-        let _ = write!(line, "{number:.3}");
-    } else {
-        line.extend_from_slice(b"null");
-    }
-}
-
-fn write_integer(line: &mut Vec<u8>, number: u64) {
-    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-/// Writes a duration in a unit of `unit_ns` nanoseconds, with six decimals at most: exact to the
-/// nanosecond for milliseconds, to the microsecond for seconds.
-fn write_decimal(line: &mut Vec<u8>, duration: Duration, unit_ns: u64) {
-    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    write_integer(line, nanoseconds / unit_ns);
-    let mut fraction = (nanoseconds % unit_ns) / (unit_ns / 1_000_000);
-    if fraction == 0 {
-        line.extend_from_slice(b".0");
-        return;
-    }
-    let mut digits = [b'0'; 7];
-    digits[0] = b'.';
-    for digit in digits[1..].iter_mut().rev() {
-        *digit = b'0' + (fraction % 10) as u8;
-        fraction /= 10;
-    }
-    let end = digits
-        .iter()
-        .rposition(|digit| *digit != b'0')
-        .map_or(1, |last| last + 1);
-    line.extend_from_slice(&digits[..end]);
-}
-
 #[cfg(test)]
 mod tests {
-    use mcprove_score::trace::{ErrorCategory, RequestKey, TraceRecord};
+    use std::time::Duration;
+
+    use mcprove_score::trace::EventKind;
 
     use super::*;
-
-    const REQUEST: RequestKey = RequestKey { session: 2, id: 7 };
-
-    fn line_of(kind: EventKind<'_>) -> String {
-        let mut line = Vec::new();
-        write_line(
-            &mut line,
-            &Event {
-                at: Duration::from_millis(1500),
-                kind,
-            },
-            64,
-        );
-        String::from_utf8(line).unwrap()
-    }
-
-    #[test]
-    fn lines_have_the_documented_shape() {
-        let line = line_of(EventKind::Request {
-            request: REQUEST,
-            method: "tools/call",
-            tool: Some("echo"),
-            params: "{\"name\":\"echo\"}",
-        });
-        assert_eq!(
-            line,
-            "{\"ts\":1.5,\"kind\":\"request\",\"session\":2,\"request_id\":7,\"method\":\"tools/call\",\"tool\":\"echo\",\"params\":{\"name\":\"echo\"}}\n"
-        );
-        let failure = CallFailure {
-            category: ErrorCategory::ServerError,
-            message: "no \"x\"",
-            code: Some(-5),
-        };
-        let line = line_of(EventKind::Error {
-            request: REQUEST,
-            method: "ping",
-            tool: None,
-            duration: Duration::from_micros(12_500),
-            failure,
-        });
-        let record = TraceRecord::parse(&line).unwrap();
-        assert_eq!(record.duration_ms, Some(12.5));
-        assert_eq!(record.error.unwrap().code, Some(-5));
-    }
-
-    #[test]
-    fn long_results_are_cut_and_line_breaks_never_break_a_line() {
-        let long = format!("{{\"text\":\"{}\"}}", "ü".repeat(100));
-        let line = line_of(EventKind::Response {
-            request: REQUEST,
-            method: "tools/call",
-            tool: None,
-            duration: Duration::ZERO,
-            result: &long,
-        });
-        let record = TraceRecord::parse(&line).unwrap();
-        assert_eq!(record.cut_bytes, Some(long.len() as u64));
-        assert!(long.starts_with(&record.cut.unwrap()));
-
-        let pretty = "{\n  \"a\": 1\r\n}";
-        let line = line_of(EventKind::Response {
-            request: REQUEST,
-            method: "m",
-            tool: None,
-            duration: Duration::ZERO,
-            result: pretty,
-        });
-        assert_eq!(line.matches('\n').count(), 1);
-        assert_eq!(TraceRecord::parse(&line).unwrap().result.unwrap()["a"], 1);
-    }
 
     #[test]
     fn past_the_cap_events_are_counted_as_dropped() {
@@ -424,18 +182,5 @@ mod tests {
         assert!(summary.bytes <= 200);
         assert_eq!(summary.written + summary.dropped, 10);
         assert!(summary.dropped > 0);
-    }
-
-    #[test]
-    fn decimals() {
-        let show = |nanoseconds, unit| {
-            let mut line = Vec::new();
-            write_decimal(&mut line, Duration::from_nanos(nanoseconds), unit);
-            String::from_utf8(line).unwrap()
-        };
-        assert_eq!(show(12_500_000, 1_000_000), "12.5");
-        assert_eq!(show(1, 1_000_000), "0.000001");
-        assert_eq!(show(0, 1_000_000), "0.0");
-        assert_eq!(show(1_000_001_000, 1_000_000_000), "1.000001");
     }
 }

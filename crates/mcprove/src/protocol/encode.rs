@@ -14,6 +14,8 @@ pub const META_CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabi
 pub const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key that ties a notification to its subscription (stateless era).
 pub const META_SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// The key that ties a message to a task (2025-11-25).
+pub const META_RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// What every request of a session carries in `_meta`, encoded once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

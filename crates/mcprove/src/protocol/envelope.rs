@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A JSON-RPC message, borrowed from the bytes it came in.
@@ -161,10 +161,36 @@ pub fn span_of(whole: &[u8], part: &str) -> Range<usize> {
     start..(start + part.len()).min(whole.len())
 }
 
-/// The members of a batch, or `None` when the bytes are no array of JSON values.
+/// How many messages a batch may hold.
+pub const BATCH_MEMBERS_MAX: usize = 100_000;
+
+/// The members of a batch, or `None` when the bytes are no array of JSON values, or one of more
+/// than [`BATCH_MEMBERS_MAX`].
 pub fn split_batch(bytes: &[u8]) -> Option<Vec<&str>> {
-    let members: Vec<&RawValue> = serde_json::from_slice(bytes).ok()?;
-    Some(members.into_iter().map(RawValue::get).collect())
+    struct BatchVisitor;
+    impl<'de> Visitor<'de> for BatchVisitor {
+        type Value = Vec<&'de str>;
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(
+                formatter,
+                "an array of at most {BATCH_MEMBERS_MAX} messages"
+            )
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+            let mut batch = Vec::new();
+            while let Some(member) = members.next_element::<&RawValue>()? {
+                if batch.len() == BATCH_MEMBERS_MAX {
+                    return Err(serde::de::Error::invalid_length(batch.len() + 1, &self));
+                }
+                batch.push(member.get());
+            }
+            Ok(batch)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let batch = deserializer.deserialize_seq(BatchVisitor).ok()?;
+    deserializer.end().ok()?;
+    Some(batch)
 }
 
 /// Looks for `"id": N` in bytes that are no valid JSON, so that a broken reply can still be
@@ -316,6 +342,8 @@ mod tests {
             [r#"{"a":1}"#, r#"{"b":[2]}"#]
         );
         assert!(split_batch(b"[1,").is_none());
+        let many = format!("[{}0]", "0,".repeat(BATCH_MEMBERS_MAX));
+        assert!(split_batch(many.as_bytes()).is_none());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The MCP messages that the client looks into, as far as it does. Fields that it only passes on
 //! stay JSON.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Who a server says it is.
@@ -20,16 +21,43 @@ pub struct Implementation {
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
     /// The revision that the server chose.
+    #[serde(deserialize_with = "read_version")]
     pub protocol_version: String,
     /// What the server offers.
     #[serde(default)]
     pub capabilities: Value,
-    /// Who the server says it is.
-    #[serde(default)]
+    /// Who the server says it is; what is no text is left empty.
+    #[serde(default, deserialize_with = "read_server_info")]
     pub server_info: Implementation,
     /// How to use the server.
     #[serde(default)]
     pub instructions: Option<String>,
+}
+
+impl Implementation {
+    /// What `info` says, as far as it can be read: a name is no reason to refuse a server.
+    pub fn read(info: &Value) -> Self {
+        let text = |key| {
+            let value = info.get(key).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
+        };
+        Self {
+            name: text("name"),
+            version: text("version"),
+        }
+    }
+}
+
+fn read_server_info<'de, D: Deserializer<'de>>(source: D) -> Result<Implementation, D::Error> {
+    Value::deserialize(source).map(|info| Implementation::read(&info))
+}
+
+/// Says which field it is that has the wrong type.
+fn read_version<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
+    match Value::deserialize(source)? {
+        Value::String(version) => Ok(version),
+        _ => Err(D::Error::custom("protocolVersion is not a text")),
+    }
 }
 
 /// The answer to `server/discover`.
@@ -44,7 +72,10 @@ pub struct DiscoverResult {
     /// How to use the server.
     #[serde(default)]
     pub instructions: Option<String>,
-    /// Metadata; the server's name and version are in it.
+    /// Who the server says it is, where some servers put it.
+    #[serde(default)]
+    pub server_info: Option<Value>,
+    /// Metadata; the server's name and version belong into it.
     #[serde(default, rename = "_meta")]
     pub meta: Value,
 }
@@ -113,7 +144,7 @@ impl Tool {
 }
 
 /// A JSON-RPC error.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RpcError {
     /// The code.
     pub code: i64,

@@ -2,15 +2,19 @@
 //!
 //! Nothing here does I/O. Transports move what this folder reads and writes.
 
+mod bounded;
 mod encode;
 mod envelope;
 mod messages;
+pub mod parameter_headers;
 mod revision;
+pub mod sse;
 
+pub use bounded::{BoundedError, VALUES_MAX, count_values, parse_bounded};
 pub use encode::{
-    META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, META_SERVER_INFO,
-    META_SUBSCRIPTION_ID, RequestMeta, notification, reply, tool_call_params, write_json_string,
-    write_request,
+    META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, META_RELATED_TASK,
+    META_SERVER_INFO, META_SUBSCRIPTION_ID, RequestMeta, notification, reply, tool_call_params,
+    write_json_string, write_request,
 };
 pub use envelope::{Envelope, Id, Message, find_id, span_of, split_batch};
 pub use messages::{
@@ -18,4 +22,5 @@ pub use messages::{
     METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, RpcError, Tool, ToolAnnotations, ToolExecution,
     UNSUPPORTED_PROTOCOL_VERSION,
 };
+pub use parameter_headers::{InvalidParameterHeader, ParameterHeaders, encode_header_value};
 pub use revision::{Era, Revision, UnknownRevision};

@@ -5,25 +5,98 @@
 //! pays for no channel hop per message.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
-use std::process::ExitStatus;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use mcprove_score::trace::ErrorCategory;
 
-use crate::protocol::Revision;
+use crate::process::SpawnError;
+use crate::protocol::{Revision, RpcError};
+use crate::server::{Server, Transport};
+
+pub use crate::process::Closing;
 
 pub mod http;
+mod lines;
 pub mod memory;
 pub mod sse;
 pub mod stdio;
+#[cfg(test)]
+mod testing;
+mod tls;
 pub mod websocket;
 
 /// The largest message accepted, unless set otherwise.
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;
 
+/// The longest message of a [`Failure`].
+const MESSAGE_CHARACTERS_MAX: usize = 2000;
+
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Called with bytes.
+pub type BytesHandler = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// The limits and listeners of a channel.
+#[derive(Clone)]
+pub struct ChannelOptions {
+    /// The largest message accepted.
+    pub max_frame: usize,
+    /// How many HTTP connections may be open at once.
+    pub max_connections: usize,
+    /// Who gets the server's stderr, live and whole lines at a time.
+    pub on_stderr: Option<BytesHandler>,
+    /// Where the server's stderr is kept.
+    pub stderr_file: Option<PathBuf>,
+}
+
+/// Why a channel did not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The server process could not be started.
+    #[error(transparent)]
+    Start(#[from] SpawnError),
+    /// The server could not be reached.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Starts or reaches `server`; what arrives goes to `inbox`.
+pub async fn open(
+    server: &Server,
+    options: &ChannelOptions,
+    inbox: Arc<dyn Inbox>,
+) -> Result<Arc<dyn Channel>, OpenError> {
+    match &server.transport {
+        Transport::Stdio => Ok(stdio::StdioChannel::open(server, options, inbox)?),
+        Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
+            url,
+            headers,
+            http_options(server, options),
+            inbox,
+        )?),
+        Transport::Sse { url, headers } => {
+            let options = http_options(server, options);
+            Ok(sse::SseChannel::connect(url, headers, options, inbox).await?)
+        }
+        Transport::WebSocket { url, headers } => {
+            let options = http_options(server, options);
+            Ok(websocket::WebSocketChannel::connect(url, headers, options, inbox).await?)
+        }
+    }
+}
+
+fn http_options(server: &Server, options: &ChannelOptions) -> http::HttpOptions {
+    http::HttpOptions {
+        max_frame: options.max_frame,
+        max_connections: options.max_connections,
+        connect_timeout: server.startup_timeout,
+        ..http::HttpOptions::default()
+    }
+}
 
 /// A message on its way out.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +160,10 @@ pub trait Channel: Send + Sync + 'static {
     }
 
     /// Opens the stream for messages that belong to no request, where the transport has one.
-    fn listen(&self) {}
+    /// Resolves when the server has accepted or refused it, or taken too long over it.
+    fn listen(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// The id of the server's process, where this channel started it.
     fn process(&self) -> Option<u32> {
@@ -101,15 +177,6 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Ends the connection in an orderly way: closes stdin and waits, or deletes the session.
     fn close(&self) -> BoxFuture<'_, Closing>;
-}
-
-/// How a channel ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Closing {
-    /// The exit status of the server process, where there was one.
-    pub exit: Option<ExitStatus>,
-    /// Whether the process had to be told (TERM) or forced (KILL) after its input closed.
-    pub forced: bool,
 }
 
 /// Where a channel delivers what arrives.
@@ -149,23 +216,31 @@ pub enum Detail {
     Status(u16),
     /// The server no longer knows our session (404): a new one must be initialized.
     SessionExpired,
-    /// A frame over the limit: its size as far as it was read, and its first bytes.
+    /// A frame that was not read to its end, being over the limit or broken: its size as far as it
+    /// was read, and its first bytes.
     Oversized {
         /// Bytes read of the frame.
         size: u64,
         /// The first bytes of it, to find the id in.
         head: Bytes,
     },
-    /// The JSON-RPC error code.
-    Code(i64),
+    /// The JSON-RPC error that the server answered with, whatever id it had.
+    Error(Box<RpcError>),
 }
 
 impl Failure {
     /// A failure of `category` with nothing else known.
     pub fn new(category: ErrorCategory, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARACTERS_MAX) {
+            // What a peer makes us quote must not grow without limit.
+            message.truncate(end);
+            message.push('…');
+            message.shrink_to_fit();
+        }
         Self {
             category,
-            message: message.into(),
+            message,
             detail: Detail::None,
         }
     }

@@ -1,1 +1,155 @@
-//! (being written)
+//! Lines of JSON on the standard streams of a child process.
+
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcprove_score::trace::ErrorCategory;
+use tokio::task::JoinHandle;
+
+use super::lines::{Outbox, read_lines};
+use super::{BoxFuture, Channel, ChannelOptions, Closing, Failure, Inbox, Outgoing, SendError};
+use crate::process::{Child, SpawnError, StderrLog};
+use crate::server::Server;
+
+/// How long a process whose stdout ended may take to exit, before it counts as still running.
+const EXIT_WAIT: Duration = Duration::from_millis(500);
+
+/// A channel to a child process.
+pub struct StdioChannel {
+    child: Arc<Child>,
+    outbox: Arc<Outbox>,
+    stderr: Arc<StderrLog>,
+    shutdown_timeout: Duration,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl StdioChannel {
+    /// Starts the server's process.
+    pub fn open(
+        server: &Server,
+        options: &ChannelOptions,
+        inbox: Arc<dyn Inbox>,
+    ) -> Result<Arc<Self>, SpawnError> {
+        let mut log = StderrLog::new();
+        if let Some(path) = &options.stderr_file {
+            log = log.with_file(path).map_err(|source| SpawnError::LogFile {
+                path: path.clone(),
+                source,
+            })?;
+        }
+        if let Some(tee) = &options.on_stderr {
+            log = log.with_tee(Arc::clone(tee));
+        }
+        let stderr = Arc::new(log);
+        let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr))?;
+        let child = Arc::new(child);
+        let outbox = Outbox::new();
+        let writer = tokio::spawn(Arc::clone(&outbox).write_to(stdin));
+        let max_frame = options.max_frame;
+        let reader = tokio::spawn({
+            let (child, outbox) = (Arc::clone(&child), Arc::clone(&outbox));
+            async move {
+                let unfinished = read_lines(stdout, max_frame, inbox.as_ref()).await;
+                let exit = tokio::time::timeout(EXIT_WAIT, child.wait()).await.ok();
+                let failure = describe_end(exit);
+                outbox.close(failure.clone());
+                if let Some(unfinished) = unfinished {
+                    inbox.fail(None, unfinished);
+                }
+                inbox.closed(failure);
+            }
+        });
+        Ok(Arc::new(Self {
+            child,
+            outbox,
+            stderr,
+            shutdown_timeout: server.shutdown_timeout,
+            tasks: Mutex::new(vec![writer, reader]),
+        }))
+    }
+}
+
+/// Gives a task a moment to end by itself.
+async fn finish(task: Option<JoinHandle<()>>) {
+    if let Some(mut task) = task
+        && tokio::time::timeout(EXIT_WAIT, &mut task).await.is_err()
+    {
+        task.abort();
+    }
+}
+
+/// Why a process's stdout ended.
+fn describe_end(exit: Option<ExitStatus>) -> Failure {
+    match exit {
+        None => Failure::new(
+            ErrorCategory::Disconnected,
+            "the server closed its stdout, but its process is still running",
+        ),
+        Some(status) if status.success() => Failure::new(
+            ErrorCategory::Disconnected,
+            "the server process exited with status 0",
+        ),
+        Some(status) => Failure::new(
+            ErrorCategory::Crash,
+            format!("the server process ended: {status}"),
+        ),
+    }
+}
+
+impl Channel for StdioChannel {
+    fn name(&self) -> &'static str {
+        "stdio"
+    }
+
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        self.outbox.push(message.bytes)
+    }
+
+    fn room(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.outbox.room())
+    }
+
+    fn process(&self) -> Option<u32> {
+        Some(self.child.pid())
+    }
+
+    fn stderr_tail(&self) -> String {
+        self.stderr.tail()
+    }
+
+    fn close(&self) -> BoxFuture<'_, Closing> {
+        Box::pin(async {
+            // The writer ends when everything is written, and with it stdin; a server that does
+            // not read would keep it, so it does not get to.
+            self.outbox.close(Failure::new(
+                ErrorCategory::Cancelled,
+                "the session was closed",
+            ));
+            let mut tasks = {
+                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *tasks).into_iter()
+            };
+            let (writer, reader) = (tasks.next(), tasks.next());
+            finish(writer).await;
+            let closing = self.child.stop(self.shutdown_timeout).await;
+            // The last words on stdout count too.
+            finish(reader).await;
+            closing
+        })
+    }
+}
+
+impl Drop for StdioChannel {
+    fn drop(&mut self) {
+        for task in self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+        {
+            task.abort();
+        }
+        self.child.kill_now();
+    }
+}

@@ -102,7 +102,7 @@ impl ErrorCategory {
             }
             Self::Crash => "the server process ended; read its stderr (--tee-stderr shows it live)",
             Self::Malformed => {
-                "the server wrote something that is not a JSON-RPC message; keep logs on stderr, or raise --max-frame for large replies"
+                "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise --max-frame for large replies"
             }
             Self::Disconnected => {
                 "the connection closed before the answer; read the server's stderr (--tee-stderr shows it live)"

@@ -1,0 +1,96 @@
+//! What can go wrong while arguments are made.
+
+/// Why no arguments could be made for a schema.
+///
+/// A `place` is a JSON pointer: into the arguments, or into the schema where the text says so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentsError {
+    /// The schema is no valid JSON Schema.
+    #[error("the schema is invalid at {}: {reason}", display(place))]
+    InvalidSchema {
+        /// Pointer into the schema.
+        place: String,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The schema itself exceeds a limit.
+    #[error("the schema has {what} beyond the limit of {limit}; give the arguments by hand")]
+    SchemaTooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The most that is accepted.
+        limit: usize,
+    },
+    /// A needed part of the schema is elsewhere, and nothing is ever fetched.
+    #[error(
+        "{} needs the remote schema {reference:?}, which is never fetched; \
+         put it under `$defs`, or give the arguments by hand",
+        display(place)
+    )]
+    RemoteReference {
+        /// Where the schema is needed.
+        place: String,
+        /// The `$ref` as written.
+        reference: String,
+    },
+    /// A `$ref` points at nothing.
+    #[error(
+        "{} refers to {reference:?}, which the schema does not have",
+        display(place)
+    )]
+    UnresolvedReference {
+        /// Where the schema is needed.
+        place: String,
+        /// The `$ref` as written.
+        reference: String,
+    },
+    /// The schema asks for more than is ever made.
+    #[error(
+        "{} needs {needs} {what}, more than the limit of {limit}; give the arguments by hand",
+        display(place)
+    )]
+    OverLimit {
+        /// Where it is asked for.
+        place: String,
+        /// What is asked for.
+        what: &'static str,
+        /// How much the schema asks for.
+        needs: String,
+        /// The most that is made.
+        limit: usize,
+    },
+    /// Nothing that was tried satisfies the schema.
+    #[error("{} could not be satisfied: {reason}; {hint}", display(place))]
+    Unsatisfiable {
+        /// The place that failed.
+        place: String,
+        /// What failed there.
+        reason: String,
+        /// What to try.
+        hint: &'static str,
+    },
+    /// The schema takes too long to satisfy.
+    #[error(
+        "gave up at {} after {limit} steps of {what}; give the arguments by hand",
+        display(place)
+    )]
+    TooMuchWork {
+        /// Where the work ended.
+        place: String,
+        /// Which work.
+        what: &'static str,
+        /// The most that is done.
+        limit: usize,
+    },
+}
+
+impl ArgumentsError {
+    /// Whether trying another branch is of no use.
+    pub(super) const fn is_final(&self) -> bool {
+        matches!(self, Self::TooMuchWork { .. })
+    }
+}
+
+fn display(place: &str) -> &str {
+    if place.is_empty() { "the root" } else { place }
+}

@@ -1,0 +1,407 @@
+//! `mcprove probe`: connect, list the tools, call each once with arguments made from its schema.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcprove_score::trace::ErrorCategory;
+use serde_json::Value;
+
+use crate::arguments;
+use crate::event::Recorder;
+use crate::process::Closing;
+use crate::protocol::{Era, METHOD_NOT_FOUND, Tool};
+use crate::quantity::describe_duration;
+use crate::server::Server;
+use crate::session::{CallError, ConnectError, Session, SessionOptions, Violation};
+use crate::text::shorten;
+
+mod report;
+mod result;
+
+pub use report::{Coverage, Finding, ProbeReport, ServerName, ToolHealth, ToolOutcome};
+
+/// How long a server that left a call unanswered may take to show that it lives.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many violations are reported, over all sessions that a probe takes.
+const VIOLATIONS_MAX: usize = 100;
+/// How much of a tool's name is shown within a message.
+const NAME_SHOWN_MAX: usize = 60;
+
+/// What to call and how long to wait.
+#[derive(Clone)]
+pub struct ProbeOptions {
+    /// How the session behaves; its call timeout holds for every tool.
+    pub session: SessionOptions,
+    /// Whether destructive tools are called too.
+    pub all: bool,
+}
+
+/// Why a probe could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// No session came about.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The server did not list its tools.
+    #[error("tools/list failed: {error}")]
+    List {
+        /// Why.
+        error: CallError,
+        /// The last of what the server wrote to stderr.
+        stderr: String,
+    },
+    /// The probe was interrupted before the server had answered.
+    #[error("interrupted before the server had answered")]
+    Interrupted,
+}
+
+/// How far a probe has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The tool that is about to be called.
+    pub tool: &'a str,
+    /// How many tools are done.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// Probes a server. `on_progress` is told before each tool; when `stop` resolves, the probe ends
+/// with what it has.
+pub async fn probe(
+    server: &Server,
+    options: &ProbeOptions,
+    recorder: Arc<Recorder>,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+    stop: impl Future<Output = ()>,
+) -> Result<ProbeReport, ProbeError> {
+    let mut stop = pin!(stop);
+    let mut prober = tokio::select! {
+        prober = Prober::connect(server, options, recorder) => prober?,
+        () = &mut stop => return Err(ProbeError::Interrupted),
+    };
+    let tools = tokio::select! {
+        tools = prober.list_tools() => tools?,
+        () = &mut stop => return Err(ProbeError::Interrupted),
+    };
+    let mut healths = Vec::with_capacity(tools.len());
+    let mut partial = false;
+    for (done, tool) in tools.iter().enumerate() {
+        on_progress(Progress {
+            tool: &tool.name,
+            done,
+            total: tools.len(),
+        });
+        let health = tokio::select! {
+            health = prober.examine(tool) => health,
+            () = &mut stop => {
+                partial = true;
+                healths.push(ToolHealth::skipped(tool, "interrupted during the call"));
+                break;
+            }
+        };
+        healths.push(health);
+    }
+    Ok(prober.finish(healths, tools.len(), partial).await)
+}
+
+/// How a tool fared that answered with a result.
+fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
+    let fault = result::find_fault(result, tool);
+    ToolHealth {
+        name: tool.name.clone(),
+        outcome: fault
+            .as_ref()
+            .map_or(ToolOutcome::Ok, |_| ToolOutcome::Error),
+        duration_ms: Some(milliseconds(elapsed)),
+        category: fault.as_ref().map(|_| ErrorCategory::Malformed),
+        message: fault.map(|fault| format!("{}: {fault}", ErrorCategory::Malformed)),
+    }
+}
+
+struct Prober<'a> {
+    server: &'a Server,
+    options: &'a ProbeOptions,
+    recorder: Arc<Recorder>,
+    /// None once the server is gone for good.
+    session: Option<Session>,
+    /// How many sessions there were before this one.
+    reconnects: u32,
+    first: ProbeReport,
+    violations: Vec<Violation>,
+    /// What else breaks the protocol.
+    findings: Vec<Finding>,
+}
+
+impl<'a> Prober<'a> {
+    async fn connect(
+        server: &'a Server,
+        options: &'a ProbeOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let session =
+            Session::connect(server, options.session.clone(), Arc::clone(&recorder)).await?;
+        let facts = session.facts();
+        let first = ProbeReport {
+            server: ServerName {
+                name: facts.implementation.name.clone(),
+                version: facts.implementation.version.clone(),
+            },
+            protocol: facts.revision.to_string(),
+            era: session.era().name().to_owned(),
+            transport: session.transport().to_owned(),
+            startup_ms: milliseconds(facts.startup),
+            tools: Vec::new(),
+            coverage: Coverage {
+                registered: 0,
+                exercised: 0,
+            },
+            violations: Vec::new(),
+            warnings: session.warnings().to_vec(),
+            stderr: Vec::new(),
+            partial: false,
+            passed: false,
+        };
+        Ok(Self {
+            server,
+            options,
+            recorder,
+            session: Some(session),
+            reconnects: 0,
+            first,
+            violations: Vec::new(),
+            findings: Vec::new(),
+        })
+    }
+
+    async fn list_tools(&mut self) -> Result<Vec<Tool>, ProbeError> {
+        let Some(session) = &self.session else {
+            return Ok(Vec::new());
+        };
+        match session.list_tools().await {
+            Ok(tools) => {
+                self.first.warnings.extend(repeated_names(&tools));
+                Ok(tools)
+            }
+            // A server need not have tools, but should not say that it has.
+            Err(error) if error.code() == Some(METHOD_NOT_FOUND) => {
+                if session.facts().capabilities.get("tools").is_some() {
+                    self.findings.push(Finding {
+                        kind: "tools_not_listed".into(),
+                        message: "declares tools, and does not know tools/list".into(),
+                    });
+                }
+                Ok(Vec::new())
+            }
+            Err(error) => Err(ProbeError::List {
+                error,
+                stderr: session.stderr_tail(),
+            }),
+        }
+    }
+
+    async fn examine(&mut self, tool: &Tool) -> ToolHealth {
+        if tool.is_destructive() && !self.options.all {
+            return ToolHealth::skipped(tool, "destructive by its annotation; --all calls it too");
+        }
+        let arguments = match arguments::minimal(&tool.input_schema) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                return ToolHealth::skipped(tool, format!("no arguments fit its schema: {error}"));
+            }
+        };
+        let Some(session) = &self.session else {
+            return ToolHealth::skipped(tool, "the server could not be reached again");
+        };
+        // In the stateless era the server decides by itself what becomes a task.
+        let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
+        if tool.requires_task() && cannot_run {
+            return ToolHealth::skipped(
+                tool,
+                "runs only as a task, which this session does not have",
+            );
+        }
+        let timeout = self.options.session.call_timeout;
+        let began = std::time::Instant::now();
+        let outcome = session
+            .call_tool_within(&tool.name, &arguments, timeout)
+            .await;
+        let elapsed = began.elapsed();
+        match outcome {
+            Ok(reply) => match reply.parse::<Value>() {
+                Ok(result) => judge(tool, &result, elapsed),
+                Err(error) => self.explain(tool, &error, elapsed).await,
+            },
+            Err(error) => self.explain(tool, &error, elapsed).await,
+        }
+    }
+
+    async fn explain(&mut self, tool: &Tool, error: &CallError, elapsed: Duration) -> ToolHealth {
+        let category = error.category();
+        let (outcome, message) = match category {
+            ErrorCategory::Timeout => (ToolOutcome::Hang, self.explain_hang(error).await),
+            ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
+            // We ended the call ourselves: the tool cannot be judged by it.
+            ErrorCategory::Cancelled => {
+                let reason = format!("{error}; --accept-requests answers it");
+                return ToolHealth::skipped(tool, reason);
+            }
+            category => (ToolOutcome::Error, format!("{category}: {error}")),
+        };
+        if matches!(outcome, ToolOutcome::Hang | ToolOutcome::Error)
+            && let Some(session) = &self.session
+        {
+            self.first.note_stderr(&session.stderr_tail());
+        }
+        self.reconnect_if_closed().await;
+        ToolHealth {
+            name: tool.name.clone(),
+            outcome,
+            duration_ms: Some(milliseconds(elapsed)),
+            message: Some(message),
+            category: Some(category),
+        }
+    }
+
+    /// Tells a stuck tool from a dead server, and gives the next tool a server that answers.
+    async fn explain_hang(&mut self, error: &CallError) -> String {
+        let Some(session) = &self.session else {
+            return error.to_string();
+        };
+        if session.check_alive(ALIVE_TIMEOUT).await.is_ok() {
+            return format!("{error}; the server still answers other requests");
+        }
+        let waited = describe_duration(ALIVE_TIMEOUT);
+        self.reconnect().await;
+        format!("{error}, and then nothing else answered either (waited {waited})")
+    }
+
+    async fn reconnect_if_closed(&mut self) {
+        if self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.closed().is_some())
+        {
+            self.reconnect().await;
+        }
+    }
+
+    async fn reconnect(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.note_violations(&session);
+            // A server that hangs is not waited for.
+            drop(session);
+        }
+        self.reconnects += 1;
+        let mut options = self.options.session.clone();
+        options.session_number += self.reconnects;
+        self.session = Session::connect(self.server, options, Arc::clone(&self.recorder))
+            .await
+            .ok();
+        if let Some(session) = &self.session {
+            // The list says how tools want to be called.
+            let _ = session.list_tools().await;
+        }
+    }
+
+    fn note_violations(&mut self, session: &Session) {
+        let room = VIOLATIONS_MAX.saturating_sub(self.violations.len());
+        let more = session.violations().first.into_iter().take(room);
+        self.violations.extend(more);
+    }
+
+    async fn finish(
+        mut self,
+        tools: Vec<ToolHealth>,
+        registered: usize,
+        partial: bool,
+    ) -> ProbeReport {
+        if let Some(session) = self.session.take() {
+            let has_failed = tools.iter().any(ToolHealth::is_failure);
+            if !partial && !tools.is_empty() && session.closed().is_none() {
+                // What the server sent after its last answer, such as that answer once more,
+                // arrives before the answer to this.
+                let timeout = self.options.session.call_timeout;
+                // A server that failed before has its finding already.
+                if let Err(error) = session.check_alive(timeout).await
+                    && !has_failed
+                {
+                    self.findings.push(Finding {
+                        kind: "unresponsive".into(),
+                        message: format!("does not answer any more after the last call: {error}"),
+                    });
+                    self.first.note_stderr(&session.stderr_tail());
+                }
+            }
+            // Whoever interrupts does not want to wait for a server that hangs.
+            let closing = if partial {
+                Closing::default()
+            } else {
+                session.end().await
+            };
+            self.note_violations(&session);
+            if closing.forced {
+                self.first.warnings.push(format!(
+                    "the process was still running {} after its input closed, and was terminated",
+                    describe_duration(self.server.shutdown_timeout)
+                ));
+            } else if let Some(status) = closing.exit.filter(|status| !status.success()) {
+                let warning =
+                    format!("the process did not end well when its input closed: {status}");
+                self.first.warnings.push(warning);
+            }
+        }
+        let exercised = tools
+            .iter()
+            .filter(|tool| tool.outcome != ToolOutcome::Skipped)
+            .count();
+        let mut report = self.first;
+        report.violations = self.violations.iter().map(finding).collect();
+        report.violations.append(&mut self.findings);
+        report.passed =
+            !partial && report.violations.is_empty() && !tools.iter().any(ToolHealth::is_failure);
+        report.coverage = Coverage {
+            registered,
+            exercised,
+        };
+        report.tools = tools;
+        report.partial = partial;
+        report
+    }
+}
+
+/// A warning where several tools have the same name: only one of them can be called.
+fn repeated_names(tools: &[Tool]) -> Option<String> {
+    let mut seen = HashSet::new();
+    let repeated: Vec<&str> = tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .filter(|name| !seen.insert(*name))
+        .collect();
+    let first = repeated.first()?;
+    Some(format!(
+        "{} tools have a name that another has too, such as {:?}",
+        repeated.len(),
+        shorten(first, NAME_SHOWN_MAX)
+    ))
+}
+
+fn finding(violation: &Violation) -> Finding {
+    let kind = serde_json::to_value(violation.kind).ok();
+    let kind = kind
+        .as_ref()
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let message = format!("{}: {}", violation.kind.explanation(), violation.message);
+    Finding { kind, message }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    // Microseconds are enough, and keep the JSON readable.
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

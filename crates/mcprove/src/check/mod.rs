@@ -1,0 +1,4 @@
+//! Checks of one server: does it answer at all, and does it keep to the protocol.
+
+pub mod diagnosis;
+pub mod health;

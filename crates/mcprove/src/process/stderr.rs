@@ -1,0 +1,259 @@
+//! What servers write to stderr: always read, so that no server ever blocks on it, and kept within
+//! limits.
+//!
+//! A [`Child`](super::Child) drains its pipe into a [`StderrLog`], which keeps the last lines in
+//! memory and passes everything on to a file and a tee where they were asked for.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::lock;
+
+/// How much of the end is kept in memory.
+pub const TAIL_BYTES: usize = 64 * 1024;
+/// How much is written to the log file; what comes after is counted and dropped.
+pub const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How much is read at once. A longer line is passed on in pieces.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Called with each chunk as it arrives; must not block or panic.
+pub type Tee = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Where the stderr of one or more servers goes.
+///
+/// ```
+/// use mcprove::process::StderrLog;
+///
+/// let log = StderrLog::new();
+/// log.write(b"listening\n");
+/// assert_eq!(log.tail(), "listening\n");
+/// assert_eq!(log.bytes(), 10);
+/// ```
+#[derive(Default)]
+pub struct StderrLog {
+    tail: Mutex<Tail>,
+    file: Option<Mutex<LogFile>>,
+    tee: Option<Tee>,
+    bytes: AtomicU64,
+}
+
+impl StderrLog {
+    /// A log that keeps the last [`TAIL_BYTES`] in memory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also appends everything, up to [`FILE_BYTES_MAX`], to the file at `path`.
+    pub fn with_file(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(path)?;
+        self.file = Some(Mutex::new(LogFile::new(file, FILE_BYTES_MAX)));
+        Ok(self)
+    }
+
+    /// Also calls `tee` with each chunk. A chunk is whole lines, except for a line of more than
+    /// 64 KiB and for the end of a stream without a newline.
+    #[must_use]
+    pub fn with_tee(mut self, tee: Tee) -> Self {
+        self.tee = Some(tee);
+        self
+    }
+
+    /// Adds a chunk.
+    pub fn write(&self, chunk: &[u8]) {
+        self.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        lock(&self.tail).push(chunk);
+        if let Some(file) = &self.file {
+            lock(file).push(chunk);
+        }
+        if let Some(tee) = &self.tee {
+            tee(chunk);
+        }
+    }
+
+    /// The last lines. Bytes that are no UTF-8 are replaced.
+    pub fn tail(&self) -> String {
+        lock(&self.tail).text()
+    }
+
+    /// How many bytes arrived in all.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes are missing in the file: over the limit, or after it could not be written.
+    pub fn bytes_missing_in_file(&self) -> u64 {
+        self.file.as_ref().map_or(0, |file| lock(file).dropped)
+    }
+
+    /// Why the file could not be written, if so.
+    pub fn file_error(&self) -> Option<String> {
+        self.file
+            .as_ref()
+            .and_then(|file| lock(file).error.as_ref().map(ToString::to_string))
+    }
+
+    /// Reads `stderr` to its end.
+    pub(super) async fn drain(&self, mut stderr: impl AsyncRead + Unpin) {
+        let mut buffer = Vec::with_capacity(READ_BYTES);
+        while matches!(stderr.read_buf(&mut buffer).await, Ok(1..)) {
+            if let Some(newline) = memchr::memrchr(b'\n', &buffer) {
+                if let Some(lines) = buffer.get(..=newline) {
+                    self.write(lines);
+                }
+                buffer.drain(..=newline);
+            }
+            if buffer.len() >= READ_BYTES {
+                self.write(&buffer);
+                buffer.clear();
+            }
+        }
+        if !buffer.is_empty() {
+            self.write(&buffer);
+        }
+    }
+}
+
+impl fmt::Debug for StderrLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("StderrLog")
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The last bytes, of at most [`TAIL_BYTES`].
+#[derive(Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    cut: bool,
+}
+
+impl Tail {
+    fn push(&mut self, chunk: &[u8]) {
+        let kept = chunk
+            .get(chunk.len().saturating_sub(TAIL_BYTES)..)
+            .unwrap_or(chunk);
+        let excess = (self.bytes.len() + kept.len()).saturating_sub(TAIL_BYTES);
+        self.cut |= excess > 0 || kept.len() < chunk.len();
+        self.bytes.drain(..excess.min(self.bytes.len()));
+        self.bytes.extend(kept);
+    }
+
+    fn text(&mut self) -> String {
+        let bytes: &[u8] = self.bytes.make_contiguous();
+        // What was cut off leaves half a line in front, unless all of it is one line.
+        let after_newline = memchr::memchr(b'\n', bytes).map(|newline| newline + 1);
+        let start = after_newline
+            .filter(|start| self.cut && *start < bytes.len())
+            .unwrap_or(0);
+        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+    }
+}
+
+struct LogFile {
+    file: File,
+    room: u64,
+    dropped: u64,
+    error: Option<io::Error>,
+}
+
+impl LogFile {
+    const fn new(file: File, room: u64) -> Self {
+        Self {
+            file,
+            room,
+            dropped: 0,
+            error: None,
+        }
+    }
+
+    /// Writes a chunk. After the first that does not fit or fails nothing is written any more:
+    /// a file with an unmarked gap would mislead.
+    fn push(&mut self, chunk: &[u8]) {
+        let size = chunk.len() as u64;
+        if self.dropped > 0 || size > self.room {
+            self.dropped += size;
+        } else if let Err(error) = self.file.write_all(chunk) {
+            self.dropped += size;
+            self.error = Some(error);
+        } else {
+            self.room -= size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_bounded_and_starts_with_a_whole_line() {
+        let log = StderrLog::new();
+        for number in 0..20_000 {
+            log.write(format!("line {number}\n").as_bytes());
+        }
+        let tail = log.tail();
+        assert!(tail.len() <= TAIL_BYTES && tail.len() > TAIL_BYTES / 2);
+        assert!(tail.starts_with("line ") && tail.ends_with("line 19999\n"));
+    }
+
+    #[test]
+    fn one_endless_line_is_kept_lossy() {
+        let log = StderrLog::new();
+        log.write(&vec![0xff; TAIL_BYTES * 3]);
+        log.write(b"end");
+        assert!(log.tail().ends_with("\u{fffd}end"));
+    }
+
+    #[tokio::test]
+    async fn chunks_are_whole_lines() {
+        let seen = Arc::new(Mutex::new(Vec::<String>::new()));
+        let sink = Arc::clone(&seen);
+        let log = StderrLog::new().with_tee(Arc::new(move |chunk| {
+            lock(&sink).push(String::from_utf8_lossy(chunk).into_owned());
+        }));
+        let (mut ours, theirs) = tokio::io::duplex(4);
+        let writing = async move {
+            use tokio::io::AsyncWriteExt as _;
+            ours.write_all(b"one\ntwo\nthree").await.unwrap();
+        };
+        tokio::join!(writing, log.drain(theirs));
+        let seen = lock(&seen).clone();
+        assert_eq!(seen, ["one\n", "two\n", "three"]);
+    }
+
+    #[test]
+    fn a_full_file_counts_what_it_drops() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stderr.log");
+        let mut file = LogFile::new(File::create(&path).unwrap(), 8);
+        for chunk in [&b"12345\n"[..], b"678\n", b"9\n"] {
+            file.push(chunk);
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), b"12345\n");
+        assert_eq!(file.dropped, 6);
+    }
+
+    #[test]
+    fn a_failing_file_does_not_stop_the_rest() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stderr.log");
+        std::fs::write(&path, "").unwrap();
+        let read_only = File::open(&path).unwrap();
+        let mut log = StderrLog::new();
+        log.file = Some(Mutex::new(LogFile::new(read_only, FILE_BYTES_MAX)));
+        log.write(b"one\n");
+        log.write(b"two\n");
+        assert_eq!(log.tail(), "one\ntwo\n");
+        assert_eq!(log.bytes_missing_in_file(), 8);
+        assert!(log.file_error().is_some());
+    }
+}

@@ -1,0 +1,263 @@
+//! Which processes are ours: those that descend from a process we started.
+//!
+//! A [`Snapshot`] of the system's processes comes from `/proc`, or from `ps` where there is none.
+//! Descent is followed from parent to child; where a parent died and descent was lost, the mark
+//! in the environment, the process group and what was seen before tell.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::lock;
+
+#[cfg(target_os = "linux")]
+mod proc;
+#[cfg(target_os = "linux")]
+use proc as source;
+
+#[cfg(any(test, not(target_os = "linux")))]
+mod ps;
+#[cfg(not(target_os = "linux"))]
+use ps as source;
+
+/// A process, told apart from a later one with the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) pid: i32,
+    /// When it started, in ticks since boot; 0 where that is not known.
+    pub(super) start: u64,
+}
+
+impl Identity {
+    /// Kills exactly this process.
+    pub(super) fn kill(self) {
+        source::kill(self);
+    }
+
+    /// Takes the status of exactly this process, if it is a dead child of ours.
+    pub(super) fn reap(self) {
+        source::reap(self);
+    }
+}
+
+/// What is known of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) identity: Identity,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    /// It ended, and its parent did not take notice yet.
+    pub(super) zombie: bool,
+    /// The value of the mark in its environment.
+    pub(super) mark: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn is_our_child(&self) -> bool {
+        u32::try_from(self.parent) == Ok(std::process::id())
+    }
+}
+
+/// What makes a process the descendant of one that we started.
+pub(super) struct Claim<'a> {
+    /// The process that we started, as long as its id is certain to mean it.
+    pub(super) root: Option<i32>,
+    /// What it and its descendants have in their mark.
+    pub(super) token: &'a str,
+    /// Descendants that were seen before.
+    pub(super) known: &'a HashSet<Identity>,
+}
+
+impl Claim<'_> {
+    fn covers(&self, entry: &Entry) -> bool {
+        self.known.contains(&entry.identity)
+            || self
+                .root
+                .is_some_and(|root| entry.group == root || entry.session == root)
+            || entry
+                .mark
+                .as_ref()
+                .is_some_and(|mark| mark.contains(self.token))
+    }
+}
+
+/// The processes of the system at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    entries: Vec<Entry>,
+}
+
+impl Snapshot {
+    /// A snapshot taken after this call. Callers that wait at the same time share one, so that a
+    /// thousand servers that end at once cost a few snapshots and not a thousand.
+    pub(super) fn shared() -> Arc<Self> {
+        static LAST: Mutex<Option<(Instant, Arc<Snapshot>)>> = Mutex::new(None);
+        let asked = Instant::now();
+        let mut last = lock(&LAST);
+        if let Some((taken, snapshot)) = &*last
+            && *taken > asked
+        {
+            return Arc::clone(snapshot);
+        }
+        let taken = Instant::now();
+        let snapshot = Arc::new(Self {
+            entries: source::all(),
+        });
+        *last = Some((taken, Arc::clone(&snapshot)));
+        snapshot
+    }
+
+    /// A snapshot of our own children, without `known` ones.
+    #[cfg(target_os = "linux")]
+    pub(super) fn of_our_children_except(known: &HashSet<u32>) -> Self {
+        Self {
+            entries: source::our_children_except(known),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All our descendants that live, and nothing else.
+    #[cfg(target_os = "linux")]
+    pub(super) fn our_descendants(&self) -> Vec<Identity> {
+        let own: Vec<i32> = i32::try_from(std::process::id()).into_iter().collect();
+        let mut seen = own.iter().copied().collect();
+        let mut found = Vec::new();
+        self.descend(own, &mut seen, &mut found);
+        found
+            .iter()
+            .filter(|entry| !entry.zombie)
+            .map(|entry| entry.identity)
+            .collect()
+    }
+
+    /// All descendants that `claim` covers, without the root.
+    pub(super) fn family(&self, claim: &Claim<'_>) -> Vec<&Entry> {
+        let mut queue = Vec::from_iter(claim.root);
+        let mut seen: HashSet<i32> = claim.root.into_iter().collect();
+        // Never ourselves, whatever our own environment says.
+        seen.extend(i32::try_from(std::process::id()));
+        let mut family = Vec::new();
+        for entry in self.entries.iter().filter(|entry| claim.covers(entry)) {
+            if seen.insert(entry.identity.pid) {
+                queue.push(entry.identity.pid);
+                family.push(entry);
+            }
+        }
+        self.descend(queue, &mut seen, &mut family);
+        family
+    }
+
+    /// Adds to `found` what descends from `queue` and was not `seen` yet.
+    fn descend<'a>(
+        &'a self,
+        mut queue: Vec<i32>,
+        seen: &mut HashSet<i32>,
+        found: &mut Vec<&'a Entry>,
+    ) {
+        let mut children = HashMap::<i32, Vec<&Entry>>::new();
+        for entry in &self.entries {
+            children.entry(entry.parent).or_default().push(entry);
+        }
+        while let Some(parent) = queue.pop() {
+            for child in children.get(&parent).into_iter().flatten() {
+                if seen.insert(child.identity.pid) {
+                    queue.push(child.identity.pid);
+                    found.push(child);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(pid: i32, parent: i32, group: i32, mark: Option<&str>) -> Entry {
+        Entry {
+            identity: Identity { pid, start: 1 },
+            parent,
+            group,
+            session: 1,
+            zombie: false,
+            mark: mark.map(str::to_owned),
+        }
+    }
+
+    fn family(entries: Vec<Entry>, root: Option<i32>, known: &[i32]) -> Vec<i32> {
+        let known = known
+            .iter()
+            .map(|pid| Identity {
+                pid: *pid,
+                start: 1,
+            })
+            .collect();
+        let claim = Claim {
+            root,
+            token: "t-1:",
+            known: &known,
+        };
+        let snapshot = Snapshot { entries };
+        let mut pids: Vec<_> = snapshot
+            .family(&claim)
+            .iter()
+            .map(|entry| entry.identity.pid)
+            .collect();
+        pids.sort_unstable();
+        pids
+    }
+
+    #[test]
+    fn descendants_are_found_by_every_trace() {
+        let entries = || {
+            vec![
+                entry(1_000_010, 1, 1_000_010, Some("t-1:")),
+                entry(1_000_011, 1_000_010, 5, None),
+                entry(1_000_012, 1_000_011, 5, None),
+                entry(1_000_013, 1, 1_000_010, None),
+                entry(1_000_014, 1, 6, Some("outer:t-1:")),
+                entry(1_000_015, 1, 6, Some("t-12:")),
+                entry(1_000_016, 1, 7, None),
+                entry(1_000_017, 1_000_016, 7, None),
+            ]
+        };
+        let with_root = family(entries(), Some(1_000_010), &[1_000_016]);
+        assert_eq!(
+            with_root,
+            [
+                1_000_011, 1_000_012, 1_000_013, 1_000_014, 1_000_016, 1_000_017
+            ]
+        );
+        let without = family(entries().split_off(3), None, &[]);
+        assert_eq!(without, [1_000_014]);
+    }
+
+    #[test]
+    fn we_are_never_part_of_a_family() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(family(vec![entry(own, 1, 1, Some("t-1:"))], None, &[own]).is_empty());
+    }
+
+    #[test]
+    fn a_later_process_with_the_same_id_is_another() {
+        let mut later = entry(1_000_020, 1, 1, None);
+        later.identity.start = 2;
+        assert!(family(vec![later], None, &[1_000_020]).is_empty());
+    }
+
+    #[test]
+    fn we_are_in_our_own_snapshot() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert!(
+            Snapshot::shared()
+                .entries
+                .iter()
+                .any(|entry| entry.identity.pid == own)
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Processes as Linux shows them, in `/proc`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::sync::Mutex;
+
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal,
+    waitid,
+};
+
+use super::{Entry, Identity};
+use crate::process::{MARK_VARIABLE, lock};
+
+/// How much of an environment is searched for the mark.
+const ENVIRONMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// All processes of the system that we may see.
+pub(super) fn all() -> Vec<Entry> {
+    let Ok(directory) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    directory
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(read_marked)
+        .collect()
+}
+
+/// Our own children, without `known` ones. Empty where the kernel does not list them.
+pub(super) fn our_children_except(known: &HashSet<u32>) -> Vec<Entry> {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    let mut entries = Vec::new();
+    for list in lists {
+        let pids = list
+            .split_whitespace()
+            .filter_map(|pid| pid.parse::<u32>().ok());
+        let new = pids.filter(|pid| !known.contains(pid));
+        entries.extend(new.filter_map(|pid| read_marked(i32::try_from(pid).ok()?)));
+    }
+    entries
+}
+
+/// Kills the process, through a handle that cannot come to mean another one.
+pub(super) fn kill(identity: Identity) {
+    let Some(pid) = Pid::from_raw(identity.pid) else {
+        return;
+    };
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if read(identity.pid).is_none_or(|entry| entry.identity != identity) {
+        return;
+    }
+    // A process that is gone by now is what was wanted.
+    let _ = match handle {
+        Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
+        Err(_) => kill_process(pid, Signal::KILL),
+    };
+}
+
+/// Takes the status of a dead child of ours.
+pub(super) fn reap(identity: Identity) {
+    // Two at once could take the status of a later child with the same id.
+    static REAPING: Mutex<()> = Mutex::new(());
+    let _reaping = lock(&REAPING);
+    let ours = read(identity.pid)
+        .is_some_and(|entry| entry.identity == identity && entry.zombie && entry.is_our_child());
+    if let Some(pid) = Pid::from_raw(identity.pid).filter(|_| ours) {
+        let _ = waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        );
+    }
+}
+
+fn read_marked(pid: i32) -> Option<Entry> {
+    let mut entry = read(pid)?;
+    entry.mark = read_mark(pid);
+    Some(entry)
+}
+
+fn read(pid: i32) -> Option<Entry> {
+    // The name of a program need not be UTF-8.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(pid, &String::from_utf8_lossy(&stat))
+}
+
+/// Reads `PID (NAME) STATE PARENT GROUP SESSION …`, where the name may hold anything.
+fn parse(pid: i32, line: &str) -> Option<Entry> {
+    let (_, rest) = line.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let mut number = || fields.next()?.parse().ok();
+    let (parent, group, session) = (number()?, number()?, number()?);
+    // The start is field 22, the session was field 6.
+    let start = fields.nth(15)?.parse().ok()?;
+    let zombie = matches!(state, "Z" | "X" | "x");
+    Some(Entry {
+        identity: Identity { pid, start },
+        parent,
+        group,
+        session,
+        zombie,
+        mark: None,
+    })
+}
+
+/// The mark in the environment of a process, if we may read it and there is one.
+fn read_mark(pid: i32) -> Option<String> {
+    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
+    let mut environment = Vec::new();
+    file.take(ENVIRONMENT_BYTES_MAX)
+        .read_to_end(&mut environment)
+        .ok()?;
+    environment.split(|byte| *byte == 0).find_map(|variable| {
+        let value = variable
+            .strip_prefix(MARK_VARIABLE.as_bytes())?
+            .strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_fields() {
+        let stat = "7 (a) R 1 (b)) Z 3 4 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9\n";
+        let entry = parse(7, stat).unwrap();
+        assert_eq!((entry.parent, entry.group, entry.session), (3, 4, 5));
+        assert_eq!(
+            entry.identity,
+            Identity {
+                pid: 7,
+                start: 12345
+            }
+        );
+        assert!(entry.zombie);
+        assert_eq!(parse(7, "7 (a"), None);
+    }
+
+    #[test]
+    fn our_own_start_is_read() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let entry = read(own).unwrap();
+        assert!(entry.identity.start > 0 && !entry.zombie);
+        assert_eq!(read(own).unwrap().identity, entry.identity);
+    }
+}

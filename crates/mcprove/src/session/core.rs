@@ -1,0 +1,301 @@
+//! The heart of a session: ids, calls in flight, deadlines.
+//!
+//! One lock guards it all. It is held for a few hundred nanoseconds per message, never across an
+//! await, and in a load run only one thread takes it. Deadlines cost nothing per call: a watchdog
+//! sleeps until the earliest one and looks at all calls when it wakes.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use mcprove_score::trace::{ErrorCategory, EventKind, RequestKey};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::Notify;
+
+use super::call::{Call, CallError, Reply};
+use super::conclusion::Ending;
+use super::giving_up::watch_deadlines;
+use super::options::{SessionOptions, client_info};
+use super::request::{Deadline, Label, Request};
+use super::violation::Violations;
+use crate::event::Recorder;
+use crate::protocol::{self, RequestMeta, Revision};
+use crate::transport::{Channel, Failure, Outgoing, OutgoingKind, SendError};
+
+/// How many given-up requests are remembered, so that a late answer is known for what it is.
+const ABANDONED_MAX: usize = 65_536;
+
+/// The state that the session, its calls and its channel share.
+pub(crate) struct Core {
+    pub(super) channel: OnceLock<Arc<dyn Channel>>,
+    pub(super) state: Mutex<State>,
+    pub(super) options: SessionOptions,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) watchdog: Arc<Notify>,
+}
+
+pub(super) struct State {
+    pub(super) next_id: u64,
+    pub(super) waiting: FxHashMap<u64, Waiting>,
+    pub(super) abandoned: FxHashSet<u64>,
+    pub(super) closed: Option<Failure>,
+    pub(super) wake_at: Option<Instant>,
+    scratch: Vec<u8>,
+    meta: RequestMeta,
+    pub(super) revision: Option<Revision>,
+    pub(super) violations: Violations,
+    pub(super) changes: ListChanges,
+    pub(super) late_replies: u64,
+    /// Raw messages sent whose refusal, an error without an id, has not come yet.
+    pub(super) raw_unanswered: u64,
+}
+
+/// How often the server said that one of its lists changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListChanges {
+    /// `notifications/tools/list_changed`.
+    pub tools: u64,
+    /// `notifications/prompts/list_changed`.
+    pub prompts: u64,
+    /// `notifications/resources/list_changed`.
+    pub resources: u64,
+}
+
+pub(super) struct Waiting {
+    pub(super) label: Arc<Label>,
+    pub(super) sent: Instant,
+    pub(super) deadline: Option<Instant>,
+    waker: Option<Waker>,
+    progress: Option<super::request::ProgressHandler>,
+    pub(super) outcome: Option<Box<Result<Reply, CallError>>>,
+}
+
+/// Why a request was not sent.
+pub(crate) enum Refused {
+    /// The server does not read; wait for room and try again.
+    Full,
+    /// It cannot be sent at all.
+    Failed(CallError),
+}
+
+impl Core {
+    pub(crate) fn new(options: SessionOptions, recorder: Arc<Recorder>) -> Arc<Self> {
+        let state = State {
+            next_id: 1,
+            waiting: FxHashMap::default(),
+            abandoned: FxHashSet::default(),
+            closed: None,
+            wake_at: None,
+            scratch: Vec::with_capacity(1024),
+            meta: RequestMeta::default(),
+            revision: None,
+            violations: Violations::default(),
+            changes: ListChanges::default(),
+            late_replies: 0,
+            raw_unanswered: 0,
+        };
+        let core = Arc::new(Self {
+            channel: OnceLock::new(),
+            state: Mutex::new(state),
+            options,
+            recorder,
+            watchdog: Arc::new(Notify::new()),
+        });
+        tokio::spawn(watch_deadlines(Arc::downgrade(&core)));
+        core
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The channel; closed for as long as there is none.
+    pub(crate) fn channel(&self) -> Result<&Arc<dyn Channel>, Failure> {
+        self.channel
+            .get()
+            .ok_or_else(|| Failure::new(ErrorCategory::Disconnected, "the session is not open"))
+    }
+
+    /// Takes `revision` as agreed: decides the metadata of every later request.
+    pub(crate) fn speak(&self, revision: Revision) {
+        let capabilities = self.options.responder.capabilities(revision);
+        let meta = RequestMeta::new(revision, &client_info(), &capabilities);
+        let mut state = self.lock();
+        state.meta = meta;
+        state.revision = Some(revision);
+        drop(state);
+        if let Some(channel) = self.channel.get() {
+            channel.speak(Some(revision));
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, Refused> {
+        let channel = self.channel().map_err(refuse)?;
+        let label = request.label();
+        let now = Instant::now();
+        let deadline = now.checked_add(self.patience(request));
+
+        let mut state = self.lock();
+        let state = &mut *state;
+        if let Some(failure) = &state.closed {
+            return Err(refuse(failure.clone()));
+        }
+        let id = state.next_id;
+        state.scratch.clear();
+        let wants_progress = request.progress.is_some();
+        protocol::write_request(
+            &mut state.scratch,
+            id,
+            &label.method,
+            &request.params,
+            &state.meta,
+            wants_progress,
+        );
+        // The call waits before it is sent: an answer may arrive at once, on another thread.
+        let waiting = Waiting {
+            label: Arc::clone(label),
+            sent: now,
+            deadline,
+            waker: None,
+            progress: request.progress.clone(),
+            outcome: None,
+        };
+        state.waiting.insert(id, waiting);
+        let message = Outgoing {
+            bytes: &state.scratch,
+            kind: OutgoingKind::Request(id),
+            method: &label.method,
+            name: label.name.as_deref(),
+            parameter_headers: &request.headers,
+        };
+        if let Err(error) = channel.send(message) {
+            state.waiting.remove(&id);
+            return Err(match error {
+                SendError::Full => Refused::Full,
+                SendError::Closed(failure) => refuse(failure),
+            });
+        }
+        state.next_id += 1;
+        if self.recorder.is_observed() {
+            self.recorder.record(
+                now,
+                EventKind::Request {
+                    request: RequestKey {
+                        session: self.options.session_number,
+                        id,
+                    },
+                    method: &label.method,
+                    tool: label.tool(),
+                    params: &request.params,
+                },
+            );
+        }
+        if let Some(deadline) = deadline
+            && state.wake_at.is_none_or(|wake_at| deadline < wake_at)
+        {
+            state.wake_at = Some(deadline);
+            self.watchdog.notify_one();
+        }
+        Ok(Call::new(Arc::clone(self), id))
+    }
+
+    /// How long the answer to `request` may take.
+    pub(super) fn patience(&self, request: &Request) -> Duration {
+        match request.deadline {
+            Deadline::Session => self.options.call_timeout,
+            Deadline::After(timeout) => timeout,
+            Deadline::Never => Duration::MAX,
+        }
+    }
+
+    /// What came of call `id`, if anything yet.
+    pub(super) fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
+        let mut state = self.lock();
+        let Some(waiting) = state.waiting.get_mut(&id) else {
+            let failure = Failure::new(ErrorCategory::Cancelled, "the call was given up");
+            return Poll::Ready(Err(CallError::unsent(failure)));
+        };
+        if let Some(outcome) = waiting.outcome.take() {
+            state.waiting.remove(&id);
+            return Poll::Ready(*outcome);
+        }
+        if !waiting
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
+            waiting.waker = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// Ends call `id`; returns false when nothing waits for it.
+    pub(super) fn settle(&self, id: u64, ending: Ending) -> bool {
+        let mut state = self.lock();
+        let Some(waiting) = state.waiting.get_mut(&id) else {
+            return false;
+        };
+        if waiting.outcome.is_some() {
+            return false;
+        }
+        let now = Instant::now();
+        let outcome = self.conclude(id, waiting, ending, now);
+        waiting.outcome = Some(Box::new(outcome));
+        let waker = waiting.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+
+    /// Whether call `id` waits for its answer.
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        self.lock()
+            .waiting
+            .get(&id)
+            .is_some_and(|waiting| waiting.outcome.is_none())
+    }
+
+    /// The only call in flight, if there is exactly one.
+    pub(super) fn only_call(&self) -> Option<u64> {
+        let state = self.lock();
+        let mut unanswered = state
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.outcome.is_none())
+            .map(|(id, _)| *id);
+        let first = unanswered.next()?;
+        unanswered.next().is_none().then_some(first)
+    }
+
+    /// The progress handler of call `id`.
+    pub(super) fn progress_handler(&self, id: u64) -> Option<super::request::ProgressHandler> {
+        self.lock()
+            .waiting
+            .get(&id)
+            .and_then(|waiting| waiting.progress.clone())
+    }
+
+    /// Why the channel closed, if it did.
+    pub(crate) fn closed(&self) -> Option<Failure> {
+        self.lock().closed.clone()
+    }
+}
+
+impl State {
+    pub(super) fn set_meta(&mut self, meta: RequestMeta) {
+        self.meta = meta;
+    }
+
+    pub(super) fn remember_abandoned(&mut self, id: u64) {
+        if self.abandoned.len() < ABANDONED_MAX {
+            self.abandoned.insert(id);
+        }
+    }
+}
+
+fn refuse(failure: Failure) -> Refused {
+    Refused::Failed(CallError::unsent(failure))
+}

@@ -1,0 +1,316 @@
+//! What arrives: answers find their call, requests of the server get an answer, and whatever is
+//! neither is reported.
+
+use std::sync::Weak;
+
+use bytes::Bytes;
+use mcprove_score::trace::ErrorCategory;
+use serde_json::{Value, json};
+
+use super::conclusion::Ending;
+use super::core::Core;
+use super::violation::ViolationKind;
+use crate::protocol::{self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError};
+use crate::text::shorten;
+use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
+
+/// How much of something unreadable is shown.
+const SHOWN_CHARACTERS: usize = 120;
+
+/// The inbox that a channel holds. It does not keep the session alive: when the session is
+/// dropped the channel goes with it.
+pub(super) struct SessionInbox(pub(super) Weak<Core>);
+
+impl Inbox for SessionInbox {
+    fn deliver(&self, frame: Bytes) {
+        if let Some(core) = self.0.upgrade() {
+            core.receive(frame);
+        }
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.0.upgrade().is_some_and(|core| core.waits_for(id))
+    }
+
+    fn fail(&self, request: Option<u64>, failure: Failure) {
+        if let Some(core) = self.0.upgrade() {
+            core.receive_failure(request, failure);
+        }
+    }
+
+    fn closed(&self, failure: Failure) {
+        if let Some(core) = self.0.upgrade() {
+            core.close_with(&failure);
+        }
+    }
+}
+
+impl Core {
+    fn receive(&self, frame: Bytes) {
+        match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            None => {}
+            Some(b'[') => self.receive_batch(&frame),
+            Some(_) => self.receive_message(frame),
+        }
+    }
+
+    fn receive_batch(&self, frame: &Bytes) {
+        let Some(members) = protocol::split_batch(frame) else {
+            self.receive_broken(frame, "it is no batch that can be read");
+            return;
+        };
+        let revision = self.lock().revision;
+        if revision.is_some_and(|revision| !revision.has_batches()) {
+            self.violate(
+                ViolationKind::UnexpectedBatch,
+                format!("{} messages in one", members.len()),
+            );
+        }
+        for member in members {
+            self.receive_message(frame.slice_ref(member.as_bytes()));
+        }
+    }
+
+    fn receive_message(&self, frame: Bytes) {
+        let envelope = match Envelope::parse(&frame) {
+            Ok(envelope) => envelope,
+            Err(error) => {
+                let reason = error.to_string();
+                self.receive_broken(&frame, &reason);
+                return;
+            }
+        };
+        match envelope.classify() {
+            Message::Response {
+                id: Id::Number(id),
+                result,
+            } => {
+                let span = protocol::span_of(&frame, result);
+                drop(envelope);
+                if !self.settle(id, Ending::Result(frame, span)) {
+                    self.note_stray_reply(id);
+                }
+            }
+            Message::Error {
+                id: Id::Number(id),
+                error,
+            } => {
+                if !self.settle(id, error_ending(error)) {
+                    self.note_stray_reply(id);
+                }
+            }
+            Message::Notification { method, params } => self.receive_notification(method, params),
+            Message::Request { id, method, params } => self.answer(id, method, params),
+            Message::Response { id: Id::None, .. } => {
+                self.receive_unattributed(&frame, "a result without an id");
+            }
+            Message::Error {
+                id: Id::None,
+                error,
+            } => self.receive_error_without_id(error),
+            Message::Response { id, .. } | Message::Error { id, .. } => {
+                let message = format!("an answer to request {id}, which was never sent");
+                self.violate(ViolationKind::UnknownReply, message);
+            }
+            Message::Invalid {
+                id: Id::Number(id),
+                reason,
+            } => {
+                let failure = Failure::new(
+                    ErrorCategory::Malformed,
+                    format!("the reply is no valid JSON-RPC message: {reason}"),
+                );
+                if !self.settle(id, Ending::Failure(failure)) {
+                    self.violate(
+                        ViolationKind::InvalidMessage,
+                        format!("{reason}: {}", show(&frame)),
+                    );
+                }
+            }
+            Message::Invalid { reason, .. } => self.receive_unattributed(&frame, reason),
+        }
+    }
+
+    /// Something that does not parse. If it names a waiting request, or could only be the reply
+    /// to one, that request is over; otherwise it is noise.
+    fn receive_broken(&self, frame: &Bytes, reason: &str) {
+        if let Some(handler) = &self.options.on_noise {
+            handler(frame);
+        }
+        let looks_like_message = frame.trim_ascii_start().first() == Some(&b'{');
+        if !looks_like_message {
+            self.violate(ViolationKind::Noise, show(frame));
+            return;
+        }
+        let failure = Failure::new(
+            ErrorCategory::Malformed,
+            format!("the reply is not valid JSON ({reason}): {}", show(frame)),
+        );
+        let id = protocol::find_id(frame)
+            .filter(|id| self.waits_for(*id))
+            .or_else(|| self.only_call());
+        match id {
+            Some(id) if self.settle(id, Ending::Failure(failure)) => {}
+            _ => self.violate(
+                ViolationKind::InvalidMessage,
+                format!("{reason}: {}", show(frame)),
+            ),
+        }
+    }
+
+    /// A reply that says of no request that it is its reply.
+    fn receive_unattributed(&self, frame: &Bytes, reason: &str) {
+        self.violate(
+            ViolationKind::ReplyWithoutId,
+            format!("{reason}: {}", show(frame)),
+        );
+        if let Some(id) = self.only_call() {
+            let failure = Failure::new(
+                ErrorCategory::Malformed,
+                format!("the reply is broken: {reason}"),
+            );
+            self.settle(id, Ending::Failure(failure));
+        }
+    }
+
+    /// JSON-RPC allows an error without an id where the request could not be read.
+    fn receive_error_without_id(&self, error: &str) {
+        let mut state = self.lock();
+        if state.raw_unanswered > 0 {
+            // The answer to bytes of ours that were no message.
+            state.raw_unanswered -= 1;
+            return;
+        }
+        drop(state);
+        match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {
+            (Some(id), Ok(error)) => {
+                self.settle(id, Ending::Error(error));
+            }
+            (_, parsed) => {
+                let text =
+                    parsed.map_or_else(|_| shorten(error, SHOWN_CHARACTERS), |error| error.message);
+                self.violate(
+                    ViolationKind::ReplyWithoutId,
+                    format!("an error without an id: {text}"),
+                );
+            }
+        }
+    }
+
+    fn receive_notification(&self, method: &str, params: &str) {
+        match method {
+            "notifications/progress" => self.receive_progress(params),
+            "notifications/tools/list_changed" => self.lock().changes.tools += 1,
+            "notifications/prompts/list_changed" => self.lock().changes.prompts += 1,
+            "notifications/resources/list_changed" => self.lock().changes.resources += 1,
+            _ => {}
+        }
+        if let Some(handler) = &self.options.on_notification {
+            handler(method, params);
+        }
+    }
+
+    fn receive_progress(&self, params: &str) {
+        let Ok(params) = protocol::parse_bounded::<Value>(params) else {
+            return;
+        };
+        let handler = params
+            .get("progressToken")
+            .and_then(Value::as_u64)
+            .and_then(|token| self.progress_handler(token));
+        if let Some(handler) = handler {
+            handler(&params);
+        }
+    }
+
+    /// Answers a request of the server, at once.
+    fn answer(&self, id: Id<'_>, method: &str, params: &str) {
+        if self.lock().revision.map(Revision::era) == Some(Era::Stateless) {
+            self.violate(
+                ViolationKind::UnexpectedRequest,
+                format!("a {method} request"),
+            );
+        }
+        let params = protocol::parse_bounded(params).unwrap_or(Value::Null);
+        let mut response = self.options.responder.respond(method, &params);
+        if let Ok(result) = &mut response {
+            keep_related_task(&params, result);
+        }
+        let bytes = protocol::reply(&id.to_string(), &response);
+        self.send_aside(&bytes, OutgoingKind::Reply, "");
+    }
+
+    fn receive_failure(&self, request: Option<u64>, failure: Failure) {
+        if let Some(id) = request {
+            let ending = match failure.detail {
+                Detail::Error(error) => Ending::Error(*error),
+                _ => Ending::Failure(failure),
+            };
+            self.settle(id, ending);
+            return;
+        }
+        match &failure.detail {
+            Detail::Oversized { size, head } => {
+                let id = protocol::find_id(head)
+                    .filter(|id| self.waits_for(*id))
+                    .or_else(|| self.only_call());
+                let is_settled =
+                    id.is_some_and(|id| self.settle(id, Ending::Failure(failure.clone())));
+                if !is_settled {
+                    // A message that was cut short comes this way too.
+                    let is_oversized = *size > self.options.max_frame as u64;
+                    let kind = if is_oversized {
+                        ViolationKind::Oversized
+                    } else {
+                        ViolationKind::InvalidMessage
+                    };
+                    self.violate(kind, failure.message);
+                }
+            }
+            _ => self.violate(ViolationKind::Refused, failure.message),
+        }
+    }
+
+    pub(super) fn violate(&self, kind: ViolationKind, message: String) {
+        self.lock().violations.add(kind, message);
+    }
+}
+
+/// What belongs to a task says so (2025-11-25), and so does the answer to it.
+fn keep_related_task(params: &Value, result: &mut Value) {
+    let related = params
+        .get("_meta")
+        .and_then(|meta| meta.get(META_RELATED_TASK));
+    if let (Some(related), Some(members)) = (related, result.as_object_mut()) {
+        let meta = members.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert(META_RELATED_TASK.into(), related.clone());
+        }
+    }
+}
+
+fn error_ending(error: &str) -> Ending {
+    match protocol::parse_bounded::<RpcError>(error) {
+        Ok(error) => Ending::Error(error),
+        Err(reason) => Ending::Failure(Failure::new(
+            ErrorCategory::Malformed,
+            format!("the reply has an error without a proper code and message: {reason}"),
+        )),
+    }
+}
+
+/// The beginning of something, on one line.
+fn show(bytes: &[u8]) -> String {
+    let head = &bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)];
+    let text: String = String::from_utf8_lossy(head)
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect();
+    shorten(text.trim(), SHOWN_CHARACTERS)
+}

@@ -1,0 +1,428 @@
+//! Servers as processes: started, drained, ended, and never left behind.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
+
+use std::io::{BufRead as _, BufReader as LineReader};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcprove::Server;
+use mcprove::process::{Child, MARK_VARIABLE, SpawnError, StderrLog, TAIL_BYTES};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
+
+/// Long enough for anything on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn shell(script: &str) -> Server {
+    Server::stdio("sh").args(["-c", script])
+}
+
+fn spawn(server: &Server) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
+    let (child, stdin, stdout) = Child::spawn(server, Arc::new(StderrLog::new())).unwrap();
+    (child, stdin, BufReader::new(stdout).lines())
+}
+
+async fn next_pid(lines: &mut Lines<BufReader<ChildStdout>>) -> u32 {
+    let line = tokio::time::timeout(DEADLINE, lines.next_line())
+        .await
+        .unwrap()
+        .unwrap();
+    line.unwrap().trim().parse().unwrap()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let shown = Command::new("ps")
+        .args(["-o", "stat=", "-p", &pid.to_string()])
+        .output()
+        .unwrap();
+    let state = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+fn assert_dies(pid: u32) {
+    let start = Instant::now();
+    while is_alive(pid) {
+        assert!(start.elapsed() < DEADLINE, "process {pid} is still alive");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[tokio::test]
+async fn the_exit_status_is_kept() {
+    let (child, stdin, mut lines) = spawn(&shell("read line; echo got $line; exit 3"));
+    assert_eq!(child.exit_status(), None);
+    let mut stdin = stdin;
+    stdin.write_all(b"hello\n").await.unwrap();
+    assert_eq!(lines.next_line().await.unwrap().unwrap(), "got hello");
+    assert_eq!(child.wait().await.code(), Some(3));
+    let closing = child.stop(DEADLINE).await;
+    assert_eq!(closing.exit.and_then(|status| status.code()), Some(3));
+    assert!(!closing.forced);
+    assert_eq!(child.leftovers(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn the_end_of_input_ends_a_polite_server() {
+    let (child, stdin, _lines) = spawn(&Server::stdio("cat"));
+    drop(stdin);
+    let closing = child.stop(DEADLINE).await;
+    assert_eq!(closing.exit.and_then(|status| status.code()), Some(0));
+    assert!(!closing.forced);
+}
+
+#[tokio::test]
+async fn environment_and_directory_are_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = shell(&format!("pwd -P; echo $GREETING; echo ${MARK_VARIABLE}"))
+        .env("GREETING", "hi")
+        .working_dir(directory.path());
+    let (child, _stdin, mut lines) = spawn(&server);
+    let path = directory.path().canonicalize().unwrap();
+    assert_eq!(
+        lines.next_line().await.unwrap().unwrap(),
+        path.to_str().unwrap()
+    );
+    assert_eq!(lines.next_line().await.unwrap().unwrap(), "hi");
+    assert!(!lines.next_line().await.unwrap().unwrap().is_empty());
+    child.stop(DEADLINE).await;
+}
+
+#[tokio::test]
+async fn a_server_that_waits_for_term_gets_it() {
+    let (child, _stdin, mut lines) = spawn(&shell(
+        "trap 'exit 7' TERM; echo $$; while true; do sleep 0.05; done",
+    ));
+    next_pid(&mut lines).await;
+    let closing = child.stop(Duration::ZERO).await;
+    assert_eq!(closing.exit.and_then(|status| status.code()), Some(7));
+    assert!(closing.forced);
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_term_is_killed() {
+    let (child, stdin, mut lines) = spawn(&shell(
+        "trap '' TERM; echo $$; while true; do sleep 1; done",
+    ));
+    let pid = next_pid(&mut lines).await;
+    assert_eq!(pid, child.pid());
+    drop(stdin);
+    let closing = tokio::time::timeout(DEADLINE, child.stop(Duration::from_millis(50))).await;
+    let closing = closing.unwrap();
+    assert_eq!(closing.exit.and_then(|status| status.signal()), Some(9));
+    assert!(closing.forced);
+    assert!(!is_alive(pid));
+}
+
+#[tokio::test]
+async fn what_a_server_leaves_behind_is_reported_and_killed() {
+    let (child, _stdin, mut lines) = spawn(&shell("sleep 1000 & echo $!; exit 0"));
+    let grandchild = next_pid(&mut lines).await;
+    let closing = child.stop(DEADLINE).await;
+    assert!(!closing.forced);
+    assert_eq!(child.leftovers(), [grandchild]);
+    assert_dies(grandchild);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_session_of_its_own_does_not_save_a_grandchild() {
+    let script = "setsid sleep 1000 & echo $!; env -i setsid sleep 1000 & echo $!; \
+                  (setsid sleep 1000 & echo $!); sleep 1000";
+    let (child, _stdin, mut lines) = spawn(&shell(script));
+    let mut grandchildren = Vec::new();
+    for _ in 0..3 {
+        grandchildren.push(next_pid(&mut lines).await);
+    }
+    child.stop(Duration::from_millis(300)).await;
+    for grandchild in grandchildren {
+        assert_dies(grandchild);
+    }
+}
+
+#[tokio::test]
+async fn dropping_kills_without_waiting() {
+    let (child, stdin, mut lines) = spawn(&shell(
+        "trap '' TERM; sleep 1000 & echo $$; echo $!; wait; wait",
+    ));
+    let (pid, grandchild) = (next_pid(&mut lines).await, next_pid(&mut lines).await);
+    drop(child);
+    assert_dies(pid);
+    assert_dies(grandchild);
+    drop(stdin);
+}
+
+#[test]
+fn a_child_outlives_its_runtime_and_still_ends() {
+    let runtime = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+    let first = runtime();
+    let (child, _stdin, _lines) = first.block_on(async { spawn(&shell("exec sleep 1000")) });
+    first.shutdown_background();
+    assert!(is_alive(child.pid()));
+    let closing = runtime().block_on(child.stop(Duration::ZERO));
+    assert_eq!(closing.exit.and_then(|status| status.signal()), Some(15));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_wait_for_one_exit() {
+    let (child, stdin, _lines) = spawn(&shell("read line; exit 5"));
+    let child = Arc::new(child);
+    let waiting: Vec<_> = (0..100)
+        .map(|_| {
+            let child = Arc::clone(&child);
+            tokio::spawn(async move { child.wait().await.code() })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    drop(stdin);
+    for waiter in waiting {
+        assert_eq!(waiter.await.unwrap(), Some(5));
+    }
+    assert_eq!(child.wait().await.code(), Some(5));
+}
+
+#[tokio::test]
+async fn a_flood_of_stderr_blocks_nobody() {
+    const FLOOD: u64 = 50_000_000;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stderr.log");
+    let log = Arc::new(StderrLog::new().with_file(&path).unwrap());
+    let server =
+        shell("yes 'a line of some length' | head -c 50000000 >&2; echo done >&2; echo done");
+    let (child, _stdin, mut stdout) = Child::spawn(&server, Arc::clone(&log)).unwrap();
+    let mut text = String::new();
+    tokio::time::timeout(DEADLINE, stdout.read_to_string(&mut text))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(text, "done\n");
+    assert!(child.stop(DEADLINE).await.exit.unwrap().success());
+    assert_eq!(log.bytes(), FLOOD + 5);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), FLOOD + 5);
+    let tail = log.tail();
+    assert!(tail.len() <= TAIL_BYTES && tail.ends_with("done\n"));
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let fail = |server: &Server| {
+        Child::spawn(server, Arc::new(StderrLog::new()))
+            .map(|_| ())
+            .unwrap_err()
+    };
+    let error = fail(&Server::stdio("no-such-program-anywhere"));
+    assert!(matches!(error, SpawnError::NotFound { .. }) && error.hint().contains("PATH"));
+    let error = fail(&Server::stdio("sh -c true"));
+    assert!(error.hint().contains("quoting"), "{error}");
+    let error = fail(&shell("true").working_dir("/no/such/directory"));
+    assert!(
+        matches!(error, SpawnError::WorkingDirectory { .. }),
+        "{error}"
+    );
+    let error = fail(&Server::stdio("/etc/passwd"));
+    assert!(matches!(error, SpawnError::NotExecutable { .. }), "{error}");
+    let error = fail(&shell("true").env("BAD", "a\0b"));
+    assert!(matches!(error, SpawnError::Other { .. }), "{error}");
+}
+
+#[test]
+fn there_is_no_process_without_a_runtime() {
+    let error = Child::spawn(&shell("true"), Arc::new(StderrLog::new()))
+        .map(|_| ())
+        .unwrap_err();
+    assert!(matches!(error, SpawnError::NoRuntime));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_processes_at_once() {
+    let children: Vec<_> = (0..50).map(|_| spawn(&Server::stdio("cat"))).collect();
+    let stopping = children.into_iter().map(|(child, stdin, _lines)| {
+        drop(stdin);
+        tokio::spawn(async move { child.stop(DEADLINE).await })
+    });
+    for closing in stopping.collect::<Vec<_>>() {
+        assert!(closing.await.unwrap().exit.unwrap().success());
+    }
+}
+
+#[tokio::test]
+async fn children_of_others_are_left_alone() {
+    let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+    let (child, _stdin, _lines) = spawn(&shell("sleep 1000"));
+    child.stop(Duration::ZERO).await;
+    assert!(is_alive(other.id()));
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+/// Runs the example `process_host`, which ends in the way named by `ending`.
+struct Host {
+    process: std::process::Child,
+    lines: std::io::Lines<LineReader<std::process::ChildStdout>>,
+}
+
+impl Host {
+    fn start(ending: &str, script: &str) -> Self {
+        let mut process = Command::new(Self::program())
+            .args([ending, script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = LineReader::new(process.stdout.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().starts_with("open files: "));
+        Self { process, lines }
+    }
+
+    /// The example lies next to the tests; `cargo test --test` alone does not build it.
+    fn program() -> PathBuf {
+        let test = std::env::current_exe().unwrap();
+        let program = test
+            .ancestors()
+            .nth(2)
+            .unwrap()
+            .join("examples/process_host");
+        if !program.exists() {
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "-p", "mcprove", "--example", "process_host"]);
+            assert!(build.status().unwrap().success());
+        }
+        program
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+
+    /// The ids that the server printed in one line.
+    fn pids(&mut self) -> Vec<u32> {
+        self.line()
+            .split_whitespace()
+            .map(|pid| pid.parse().unwrap())
+            .collect()
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([name, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A server with a grandchild, and with one that left its session and lost its parent.
+#[cfg(target_os = "linux")]
+const FAMILY: &str = "trap '' TERM; sleep 1000 & one=$!; \
+                      two=$(setsid sleep 1000 >/dev/null & echo $!); echo $$ $one $two; wait; wait";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_end_of_the_program_leaves_anything_behind() {
+    for ending in ["returned", "panicked", "kill-all", "terminated"] {
+        let mut host = Host::start(ending, FAMILY);
+        let pids = host.pids();
+        assert_eq!(pids.len(), 3);
+        match ending {
+            "terminated" => host.signal("-TERM"),
+            "kill-all" => assert_eq!(host.line(), "killed: signal: 9 (SIGKILL)"),
+            _ => {}
+        }
+        host.process.wait().unwrap();
+        for pid in pids {
+            assert_dies(pid);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_program_takes_its_servers_along() {
+    // Neither reads its stdin, so only the kernel can tell them.
+    let mut host = Host::start("killed", "trap '' TERM HUP PIPE; echo $$; exec sleep 1000");
+    let pid = host.pids()[0];
+    assert!(is_alive(pid));
+    host.signal("-KILL");
+    assert_dies(pid);
+}
+
+#[test]
+fn a_server_of_a_killed_program_sees_the_end_of_its_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen");
+    // The reader is a grandchild, which the kernel's signal does not reach.
+    let script = format!(
+        "exec 3<&0; (cat <&3 >/dev/null; touch '{}') & echo $$ $!; wait",
+        seen.display()
+    );
+    let mut host = Host::start("killed", &script);
+    let pids = host.pids();
+    host.signal("-KILL");
+    for pid in pids {
+        assert_dies(pid);
+    }
+    assert!(seen.exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_outlives_the_thread_that_asked_for_it() {
+    let mut host = Host::start("thread-ended", "echo $$; exec sleep 1000");
+    let pid = host.pids()[0];
+    assert_eq!(host.line(), "still running: true");
+    host.process.wait().unwrap();
+    assert_dies(pid);
+}
+
+#[test]
+fn a_launched_server_keeps_its_descriptor_limit() {
+    let usual = Command::new("sh")
+        .args(["-c", "ulimit -n"])
+        .output()
+        .unwrap();
+    let mut host = Host::start("returned", "ulimit -n; exec sleep 1000");
+    let limit = host.line();
+    host.process.wait().unwrap();
+    assert_eq!(limit, String::from_utf8_lossy(&usual.stdout).trim());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn adopted_orphans_are_reaped() {
+    // Each orphan comes to the host, lives long enough to be seen, and dies.
+    let script = "i=0; while [ $i -lt 5 ]; do (setsid sleep 3 >/dev/null &); i=$((i+1)); done; \
+                  echo $$; exec sleep 1000";
+    let mut host = Host::start("killed", script);
+    host.pids();
+    let children = || {
+        let parent = host.process.id().to_string();
+        let shown = Command::new("ps")
+            .args(["-o", "stat=,comm=", "--ppid", &parent])
+            .output();
+        String::from_utf8(shown.unwrap().stdout).unwrap()
+    };
+    let start = Instant::now();
+    while children().lines().count() != 1 {
+        assert!(start.elapsed() < DEADLINE, "{}", children());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}

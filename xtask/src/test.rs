@@ -1,0 +1,80 @@
+//! `cargo xtask test`: everything that must hold before a change goes in. The tests come last, so
+//! that the last lines on the screen are the summary of the test runner.
+
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::step::{advise, announce, describe, run_step, succeeds};
+use crate::workspace::Workspace;
+use crate::{docs, install, schema};
+
+#[derive(Args)]
+pub struct Options {
+    /// Take the real servers as they are; tests without their server are skipped
+    #[arg(long)]
+    skip_install: bool,
+    /// Arguments for the test runner
+    #[arg(last = true, value_name = "ARGUMENT")]
+    runner: Vec<String>,
+}
+
+pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    if !options.skip_install {
+        install::run(workspace)?;
+    }
+    let cargo = |arguments: &[&str]| workspace.cargo(arguments.iter().copied());
+    let format = run_step("format", cargo(&["fmt", "--all", "--check"]));
+    advise(format, "`cargo fmt --all` puts it right")?;
+    let clippy = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    run_step("clippy", cargo(&clippy))?;
+    schema::run(workspace, &schema::Options::default())?;
+    docs::run(workspace)?;
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
+        run_step(
+            "doctests",
+            with_environment(
+                workspace,
+                cargo(&["test", "--quiet", "--doc", "--workspace"]),
+                in_ci,
+            ),
+        )?;
+        let profile = if in_ci { "ci" } else { "default" };
+        cargo(&["nextest", "run", "--workspace", "--profile", profile])
+    } else {
+        announce("tests", "cargo-nextest is not installed, using cargo test");
+        cargo(&["test", "--workspace", "--no-fail-fast"])
+    };
+    tests.args(&options.runner);
+    run_tests(with_environment(workspace, tests, in_ci))
+}
+
+fn with_environment(workspace: &Workspace, mut command: Command, in_ci: bool) -> Command {
+    command
+        .env("MCPROVE_REAL_SERVERS", workspace.real_servers().folder())
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    if in_ci {
+        command.env(harness::REQUIRE_ALL_VARIABLE, "1");
+    }
+    command
+}
+
+/// Ends with the runner's own summary and exit code; a line of ours would hide it.
+fn run_tests(mut command: Command) -> Result<ExitCode> {
+    announce("tests", &describe(&command));
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {}", describe(&command)))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}

@@ -1,0 +1,75 @@
+//! Where things are, and how cargo is called.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use harness::Layout;
+
+/// This checkout.
+pub struct Workspace {
+    root: PathBuf,
+    /// The folder of this program, which is also the folder of the other debug builds.
+    binaries: PathBuf,
+}
+
+impl Workspace {
+    pub fn find() -> Result<Self> {
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = manifest.parent().context("xtask has no parent folder")?;
+        let program = std::env::current_exe().context("cannot tell where xtask itself is")?;
+        let binaries = program.parent().context("xtask is in no folder")?;
+        Ok(Self {
+            root: root.to_owned(),
+            binaries: binaries.to_owned(),
+        })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a program of this workspace, as the dev profile builds it.
+    pub fn binary(&self, name: &str) -> PathBuf {
+        self.binaries
+            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// The path of a program of this workspace, as the release profile builds it.
+    pub fn release_binary(&self, name: &str) -> PathBuf {
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let target = self.binaries.parent().unwrap_or(&self.root);
+        target.join("release").join(file)
+    }
+
+    /// Where the real servers are installed.
+    pub fn real_servers(&self) -> Layout {
+        Layout::new(self.root.join("target/real-servers"))
+    }
+
+    /// A program started in the root, with the environment that the caller of `cargo xtask` had.
+    ///
+    /// `cargo run` adds variables about the xtask package. Build scripts that watch those would run
+    /// again each time somebody changes between `cargo build` and `cargo xtask`.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+
+    /// The cargo that runs us.
+    pub fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command =
+            self.command(std::env::var_os("CARGO").unwrap_or_else(|| OsStr::new("cargo").into()));
+        command.args(arguments);
+        command
+    }
+}
