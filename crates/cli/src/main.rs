@@ -1,3 +1,72 @@
-//! Entry point.
+//! The `mcprove` command: arguments in, printing and exit codes out.
 
-fn main() {}
+mod arguments;
+mod commands;
+mod failure;
+mod interrupt;
+mod target;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use mcprove::process;
+
+use crate::arguments::Cli;
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    // A server is started through this very program, so that it dies when we do.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments
+        .next()
+        .is_some_and(|first| first == process::LAUNCH_ARGUMENT)
+    {
+        terminal::print_error(&format!("mcprove: {}\n", process::launch(arguments)));
+        return process::LAUNCH_FAILED.into();
+    }
+    let cli = Cli::parse();
+    if let Ok(program) = std::env::current_exe() {
+        process::set_launcher(program);
+    }
+    // Without it only the children of a server that left its process group could stay behind.
+    let _ = process::become_reaper();
+    process::raise_descriptor_limit();
+    end_children_on_panic();
+    let code = run(cli);
+    process::shut_down();
+    code
+}
+
+fn run(cli: Cli) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(commands::run(cli.command));
+            // A read of stdin or a hung lookup may still occupy a thread; nothing waits for it.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Failure::from(anyhow::Error::from(error))),
+    };
+    match outcome {
+        Ok(_) if terminal::is_cut() => Failure::new(
+            "standard output did not take all that was printed",
+            "check the disk or device that it goes to",
+        )
+        .report(),
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// A panic of ours must not leave servers behind.
+fn end_children_on_panic() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        default(info);
+        process::shut_down();
+    }));
+}

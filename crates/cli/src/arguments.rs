@@ -1,0 +1,54 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{completions, demo, doctor, fixture, probe, schema};
+
+/// Proves that an MCP server, and the agents that use it, hold up.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mcprove",
+    version,
+    about,
+    long_about = "Proves that an MCP server, and the agents that use it, hold up: under load, under \
+                  injected faults, under bad input and over repeated runs.",
+    after_help = "Exit codes: 0 passed, 1 a finding, 2 the run could not be done, 130 interrupted.\n\
+                  Start with `mcprove demo`.",
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A guided half-minute on built-in servers: what this tool finds, and how it tells
+    Demo(demo::Arguments),
+    /// Connect, list the tools, call each once with made-up arguments, and show their health
+    Probe(Box<probe::Arguments>),
+    /// Look for what commonly goes wrong, on this machine or with a server, and how to mend it
+    Doctor(Box<doctor::Arguments>),
+    /// Print the JSON Schema of a file format
+    Schema(schema::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+    /// Run a built-in server, healthy or faulty
+    #[command(hide = true)]
+    Fixture(fixture::Arguments),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,156 @@
+//! `mcprove probe`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
+use mcprove::event::{EventStream, Sink, TraceFile};
+use mcprove::report::{printable_json, probe_text};
+use mcprove::session::CallError;
+use mcprove_score::trace::ErrorCategory;
+
+use super::FINDING;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::target::{ServerArguments, SessionArguments};
+use crate::terminal::StatusLine;
+use crate::{interrupt, terminal};
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Starts the server (or connects to --url) and agrees on a revision: `server/discover` first;
+     when the server answers with an error, or not within 1 s, `initialize`.
+  2. Lists the tools, all pages.
+  3. Calls each tool once, one after the other, with arguments made from its input schema: only
+     what is required, the smallest values that are valid, the same every time.
+     Tools with the annotation destructiveHint are skipped unless --all is given.
+  4. Tells for each: ok, tool error (the tool answered isError), error, hang (no answer within
+     --call-timeout), or skipped, with the reason. After a hang the server is asked whether it
+     still lives; if not it is started again for the next tool.
+  5. Ends the server: closes its input, waits --shutdown-timeout, then TERM, then KILL.
+
+Exit code: 0 no tool hung and the protocol was kept; 1 a tool hung, the server died or broke the
+protocol (in its results too); 2 the server could not be reached; 130 interrupted.
+Knobs: --call-timeout, --startup-timeout, --shutdown-timeout, --protocol, --all, --accept-requests.
+";
+
+/// Arguments of `mcprove probe`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Call destructive tools too
+    #[arg(long)]
+    all: bool,
+
+    /// Print the report as JSON (format probe.v1)
+    #[arg(long)]
+    json: bool,
+
+    /// Write every request and answer to this file (format trace.v1)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    server: ServerArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let server = arguments.server.resolve(&arguments.session)?;
+    let options = ProbeOptions {
+        session: arguments.session.options(&arguments.server),
+        all: arguments.all,
+    };
+    let stream = EventStream::new(trace_sinks(arguments)?);
+    let recorder = stream.recorder();
+    let status = StatusLine::new();
+    status.show(&format!("connecting to {} …", server.describe()));
+    let outcome = health::probe(
+        &server,
+        &options,
+        Arc::clone(&recorder),
+        &mut |progress| {
+            let Progress { tool, done, total } = progress;
+            status.show(&format!("calling {tool} ({} of {total}) …", done + 1));
+        },
+        interrupt::requested(),
+    )
+    .await;
+    drop(status);
+    let report = outcome.map_err(describe)?;
+    recorder.merge();
+    for failure in stream.failures() {
+        terminal::print_error(&format!("warning: {failure}\n"));
+    }
+    show(&report, arguments.json)?;
+    Ok(match (report.passed, report.partial) {
+        (true, _) => ExitCode::SUCCESS,
+        (false, true) => INTERRUPTED.into(),
+        (false, false) => FINDING.into(),
+    })
+}
+
+fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
+    let Some(path) = &arguments.trace else {
+        return Ok(Vec::new());
+    };
+    let trace = TraceFile::create(path).map_err(|error| {
+        Failure::new(
+            format!("cannot write the trace {}: {error}", path.display()),
+            "check that the folder exists and can be written to",
+        )
+    })?;
+    Ok(vec![Arc::new(trace)])
+}
+
+fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {
+    let text = if as_json {
+        let json = serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?;
+        format!("{}\n", printable_json(&json))
+    } else {
+        probe_text(report, terminal::style())
+    };
+    terminal::print(&text);
+    Ok(())
+}
+
+/// Why the probe could not be done, with the hint that fits.
+pub fn describe(error: ProbeError) -> Failure {
+    match error {
+        ProbeError::Connect(error) => {
+            let failure = Failure::new(error.to_string(), error.hint()).with_stderr(error.stderr());
+            if error.is_violation() {
+                failure.into_finding()
+            } else {
+                failure
+            }
+        }
+        // The server was reached: that it does not list its tools is a finding.
+        ProbeError::List { error, stderr } => {
+            Failure::new(format!("tools/list failed: {error}"), list_hint(&error))
+                .with_stderr(&stderr)
+                .into_finding()
+        }
+        ProbeError::Interrupted => Failure::interrupted(),
+    }
+}
+
+fn list_hint(error: &CallError) -> &'static str {
+    match error.category() {
+        ErrorCategory::Malformed if !error.is_oversized() => {
+            "each tool needs a name, and each page another cursor, until one has none"
+        }
+        category => category.hint(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `mcprove schema`: the published JSON Schemas, generated from the types.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use mcprove::check::health::ProbeReport;
+use mcprove_score::registry::nearest;
+use mcprove_score::trace::TraceRecord;
+use schemars::{Schema, schema_for};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// A published format: its name, what it describes, and its schema.
+struct Format {
+    name: &'static str,
+    explanation: &'static str,
+    schema: fn() -> Schema,
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "probe.v1",
+        explanation: "what `mcprove probe --json` prints",
+        schema: || schema_for!(ProbeReport),
+    },
+    Format {
+        name: "trace.v1",
+        explanation: "one line of trace.jsonl",
+        schema: || schema_for!(TraceRecord),
+    },
+];
+
+const EXPLANATION: &str = "\
+What it does: prints the JSON Schema of a format that mcprove writes, so that other programs can
+check what they read. Without a name it lists the formats.
+";
+
+/// Arguments of `mcprove schema`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The format, with or without its version; without a name they are listed
+    name: Option<String>,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(name) = &arguments.name else {
+        for format in FORMATS {
+            terminal::print(&format!("{}  {}\n", format.name, format.explanation));
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let wanted = name.strip_suffix(".v1").unwrap_or(name);
+    let short_names = FORMATS
+        .iter()
+        .map(|format| format.name.trim_end_matches(".v1"));
+    let Some(format) = FORMATS
+        .iter()
+        .find(|format| format.name.trim_end_matches(".v1") == wanted)
+    else {
+        let hint = match nearest(short_names.clone(), wanted) {
+            Some(close) => format!("did you mean {close:?}?"),
+            None => format!(
+                "known formats: {}",
+                short_names.collect::<Vec<_>>().join(", ")
+            ),
+        };
+        return Err(Failure::new(format!("no format is called {name:?}"), hint));
+    };
+    let json = serde_json::to_string_pretty(&(format.schema)()).map_err(anyhow::Error::from)?;
+    terminal::print(&format!("{json}\n"));
+    Ok(ExitCode::SUCCESS)
+}

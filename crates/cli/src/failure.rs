@@ -1,0 +1,97 @@
+//! What is printed when a command could not do its work: what happened, where, what to try.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use mcprove::report::printable;
+
+use crate::commands::FINDING;
+use crate::terminal;
+
+/// The run itself could not be done.
+pub const COULD_NOT_RUN: u8 = 2;
+/// The user interrupted the run.
+pub const INTERRUPTED: u8 = 130;
+
+/// The longest message that is shown whole.
+const MESSAGE_MAX: usize = 2000;
+/// The longest line of a server's stderr that is shown whole.
+const LINE_MAX: usize = 500;
+
+/// A command that could not do its work.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    hint: Option<String>,
+    stderr: String,
+    code: u8,
+}
+
+impl Failure {
+    /// A failure with what to try next.
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: Some(hint.into()),
+            stderr: String::new(),
+            code: COULD_NOT_RUN,
+        }
+    }
+
+    /// The user interrupted before there was anything to report.
+    pub fn interrupted() -> Self {
+        Self {
+            message: "interrupted".into(),
+            hint: None,
+            stderr: String::new(),
+            code: INTERRUPTED,
+        }
+    }
+
+    /// The same, as a finding about the server: exit code 1.
+    #[must_use]
+    pub fn into_finding(mut self) -> Self {
+        self.code = FINDING;
+        self
+    }
+
+    /// Shows the end of the server's stderr too.
+    #[must_use]
+    pub fn with_stderr(mut self, stderr: &str) -> Self {
+        stderr.clone_into(&mut self.stderr);
+        self
+    }
+
+    /// Prints the failure and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        let mut text = format!("error: {}\n", printable(&self.message, MESSAGE_MAX));
+        if !self.stderr.trim().is_empty() {
+            text.push_str("the server's stderr ends with:\n");
+            for line in last_lines(&self.stderr, 10) {
+                let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
+            }
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(text, "hint: {}", printable(hint, MESSAGE_MAX));
+        }
+        terminal::print_error(&text);
+        self.code.into()
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self {
+            message: format!("{error:#}"),
+            hint: None,
+            stderr: String::new(),
+            code: COULD_NOT_RUN,
+        }
+    }
+}
+
+/// The last `count` lines of a text.
+pub fn last_lines(text: &str, count: usize) -> Vec<&str> {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(count)..].to_vec()
+}

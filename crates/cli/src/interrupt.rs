@@ -1,0 +1,76 @@
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks the command to finish with what it has, the second
+//! ends everything at once. Server processes end either way.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use mcprove::process;
+use tokio::sync::Notify;
+
+use crate::failure::INTERRUPTED;
+
+/// Resolves when the user asks to stop. Signals are caught from the call on, not from the first
+/// poll: by then a server may run. Call once, within the runtime.
+pub fn requested() -> impl Future<Output = ()> {
+    let first = Arc::new(Notify::new());
+    let asked = Arc::clone(&first);
+    let mut signals = Signals::catch();
+    tokio::spawn(async move {
+        signals.next().await;
+        asked.notify_one();
+        signals.next().await;
+        process::shut_down();
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    async move { first.notified().await }
+}
+
+/// The signals that ask to stop; those that cannot be caught are missing.
+#[cfg(unix)]
+struct Signals(Vec<tokio::signal::unix::Signal>);
+
+#[cfg(unix)]
+impl Signals {
+    fn catch() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ];
+        Self(
+            kinds
+                .into_iter()
+                .filter_map(|kind| signal(kind).ok())
+                .collect(),
+        )
+    }
+
+    async fn next(&mut self) {
+        std::future::poll_fn(|context| {
+            // All are polled, so that each can wake us.
+            let caught = self.0.iter_mut().map(|signal| signal.poll_recv(context));
+            let count = caught.filter(std::task::Poll::is_ready).count();
+            if count > 0 {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
+        })
+        .await;
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn catch() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

@@ -1,0 +1,85 @@
+//! What standard output is: how wide, and whether it takes colours.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcprove::report::ProbeStyle;
+
+/// The width assumed where none can be found out.
+const WIDTH: usize = 80;
+/// Lines longer than this are hard to read on any screen.
+const WIDTH_MAX: usize = 120;
+
+/// How to draw for standard output.
+pub fn style() -> ProbeStyle {
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let width = columns
+        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        .unwrap_or(WIDTH)
+        .clamp(40, WIDTH_MAX);
+    let color = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    ProbeStyle { width, color }
+}
+
+/// Writes to standard error. That nobody can read it changes nothing about how a command ends.
+pub fn print_error(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Whether something could not be written to standard output.
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+
+/// Writes to standard output. A reader that went away (`| head`) is no error; a full disk is, see
+/// [`is_cut`].
+pub fn print(text: &str) {
+    use std::io::Write;
+    let mut output = std::io::stdout().lock();
+    let written = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush());
+    if written.is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
+        IS_CUT.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether standard output did not take all that was printed.
+pub fn is_cut() -> bool {
+    IS_CUT.load(Ordering::Relaxed)
+}
+
+/// One line on stderr that says what is going on, and is gone when the work is done. Only people
+/// see it: nothing is written when stderr is no terminal.
+pub struct StatusLine {
+    is_shown: bool,
+}
+
+impl StatusLine {
+    /// Nothing shown yet.
+    pub fn new() -> Self {
+        Self {
+            is_shown: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Replaces what is shown.
+    pub fn show(&self, text: &str) {
+        if self.is_shown {
+            let text: String = text
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(WIDTH - 1)
+                .collect();
+            print_error(&format!("\r\u{1b}[2K{text}"));
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}

@@ -1,0 +1,31 @@
+//! The `mcprove` command as its users meet it: a process with arguments, output and an exit code.
+
+// The helpers of tests are tests too; clippy knows only the functions themselves as such.
+#![allow(clippy::unwrap_used)]
+
+#[path = "cli/arguments.rs"]
+mod arguments;
+#[path = "cli/demo.rs"]
+mod demo;
+#[path = "cli/doctor.rs"]
+mod doctor;
+#[path = "cli/help.rs"]
+mod help;
+#[path = "cli/layout.rs"]
+mod layout;
+#[path = "cli/probe_built_in.rs"]
+mod probe_built_in;
+#[path = "cli/probe_everything.rs"]
+mod probe_everything;
+#[path = "cli/probe_real.rs"]
+mod probe_real;
+#[path = "cli/probe_start.rs"]
+mod probe_start;
+#[path = "cli/revision.rs"]
+mod revision;
+#[path = "cli/schema.rs"]
+mod schema;
+#[path = "cli/support.rs"]
+mod support;
+#[path = "cli/trace.rs"]
+mod trace;

@@ -1,0 +1,70 @@
+//! What the command says of itself.
+
+use crate::support::{assert_snapshot, finish, mcprove, run};
+
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// The help at a fixed width.
+fn help(arguments: &[&str]) -> String {
+    let mut command = mcprove(arguments);
+    command.env("COLUMNS", "100");
+    let output = finish(command);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(output.stderr, "");
+    output.stdout
+}
+
+#[test]
+fn the_help_is_as_reviewed() {
+    assert_snapshot!("help", help(&["--help"]));
+    assert_snapshot!("help_probe", help(&["probe", "--help"]));
+    assert_snapshot!("help_doctor", help(&["doctor", "-h"]));
+    assert_snapshot!("help_fixture", help(&["fixture", "--help"]));
+}
+
+#[test]
+fn without_arguments_the_help_is_shown_as_an_error() {
+    let output = run::<&str>(&[]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("Usage: mcprove"), "{output:?}");
+}
+
+#[test]
+fn the_version_is_one_line() {
+    let expected = format!("mcprove {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(help(&["--version"]), expected);
+}
+
+#[test]
+fn explain_tells_and_does_nothing() {
+    // With this server anything but telling would fail, and leave a trace.
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.jsonl").display().to_string();
+    let server = ["-s", "no-such-program"];
+    let probe = [
+        ["probe", "--explain"].as_slice(),
+        &["--trace", &trace],
+        &server,
+    ]
+    .concat();
+    assert_snapshot!("explain_probe", help(&probe));
+    assert!(!std::path::Path::new(&trace).exists());
+    let doctor = [["doctor", "--explain"].as_slice(), &server].concat();
+    assert_snapshot!("explain_doctor", help(&doctor));
+    assert_snapshot!("explain_demo", help(&["demo", "--explain"]));
+}
+
+#[test]
+fn the_modes_are_listed() {
+    assert_snapshot!("modes", help(&["fixture"]));
+}
+
+#[test]
+fn every_shell_gets_its_completions() {
+    for shell in SHELLS {
+        let script = help(&["completions", shell]);
+        assert!(script.contains("mcprove"), "{shell}");
+        assert!(script.contains("probe"), "{shell}");
+        assert!(script.contains("call-timeout"), "{shell}");
+    }
+}

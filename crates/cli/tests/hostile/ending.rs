@@ -1,0 +1,326 @@
+//! No process of a server outlives `mcprove`, whatever ends it.
+
+use std::fs::File;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::run::{DEADLINE, Outcome, Running, at_once, mcprove, python};
+
+/// A text that is in the command line of every process of one server.
+struct Marker(String);
+
+impl Marker {
+    fn new(name: &str) -> Self {
+        Self(format!("hostile-marker-{name}-{}", std::process::id()))
+    }
+
+    /// The processes with the marker, other than `mcprove` itself and this test.
+    fn processes(&self) -> Vec<(u32, String)> {
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|pid: u32| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                let is_server =
+                    line.contains(&self.0) && !line.starts_with(env!("CARGO_BIN_EXE_mcprove"));
+                is_server.then_some((pid, line))
+            })
+            .collect()
+    }
+
+    /// Waits until there are `count` of them.
+    #[track_caller]
+    fn wait_for(&self, count: usize) {
+        self.wait_until(&format!("{count} processes"), |processes| {
+            processes == count
+        });
+    }
+
+    #[track_caller]
+    fn assert_gone(&self) {
+        self.wait_until("none", |processes| processes == 0);
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, is_so: impl Fn(usize) -> bool) {
+        let began = Instant::now();
+        loop {
+            let processes = self.processes();
+            if is_so(processes.len()) {
+                return;
+            }
+            let pids: Vec<u32> = processes.iter().map(|(pid, _)| *pid).collect();
+            assert!(began.elapsed() < DEADLINE, "not {what}, but {pids:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A server with a grandchild in its group, one in a session of its own, and one there that lost
+/// its parent. None listens to any signal that it can refuse; the second tool hangs. That makes
+/// four processes.
+fn family(marker: &Marker) -> String {
+    python(&format!(
+        "# {0}\n\
+         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)\n\
+         sleep = ['python3', '-c', 'import time; time.sleep(1000) # {0}']\n\
+         quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n\
+         subprocess.Popen(sleep, **quiet)\n\
+         subprocess.Popen(sleep, start_new_session=True, **quiet)\n\
+         if os.fork() == 0:\n    \
+             subprocess.Popen(sleep, start_new_session=True, env={{'PATH': os.environ['PATH']}}, **quiet)\n    \
+             os._exit(0)\n\
+         os.wait()\n\
+         if 'mute' in sys.argv: time.sleep(1000)\n\
+         def call(request):\n    \
+             if request['params']['name'] == 'hangs': time.sleep(1000)\n    \
+             if request['params']['name'] == 'dies': os._exit(3)\n    \
+             write(answer(request, []))\n\
+         serve({{'tools/call': call}}, [{{'name': name, 'inputSchema': {{'type': 'object'}}}} for name in sys.argv[1:]])\n\
+         time.sleep(1000)",
+        marker.0
+    ))
+}
+
+/// How many processes a [`family`] is.
+const FAMILY: usize = 4;
+
+fn start(command: &str, marker: &Marker, tools: &[&str]) -> Running {
+    let program = family(marker);
+    let options: &[&str] = &[command, "--shutdown-timeout", "300ms"];
+    let server: &[&str] = &["--", "python3", "-c", &program];
+    Running::start(mcprove(&[options, server, tools].concat()))
+}
+
+#[test]
+fn a_normal_end() {
+    let marker = Marker::new("normal");
+    start("probe", &marker, &["fine"]).end().ended(0);
+    marker.assert_gone();
+}
+
+#[test]
+fn a_server_that_dies() {
+    let marker = Marker::new("dies");
+    start("probe", &marker, &["dies", "fine", "dies"])
+        .end()
+        .ended(1);
+    marker.assert_gone();
+}
+
+#[test]
+fn a_server_that_cannot_be_spoken_to() {
+    let marker = Marker::new("mute");
+    let program = family(&marker);
+    let outcome = Running::start(mcprove(&[
+        "probe",
+        "--startup-timeout",
+        "2s",
+        "--",
+        "python3",
+        "-c",
+        &program,
+        "mute",
+    ]))
+    .end();
+    outcome.ended(2);
+    marker.assert_gone();
+}
+
+#[test]
+fn an_interrupt_leaves_a_partial_report() {
+    at_once(&["-INT", "-TERM", "-HUP"], |&signal| {
+        let marker = Marker::new(signal);
+        let running = start("probe", &marker, &["fine", "hangs"]);
+        marker.wait_for(FAMILY);
+        std::thread::sleep(Duration::from_secs(1));
+        running.signal(signal);
+        let outcome = running.end();
+        outcome
+            .ended(130)
+            .says(&["INTERRUPTED", "fine ok", "1 of 2 tools"]);
+        marker.assert_gone();
+    });
+}
+
+#[test]
+fn an_interrupt_before_there_is_anything_to_report() {
+    let marker = Marker::new("early");
+    let program = family(&marker);
+    let running = Running::start(mcprove(&["probe", "--", "python3", "-c", &program, "mute"]));
+    marker.wait_for(FAMILY);
+    running.signal("-INT");
+    running.end().ended(130).says(&["interrupted"]);
+    marker.assert_gone();
+}
+
+#[test]
+fn an_interrupt_at_any_moment_of_the_start() {
+    for milliseconds in [0, 2, 5, 10, 20, 40, 80] {
+        let marker = Marker::new("start");
+        let running = start("probe", &marker, &["hangs"]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        running.signal("-INT");
+        let outcome: Outcome = running.end();
+        assert!(!outcome.stderr.contains("panicked"));
+        marker.assert_gone();
+    }
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    let marker = Marker::new("second");
+    let program = family(&marker);
+    let running = Running::start(mcprove(&[
+        "probe",
+        "--shutdown-timeout",
+        "1000s",
+        "--",
+        "python3",
+        "-c",
+        &program,
+        "fine",
+        "hangs",
+    ]));
+    marker.wait_for(FAMILY);
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal("-INT");
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("-INT");
+    running.end().ended(130);
+    marker.assert_gone();
+}
+
+#[test]
+fn killed_outright_the_server_dies_too() {
+    // It ignores what it can and does not read its input, so only the kernel can tell it.
+    let marker = Marker::new("killed");
+    let program = python(&format!(
+        "# {}\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)",
+        marker.0
+    ));
+    let running = Running::start(mcprove(&["probe", "--", "python3", "-c", &program]));
+    marker.wait_for(1);
+    running.signal("-KILL");
+    running.end();
+    marker.assert_gone();
+}
+
+#[test]
+fn killed_outright_a_grandchild_sees_the_end_of_its_input() {
+    let marker = Marker::new("orphaned");
+    let program = python(&format!(
+        "# {0}\n\
+         subprocess.Popen(['python3', '-c', 'import sys; sys.stdin.read() # {0}'], start_new_session=True)\n\
+         time.sleep(1000)",
+        marker.0
+    ));
+    let running = Running::start(mcprove(&["probe", "--", "python3", "-c", &program]));
+    marker.wait_for(2);
+    running.signal("-KILL");
+    // The grandchild has our stderr no longer than it lives, so this waits for it too.
+    running.end();
+    marker.assert_gone();
+}
+
+#[test]
+fn doctor_and_demo_interrupted() {
+    let marker = Marker::new("doctor");
+    let program = family(&marker);
+    let running = Running::start(mcprove(&[
+        "doctor", "--", "python3", "-c", &program, "mute",
+    ]));
+    marker.wait_for(FAMILY);
+    running.signal("-INT");
+    running.end().ended(130).says(&["interrupted"]);
+    marker.assert_gone();
+
+    // The servers of the demo are `mcprove` itself, and carry a variable of ours.
+    let variable = format!("HOSTILE_MARKER=demo-{}", std::process::id());
+    let (name, value) = variable.split_once('=').unwrap();
+    let mut command = mcprove(&["demo"]);
+    command.env(name, value);
+    let running = Running::start(command);
+    let alive = || {
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| std::fs::read(entry.ok()?.path().join("environ")).ok())
+            .filter(|environment| String::from_utf8_lossy(environment).contains(&variable))
+            .count()
+    };
+    let began = Instant::now();
+    while alive() < 2 {
+        assert!(began.elapsed() < DEADLINE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal("-INT");
+    running.end().ended(130).says(&["interrupted"]);
+    while alive() > 0 {
+        assert!(began.elapsed() < DEADLINE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn closed_pipes_change_nothing() {
+    for arguments in [
+        &["probe", "--json", "--"][..],
+        &["probe", "--"],
+        &["probe", "--tee-stderr", "--"],
+        &["doctor", "--"],
+    ] {
+        let marker = Marker::new("pipe");
+        let program = family(&marker);
+        let server: &[&str] = &["python3", "-c", &program, "fine"];
+        let mut command = mcprove(
+            &[
+                &arguments[..1],
+                &["--shutdown-timeout", "300ms"],
+                &arguments[1..],
+                server,
+            ]
+            .concat(),
+        );
+        command.stdout(closed_pipe()).stderr(closed_pipe());
+        let outcome = Running::start(command).end();
+        assert!(
+            matches!(outcome.status.code(), Some(0 | 1)),
+            "{}",
+            outcome.excerpt()
+        );
+        marker.assert_gone();
+    }
+    // An error that nobody can read is still told by the code.
+    for arguments in [
+        &["probe", "--", "no-such-program-anywhere"][..],
+        &["probe"],
+        &[
+            "probe",
+            "--",
+            "python3",
+            "-c",
+            "import sys; sys.stderr.write('no\\n'); sys.exit(3)",
+        ],
+    ] {
+        let mut command = mcprove(arguments);
+        command.stdout(closed_pipe()).stderr(closed_pipe());
+        assert_eq!(Running::start(command).end().status.code(), Some(2));
+    }
+}
+
+/// The end to write to of a pipe that nobody reads.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Stdio::from(writer)
+}
+
+#[test]
+fn a_full_disk_changes_nothing() {
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let mut command = mcprove(&["probe", "--", "no-such-program-anywhere"]);
+    command.stdout(full()).stderr(full());
+    assert_eq!(Running::start(command).end().status.code(), Some(2));
+}

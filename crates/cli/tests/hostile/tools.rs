@@ -1,0 +1,129 @@
+//! Lists of tools that never end, or hold what no list should.
+
+use crate::run::{SMALL_MEMORY_MIB_MAX, at_once, probe};
+
+#[test]
+fn a_list_with_endless_pages() {
+    probe(
+        &[],
+        "def more(request):\n    \
+             cursor = request.get('params', {}).get('cursor', '')\n    \
+             write(result(request, {'tools': TOOLS, 'nextCursor': str(len(cursor)) + cursor[:20] + str(time.time())}))\n\
+         serve({'tools/list': more})",
+    )
+    .ended(1)
+    .used_at_most(SMALL_MEMORY_MIB_MAX)
+    .says(&["tools/list", "does not end", "hint:"]);
+}
+
+#[test]
+fn a_list_with_endless_large_pages() {
+    probe(
+        &[],
+        "def more(request):\n    \
+             tool = {'name': 'a', 'description': 'x' * 8000000, 'inputSchema': {}}\n    \
+             write(result(request, {'tools': [tool], 'nextCursor': str(time.time())}))\n\
+         serve({'tools/list': more})",
+    )
+    .ended(1)
+    .says(&["tools/list", "does not end", "hint:"]);
+}
+
+#[test]
+fn a_list_whose_pages_come_slowly() {
+    // Each page is in time, and the list would take for ever.
+    probe(
+        &["--call-timeout", "400ms", "--shutdown-timeout", "1s"],
+        "def more(request):\n    \
+             time.sleep(0.1)\n    \
+             write(result(request, {'tools': TOOLS, 'nextCursor': str(time.time())}))\n\
+         serve({'tools/list': more})",
+    )
+    .ended(1)
+    .says(&["tools/list", "does not end", "hint:"]);
+}
+
+#[test]
+fn a_list_of_two_hundred_thousand_tools() {
+    probe(
+        &[],
+        "serve(tools=[{'name': 'tool%d' % n, 'inputSchema': {'type': 'object'}} for n in range(200000)])",
+    )
+    .ended(1)
+    .says(&["tools/list", "hint:"]);
+}
+
+#[test]
+fn a_name_of_ten_megabytes() {
+    let script =
+        "serve(tools=[{'name': 'n' * 10000000, 'inputSchema': {'type': 'object'}}] + TOOLS)";
+    let outcome = probe(&[], script);
+    outcome.ended(0);
+    assert!(outcome.stdout.len() < 10_000, "{}", outcome.stdout.len());
+    // The same in a message.
+    probe(
+        &[],
+        "serve({'tools/call': lambda request: write(error(request, 1, 'n' * 10000000))})",
+    )
+    .ended(0);
+    probe(
+        &[],
+        "serve({'tools/call': lambda request: write(error(request, 1, 'n ' * 5000000))})",
+    )
+    .ended(0);
+}
+
+#[test]
+fn a_name_given_twice() {
+    probe(&[], "serve(tools=TOOLS + TOOLS)")
+        .ended(0)
+        .says(&["warnings", "echo"]);
+}
+
+#[test]
+fn schemas_that_mean_no_good() {
+    at_once(
+        &[
+            "{'$ref': '#'}",
+            "{'$ref': '#/$defs/a', '$defs': {'a': {'$ref': '#/$defs/b'}, 'b': {'$ref': '#/$defs/a'}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'$ref': '#'}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'type': 'string', 'pattern': '^(a+)+$', 'minLength': 40}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'type': 'string', 'pattern': '(?=(x+x+)+y)(a|a)*b{1000}{1000}'}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'type': 'string', 'pattern': '(' * 5000}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'type': 'string', 'minLength': 10 ** 15}}}",
+            "{'type': 'object', 'required': ['a'], 'properties': {'a': {'type': 'array', 'minItems': 10 ** 12}}}",
+            "{'type': 'object', 'minProperties': 10 ** 12}",
+            "{'type': 'object', 'required': ['r%d' % n for n in range(50000)]}",
+            "{'allOf': [{'anyOf': [{'const': n}, {'type': 'object'}]} for n in range(2000)]}",
+            "{'$ref': 'http://127.0.0.1:1/schema'}",
+            "{'$ref': 'file:///etc/passwd'}",
+            "'text'",
+            "7",
+            "None",
+            "[]",
+        ],
+        |&schema| {
+            let script = format!("serve(tools=[{{'name': 'a', 'inputSchema': {schema}}}])");
+            let outcome = probe(&["--call-timeout", "5s"], &script);
+            assert!(
+                matches!(outcome.status.code(), Some(0..=2)),
+                "{schema}: {}",
+                outcome.excerpt()
+            );
+            outcome.ended(outcome.status.code().unwrap_or(-1));
+        },
+    );
+}
+
+#[test]
+fn a_schema_of_ten_megabytes() {
+    for schema in [
+        "{'type': 'object', 'description': 'x' * 10000000}",
+        "{'type': 'object', 'properties': {'p%d' % n: {'type': 'string', 'description': 'x' * 80} for n in range(60000)}}",
+        "{'type': 'object', 'required': ['a'], 'properties': {'a': {'enum': ['x' * 100 for n in range(90000)]}}}",
+    ] {
+        let script = format!("serve(tools=[{{'name': 'a', 'inputSchema': {schema}}}])");
+        let outcome = probe(&[], &script);
+        outcome.ended(outcome.status.code().unwrap_or(-1));
+    }
+}
