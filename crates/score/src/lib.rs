@@ -2,6 +2,46 @@
 //!
 //! This crate has no clock, no I/O, no async and no randomness: the same records give the same
 //! numbers, every time and everywhere. The engine (`mcprove`) produces the records.
+//!
+//! | group | modules |
+//! |---|---|
+//! | vocabulary | [`trace`]: what happened; [`registry`]: things chosen by name; [`verdict`]: what a detector concluded |
+//! | statistics | [`percentile`]: enough samples?; [`regression`]: a line and how sure it is; [`compare`]: are these runs worse? |
+//! | stuck or lost | [`hang`]: late or never; [`deadlock`]: calls at once; [`isolation`]: replies to the right caller; [`head_of_line`]: fast calls behind slow ones |
+//! | growing or slowing | [`leak`]: memory; [`drift`]: latency over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
+//! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst |
+//! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
 pub mod registry;
 pub mod trace;
+pub mod verdict;
+
+pub mod compare;
+pub mod percentile;
+pub mod regression;
+
+pub mod deadlock;
+pub mod hang;
+pub mod head_of_line;
+pub mod isolation;
+
+pub mod cold_start;
+pub mod drift;
+pub mod leak;
+pub mod sessions;
+
+pub mod breaking_point;
+pub mod fuzz;
+pub mod race;
+pub mod spike_recovery;
+
+pub mod coverage;
+pub mod generator;
+pub mod grade;
+pub mod interpret;
+pub mod threshold;
+
+mod number;
+pub mod phrase;
+#[cfg(test)]
+mod testing;

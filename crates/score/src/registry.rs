@@ -91,7 +91,8 @@ impl std::fmt::Display for RegistryError {
 impl std::error::Error for RegistryError {}
 
 impl DefaultValue {
-    fn value(self) -> Value {
+    /// The value itself.
+    pub fn value(self) -> Value {
         match self {
             Self::Integer(value) => json!(value),
             Self::Number(value) => json!(value),
@@ -237,23 +238,29 @@ pub fn nearest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option
         .map(|(_, name)| name)
 }
 
-/// Levenshtein distance, one row at a time.
+/// The number of slips between two names: a character too many, too few or wrong, or two
+/// neighbours swapped (optimal string alignment, Boytsov 2011), one row at a time.
 fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    let mut previous = None;
     for (i, a) in left.chars().enumerate() {
-        let mut diagonal = i;
-        let mut before = i + 1;
-        let mut next = vec![before];
-        for (b, above) in right.iter().zip(row.iter().skip(1)) {
-            let cost = usize::from(a != *b);
-            before = (diagonal + cost).min(above + 1).min(before + 1);
-            diagonal = *above;
-            next.push(before);
+        let mut row = vec![i + 1];
+        for (j, b) in right.iter().enumerate() {
+            let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX);
+            let changed = at(&last, j) + usize::from(a != *b);
+            let mut best = changed.min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
+            let is_swapped = j > 0 && right.get(j - 1) == Some(&a) && previous == Some(*b);
+            if is_swapped {
+                best = best.min(at(&before_last, j - 1).saturating_add(1));
+            }
+            row.push(best);
         }
-        row = next;
+        before_last = std::mem::replace(&mut last, row);
+        previous = Some(a);
     }
-    row.last().copied().unwrap_or_default()
+    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -305,6 +312,9 @@ mod tests {
     fn distances() {
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("echo", "ehco"), 1);
+        assert_eq!(edit_distance("add", "echo"), 4);
+        assert_eq!(nearest(["add", "echo"].into_iter(), "ehco"), Some("echo"));
         assert_eq!(nearest(["deadlock", "leak"].into_iter(), "zzzzzz"), None);
     }
 

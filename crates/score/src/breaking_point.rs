@@ -1,0 +1,370 @@
+//! The number of concurrent clients at which a server stops coping, from the steps of a ramp; on a
+//! schedule (open model), the calls per second.
+//!
+//! A step breaks when one of these holds, checked in this order:
+//!
+//! - **errors**: more than 5 % of its calls failed, and at least 5 of them, and clearly more than in
+//!   the steps before (the confidence interval of the difference is above 0). Calls that fail from
+//!   the first step on have another reason than too many clients;
+//! - **collapse**: throughput below a third of the best earlier step, which made at least 20 calls,
+//!   so that at least 20 were to be expected here;
+//! - **latency**: p99 at least 5 times that of the first step, and throughput less than 10 % above
+//!   the step before. Then more clients only add waiting: saturation, by Little's law
+//!   (clients = throughput × latency). On a schedule: throughput below 90 % of the
+//!   rate, or that few calls that could start at all, however long they took.
+//!
+//! A step counts if it lasted its whole time and made a call: of one that was cut short, by an
+//! interruption or because there were enough calls, nothing is known.
+//!
+//! The first step that breaks is the breaking point. Saturation is no bug, so it passes; but it
+//! does not hide errors or a collapse at a later step.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::proportion::{difference, wilson};
+use crate::number::{finite, share};
+use crate::phrase;
+use crate::verdict::{Severity, Verdict};
+
+/// Share of failed calls that a step may have.
+pub const ERROR_SHARE_MAX: f64 = 0.05;
+/// Failed calls below which a share says nothing.
+pub const ERRORS_MIN: u64 = 5;
+/// How many times the first step's p99 counts as saturated.
+pub const LATENCY_FACTOR: f64 = 5.0;
+/// Throughput over the previous step's from which adding clients still helps.
+pub const THROUGHPUT_GAIN_MIN: f64 = 1.1;
+/// Share of the scheduled rate below which a server does not keep up with it.
+pub const KEPT_UP_SHARE: f64 = 0.9;
+/// Share of the best throughput below which it has collapsed.
+pub const COLLAPSE_SHARE: f64 = 1.0 / 3.0;
+/// Steps below which a ramp that was cut short says nothing.
+pub const STEPS_MIN: usize = 2;
+/// Calls that must have been expected before a collapse counts.
+pub const COLLAPSE_CALLS_MIN: u64 = 20;
+
+/// One step of a ramp, in the order they were made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Concurrent clients.
+    pub concurrent: u32,
+    /// Calls per second on a schedule, in the open model: then that is what grows.
+    pub rate_per_s: Option<f64>,
+    /// Calls made.
+    pub calls: u64,
+    /// Calls that failed.
+    pub errors: u64,
+    /// p99 in milliseconds, or the maximum where there are too few calls for it.
+    pub p99_ms: Option<f64>,
+    /// Successful calls per second.
+    pub throughput_per_s: f64,
+    /// Calls per second that began; on a schedule the others could not start.
+    pub begun_per_s: f64,
+    /// Whether it lasted as long as it should.
+    pub is_whole: bool,
+}
+
+impl Step {
+    /// How much it asks of the server, for people.
+    fn load(&self) -> String {
+        load(self.concurrent, self.rate_per_s)
+    }
+
+    fn counts(&self) -> bool {
+        self.is_whole && self.calls > 0
+    }
+}
+
+fn load(concurrent: u32, rate_per_s: Option<f64>) -> String {
+    match rate_per_s {
+        Some(rate) => format!("{} calls per second", phrase::decimal(rate, 2)),
+        None => phrase::count(concurrent.into(), "concurrent call"),
+    }
+}
+
+/// The steps of which something is known.
+fn counted(steps: &[Step]) -> Vec<Step> {
+    steps.iter().filter(|step| step.counts()).cloned().collect()
+}
+
+/// In which way a server stops coping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakingKind {
+    /// Calls fail.
+    Errors,
+    /// More clients only wait longer.
+    Latency,
+    /// Throughput falls far below what it was.
+    Collapse,
+}
+
+/// Where and how a server stops coping.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BreakingPoint {
+    /// Concurrent clients of the step that broke.
+    pub concurrent: u32,
+    /// Its calls per second on a schedule, in the open model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// In which way.
+    pub kind: BreakingKind,
+    /// Share of its calls that failed.
+    pub error_share: f64,
+    /// Its p99 in milliseconds.
+    pub p99_ms: Option<f64>,
+    /// p99 of the first step, in milliseconds.
+    pub first_p99_ms: Option<f64>,
+    /// Its successful calls per second.
+    pub throughput_per_s: Option<f64>,
+    /// Successful calls per second of the best earlier step.
+    pub best_throughput_per_s: Option<f64>,
+    /// Concurrent clients of the step before it.
+    pub last_good_concurrent: Option<u32>,
+    /// Its calls per second on a schedule, in the open model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_good_rate_per_s: Option<f64>,
+}
+
+impl BreakingPoint {
+    /// How much was too much, for people.
+    pub fn load(&self) -> String {
+        load(self.concurrent, self.rate_per_s)
+    }
+
+    /// What the step before it held, for people; none at the first step.
+    pub fn last_good_load(&self) -> Option<String> {
+        self.last_good_concurrent
+            .map(|concurrent| load(concurrent, self.last_good_rate_per_s))
+    }
+}
+
+/// Finds the first step that breaks.
+pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
+    find_kind(
+        &counted(steps),
+        &[
+            BreakingKind::Errors,
+            BreakingKind::Collapse,
+            BreakingKind::Latency,
+        ],
+    )
+}
+
+fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
+    steps.iter().enumerate().find_map(|(index, step)| {
+        let earlier = steps.get(..index).unwrap_or_default();
+        let kind = kinds.iter().copied().find(|kind| match kind {
+            BreakingKind::Errors => has_errors(step, earlier),
+            BreakingKind::Collapse => has_collapsed(step, earlier),
+            BreakingKind::Latency => is_saturated(step, earlier),
+        })?;
+        Some(BreakingPoint {
+            concurrent: step.concurrent,
+            rate_per_s: step.rate_per_s.and_then(finite),
+            kind,
+            error_share: error_share(step),
+            p99_ms: step.p99_ms.and_then(finite),
+            first_p99_ms: steps
+                .first()
+                .and_then(|first| first.p99_ms)
+                .and_then(finite),
+            throughput_per_s: finite(step.throughput_per_s),
+            best_throughput_per_s: best(earlier).map(|best| best.throughput_per_s),
+            last_good_concurrent: earlier.last().map(|step| step.concurrent),
+            last_good_rate_per_s: earlier
+                .last()
+                .and_then(|step| step.rate_per_s)
+                .and_then(finite),
+        })
+    })
+}
+
+fn error_share(step: &Step) -> f64 {
+    share(step.errors, step.calls.max(step.errors)).unwrap_or_default()
+}
+
+fn has_many_errors(step: &Step) -> bool {
+    step.errors >= ERRORS_MIN && error_share(step) > ERROR_SHARE_MAX
+}
+
+/// Whether calls fail at some step, so that the server cannot be said to cope with it.
+fn is_failing(steps: &[Step]) -> bool {
+    steps.iter().any(has_many_errors) || steps.iter().all(|step| step.errors >= step.calls)
+}
+
+fn has_errors(step: &Step, earlier: &[Step]) -> bool {
+    let sum = |count: fn(&Step) -> u64| earlier.iter().map(count).fold(0, u64::saturating_add);
+    has_many_errors(step)
+        && wilson(sum(|step| step.errors), sum(|step| step.calls))
+            .zip(wilson(step.errors, step.calls))
+            .is_some_and(|(before, now)| difference(&before, &now).low > 0.0)
+}
+
+fn best(earlier: &[Step]) -> Option<&Step> {
+    earlier
+        .iter()
+        .filter(|step| step.throughput_per_s.is_finite())
+        .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))
+}
+
+fn has_collapsed(step: &Step, earlier: &[Step]) -> bool {
+    best(earlier).is_some_and(|best| {
+        best.calls >= COLLAPSE_CALLS_MIN
+            && step.throughput_per_s < best.throughput_per_s * COLLAPSE_SHARE
+    })
+}
+
+fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
+    let (Some(first), Some(previous), Some(p99_ms)) =
+        (earlier.first(), earlier.last(), step.p99_ms)
+    else {
+        return false;
+    };
+    let is_slower = first
+        .p99_ms
+        .is_some_and(|first_ms| first_ms > 0.0 && p99_ms >= LATENCY_FACTOR * first_ms);
+    if let Some(enough) = step.rate_per_s.map(|rate| KEPT_UP_SHARE * rate) {
+        step.begun_per_s < enough || (is_slower && step.throughput_per_s < enough)
+    } else {
+        let enough = THROUGHPUT_GAIN_MIN * previous.throughput_per_s.max(0.0);
+        is_slower && step.throughput_per_s < enough
+    }
+}
+
+/// The verdict `breaking_point` of the steps and what [`find`] says about them. Errors are
+/// critical, a collapse is a warning, saturation passes.
+pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
+    let known = counted(steps);
+    let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
+    else {
+        return unknown("No step of the ramp was completed, so there is nothing to judge.");
+    };
+    match point.map(|point| (point.kind, point)) {
+        Some((BreakingKind::Errors, point)) => return failing(point),
+        Some((BreakingKind::Collapse, point)) => return collapsing(point),
+        Some((BreakingKind::Latency, point)) => return saturating(&known, point),
+        None => {}
+    }
+    let is_cut_short = last.concurrent < planned.concurrent;
+    if is_cut_short && known.len() < STEPS_MIN {
+        return unknown(&format!(
+            "The ramp ended in its first steps, before {}: too early to compare them.",
+            planned.load()
+        ));
+    }
+    if is_failing(&known) {
+        return failing_from_the_start(first, last);
+    }
+    let end = if is_cut_short {
+        format!(
+            "the ramp ended there, before its last step of {}",
+            planned.load()
+        )
+    } else {
+        "the ramp found no breaking point".to_owned()
+    };
+    let sentence = format!("The server copes with up to {}; {end}.", last.load());
+    let verdict = Verdict::pass("breaking_point", sentence)
+        .number("concurrent", None::<u32>)
+        .number("last_good_concurrent", last.concurrent);
+    with_rate(verdict, "last_good_rate_per_s", last.rate_per_s).number("p99_ms", last.p99_ms)
+}
+
+fn with_rate(verdict: Verdict, name: &str, rate_per_s: Option<f64>) -> Verdict {
+    match rate_per_s {
+        Some(rate) => verdict.number(name, rate),
+        None => verdict,
+    }
+}
+
+fn unknown(sentence: &str) -> Verdict {
+    let hint = "let the ramp go to its end: with more time, and without --calls or with more";
+    Verdict::inconclusive("breaking_point", sentence, hint)
+}
+
+/// Calls fail whatever the number of clients: that is told elsewhere, and hides where more of them
+/// would make calls fail.
+fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
+    let sentence = format!(
+        "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be told.",
+        phrase::percent(error_share(first)),
+        first.load(),
+        phrase::percent(error_share(last)),
+        last.load()
+    );
+    let hint =
+        "leave out the tools that fail, or mend their arguments; or start lower with --ramp-from";
+    Verdict::inconclusive("breaking_point", sentence, hint)
+        .number("first_error_share", error_share(first))
+        .number("error_share", error_share(last))
+}
+
+fn with_numbers(verdict: Verdict, point: &BreakingPoint) -> Verdict {
+    let verdict = with_rate(verdict, "rate_per_s", point.rate_per_s);
+    with_rate(verdict, "last_good_rate_per_s", point.last_good_rate_per_s)
+        .number("concurrent", point.concurrent)
+        .number("last_good_concurrent", point.last_good_concurrent)
+        .number("p99_ms", point.p99_ms)
+        .number("first_p99_ms", point.first_p99_ms)
+        .number("error_share", point.error_share)
+        .number("throughput_per_s", point.throughput_per_s)
+        .number("best_throughput_per_s", point.best_throughput_per_s)
+}
+
+fn failing(point: &BreakingPoint) -> Verdict {
+    let sentence = format!(
+        "The server starts to fail at {}: {} of them end in an error.",
+        point.load(),
+        phrase::percent(point.error_share)
+    );
+    let hint = "look at the categories of the errors, and for limits that are reached: connections, threads, files, timeouts";
+    with_numbers(
+        Verdict::finding("breaking_point", Severity::Critical, sentence, hint),
+        point,
+    )
+}
+
+fn collapsing(point: &BreakingPoint) -> Verdict {
+    let sentence = format!(
+        "Throughput collapses at {}: from {} to {} calls per second.",
+        point.load(),
+        phrase::decimal(point.best_throughput_per_s.unwrap_or_default(), 1),
+        phrase::decimal(point.throughput_per_s.unwrap_or_default(), 1)
+    );
+    let hint = "limit how many calls the server works on at once; beyond that let them wait or refuse them";
+    with_numbers(
+        Verdict::finding("breaking_point", Severity::Warning, sentence, hint),
+        point,
+    )
+}
+
+fn saturating(steps: &[Step], point: &BreakingPoint) -> Verdict {
+    // Saturation comes first in every ramp; what happens beyond it must still be told.
+    if let Some(later) = find_kind(steps, &[BreakingKind::Errors]) {
+        return failing(&later).number("saturated_concurrent", point.concurrent);
+    }
+    if let Some(later) = find_kind(steps, &[BreakingKind::Collapse]) {
+        return collapsing(&later).number("saturated_concurrent", point.concurrent);
+    }
+    if let (true, Some(first), Some(last)) = (is_failing(steps), steps.first(), steps.last()) {
+        return failing_from_the_start(first, last)
+            .number("saturated_concurrent", point.concurrent);
+    }
+    let who_waits = match point.rate_per_s {
+        Some(_) => "calls that come faster",
+        None => "more clients",
+    };
+    let sentence = format!(
+        "The server saturates at {}: {who_waits} only wait longer (p99 {}, {} at the first step), which is queueing and no bug.",
+        point.load(),
+        phrase::milliseconds(point.p99_ms.unwrap_or_default()),
+        phrase::milliseconds(point.first_p99_ms.unwrap_or_default())
+    );
+    with_numbers(Verdict::pass("breaking_point", sentence), point)
+        .number("saturated_concurrent", point.concurrent)
+}
+
+#[cfg(test)]
+mod tests;

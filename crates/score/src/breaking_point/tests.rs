@@ -1,0 +1,266 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{floats, maybe_floats};
+use crate::verdict::Outcome;
+
+fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s: f64) -> Step {
+    Step {
+        concurrent,
+        calls,
+        errors,
+        p99_ms: Some(p99_ms),
+        throughput_per_s,
+        begun_per_s: throughput_per_s,
+        is_whole: true,
+        rate_per_s: None,
+    }
+}
+
+fn judged(steps: &[Step]) -> Verdict {
+    verdict(steps, find(steps).as_ref())
+}
+
+#[test]
+fn what_a_ramp_did_not_reach_was_not_coped_with() {
+    let steps = [
+        step(1, 10, 0, 10.0, 10.0),
+        step(2, 10, 0, 10.0, 10.0),
+        step(64, 0, 0, 0.0, 0.0),
+    ];
+    let verdict = verdict(&steps, None);
+    assert!(
+        verdict.sentence.contains("up to 2 concurrent"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn a_server_that_scales_has_no_breaking_point() {
+    let steps = [
+        step(1, 100, 0, 10.0, 100.0),
+        step(2, 200, 0, 10.0, 200.0),
+        step(4, 400, 4, 12.0, 390.0),
+    ];
+    assert_eq!(find(&steps), None);
+    let verdict = judged(&steps);
+    assert_eq!(verdict.outcome, Outcome::Pass);
+    assert_eq!(verdict.numbers["last_good_concurrent"], 4);
+    assert!(verdict.numbers["concurrent"].is_null());
+}
+
+#[test]
+fn errors_break_it() {
+    let steps = [step(1, 100, 0, 10.0, 100.0), step(2, 100, 6, 10.0, 94.0)];
+    let point = find(&steps).unwrap();
+    assert_eq!((point.concurrent, point.kind), (2, BreakingKind::Errors));
+    assert_eq!(
+        (point.error_share, point.last_good_concurrent),
+        (0.06, Some(1))
+    );
+    let verdict = judged(&steps);
+    assert!(verdict.is_failure());
+    assert_eq!(
+        verdict.sentence,
+        "The server starts to fail at 2 concurrent calls: 6% of them end in an error."
+    );
+    let few = [step(1, 20, 4, 10.0, 100.0), step(2, 100, 5, 10.0, 95.0)];
+    assert_eq!(find(&few), None, "4 errors are too few, 5 % is allowed");
+}
+
+#[test]
+fn saturation_passes() {
+    let steps = [
+        step(1, 100, 0, 10.0, 100.0),
+        step(8, 400, 0, 20.0, 400.0),
+        step(32, 410, 0, 80.0, 410.0),
+    ];
+    let point = find(&steps).unwrap();
+    assert_eq!((point.concurrent, point.kind), (32, BreakingKind::Latency));
+    assert_eq!((point.p99_ms, point.first_p99_ms), (Some(80.0), Some(10.0)));
+    let verdict = judged(&steps);
+    assert_eq!(verdict.outcome, Outcome::Pass);
+    assert!(
+        verdict.sentence.contains("saturates at 32"),
+        "{}",
+        verdict.sentence
+    );
+    let scaling = [step(1, 100, 0, 10.0, 100.0), step(8, 400, 0, 80.0, 110.1)];
+    assert_eq!(find(&scaling), None, "throughput still grows by 10 %");
+}
+
+#[test]
+fn a_collapse_is_a_warning() {
+    let steps = [step(1, 20, 0, 10.0, 90.0), step(2, 5, 0, 10.0, 29.0)];
+    let point = find(&steps).unwrap();
+    assert_eq!(
+        (point.kind, point.best_throughput_per_s),
+        (BreakingKind::Collapse, Some(90.0))
+    );
+    let verdict = judged(&steps);
+    assert_eq!(
+        (verdict.outcome, verdict.severity),
+        (Outcome::Finding, Severity::Warning)
+    );
+    assert_eq!(
+        verdict.sentence,
+        "Throughput collapses at 2 concurrent calls: from 90 to 29 calls per second."
+    );
+    let few = [step(1, 19, 0, 10.0, 90.0), step(2, 5, 0, 10.0, 29.0)];
+    assert_eq!(find(&few), None);
+}
+
+#[test]
+fn ties_go_to_the_worst_and_the_first_step_wins() {
+    let all = [step(1, 100, 0, 10.0, 100.0), step(2, 100, 50, 90.0, 1.0)];
+    assert_eq!(find(&all).unwrap().kind, BreakingKind::Errors);
+    let two = [step(1, 100, 0, 10.0, 100.0), step(2, 100, 0, 90.0, 1.0)];
+    assert_eq!(find(&two).unwrap().kind, BreakingKind::Collapse);
+    let same = [
+        step(1, 100, 0, 10.0, 100.0),
+        step(2, 100, 50, 10.0, 50.0),
+        step(3, 100, 90, 10.0, 40.0),
+    ];
+    assert_eq!(find(&same).unwrap().concurrent, 2);
+}
+
+#[test]
+fn saturation_does_not_hide_later_errors() {
+    let steps = [
+        step(1, 100, 0, 10.0, 100.0),
+        step(8, 100, 0, 80.0, 100.0),
+        step(64, 100, 40, 900.0, 60.0),
+    ];
+    assert_eq!(find(&steps).unwrap().concurrent, 8);
+    let verdict = judged(&steps);
+    assert!(verdict.is_failure(), "{verdict:?}");
+    assert_eq!(verdict.numbers["concurrent"], 64);
+    assert_eq!(verdict.numbers["saturated_concurrent"], 8);
+}
+
+#[test]
+fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
+    let cases: [(&str, [u64; 3], Option<u32>); 6] = [
+        ("a tool that always fails", [50, 52, 49], None),
+        ("every call", [100, 100, 100], None),
+        ("only the first step", [50, 0, 0], None),
+        ("a little more by chance", [10, 12, 15], None),
+        ("clearly more later", [10, 12, 60], Some(30)),
+        ("from the second step on", [0, 40, 40], Some(10)),
+    ];
+    for (case, errors, expected) in cases {
+        let steps: Vec<Step> = [1, 10, 30]
+            .into_iter()
+            .zip(errors)
+            .map(|(concurrent, errors)| step(concurrent, 100, errors, 10.0, 100.0))
+            .collect();
+        let point = find(&steps);
+        assert_eq!(point.map(|point| point.concurrent), expected, "{case}");
+        let outcome = match expected {
+            Some(_) => Outcome::Finding,
+            None => Outcome::Inconclusive,
+        };
+        assert_eq!(judged(&steps).outcome, outcome, "{case}");
+    }
+    let few = [step(1, 2, 2, 0.0, 0.0), step(9, 8, 8, 0.0, 0.0)];
+    assert_eq!(
+        judged(&few).outcome,
+        Outcome::Inconclusive,
+        "none succeeded"
+    );
+    let saturated = [step(1, 100, 50, 1.0, 50.0), step(9, 100, 50, 9.0, 50.0)];
+    assert_eq!(judged(&saturated).outcome, Outcome::Inconclusive);
+    let verdict = judged(&[step(1, 275, 138, 10.0, 50.0), step(9, 100, 50, 10.0, 50.0)]);
+    assert_eq!(
+        verdict.sentence,
+        "50.18% of the calls fail at 1 concurrent call already, and 50% at 9 concurrent calls: where the server breaks under load cannot be told."
+    );
+}
+
+#[test]
+fn steps_that_were_cut_short_are_not_judged() {
+    let cut = |concurrent| Step {
+        is_whole: false,
+        ..step(concurrent, 1, 0, 900.0, 0.1)
+    };
+    let none = |concurrent| step(concurrent, 0, 0, 0.0, 0.0);
+    let good = |concurrent| step(concurrent, 1_000, 0, 10.0, 1_000.0);
+    let cases = [
+        (vec![good(1), cut(10), none(19)], Outcome::Inconclusive),
+        (vec![cut(1), none(10), none(19)], Outcome::Inconclusive),
+        (vec![good(1), good(10), cut(19)], Outcome::Pass),
+        (vec![good(1), good(10), none(19)], Outcome::Pass),
+        (vec![good(5)], Outcome::Pass),
+    ];
+    for (steps, outcome) in cases {
+        assert_eq!(find(&steps), None, "{steps:?}");
+        assert_eq!(judged(&steps).outcome, outcome, "{steps:?}");
+    }
+    let verdict = judged(&[good(1), good(10), none(19), none(28)]);
+    assert_eq!(
+        verdict.sentence,
+        "The server copes with up to 10 concurrent calls; the ramp ended there, before its last step of 28 concurrent calls."
+    );
+    assert_eq!(verdict.numbers["last_good_concurrent"], 10);
+    let failing = [good(1), step(10, 100, 50, 10.0, 50.0), none(19)];
+    assert!(judged(&failing).is_failure(), "what was found stays found");
+}
+
+#[test]
+fn on_a_schedule_rates_are_told_and_falling_behind_is_saturation() {
+    let paced = |rate, throughput, p99_ms| Step {
+        rate_per_s: Some(rate),
+        ..step(1, 1_000, 0, p99_ms, throughput)
+    };
+    // Less than a tenth more than before, but all that was asked for.
+    let keeps_up = [paced(100.0, 100.0, 1.0), paced(105.0, 105.0, 6.0)];
+    assert_eq!(find(&keeps_up), None);
+    assert_eq!(
+        judged(&keeps_up).sentence,
+        "The server copes with up to 105 calls per second; the ramp found no breaking point."
+    );
+    assert_eq!(judged(&keeps_up).numbers["last_good_rate_per_s"], 105.0);
+    let drops = [paced(100.0, 100.0, 1.0), paced(500.0, 300.0, 1.0)];
+    assert_eq!(find(&drops).unwrap().kind, BreakingKind::Latency);
+    let lags = Step {
+        begun_per_s: 500.0,
+        ..paced(500.0, 300.0, 1.0)
+    };
+    let lags = [paced(100.0, 100.0, 1.0), lags];
+    assert_eq!(find(&lags), None, "all began, and end in the next step");
+    let falls_behind = [paced(100.0, 100.0, 1.0), paced(500.0, 300.0, 900.0)];
+    let point = find(&falls_behind).unwrap();
+    assert_eq!(point.kind, BreakingKind::Latency);
+    assert_eq!(point.load(), "500 calls per second");
+    assert_eq!(point.last_good_load().unwrap(), "100 calls per second");
+    assert_eq!(
+        judged(&falls_behind).sentence,
+        "The server saturates at 500 calls per second: calls that come faster only wait longer (p99 900 ms, 1 ms at the first step), which is queueing and no bug."
+    );
+}
+
+#[test]
+fn nothing_measured_is_inconclusive() {
+    assert_eq!(judged(&[]).outcome, Outcome::Inconclusive);
+    assert_eq!(
+        judged(&[step(1, 0, 0, 0.0, 0.0)]).outcome,
+        Outcome::Inconclusive
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_number_is_finite(steps in prop::collection::vec((any::<u32>(), 0_u64..1_000, 0_u64..1_000, maybe_floats(), floats()), 0..6)) {
+        let steps: Vec<Step> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
+            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None }
+        }).collect();
+        let point = find(&steps);
+        if let Some(point) = &point {
+            for value in [point.p99_ms, point.first_p99_ms, point.throughput_per_s, point.best_throughput_per_s] {
+                prop_assert!(value.is_none_or(f64::is_finite), "{point:?}");
+            }
+            prop_assert!((0.0..=1.0).contains(&point.error_share));
+        }
+        verdict(&steps, point.as_ref());
+    }
+}

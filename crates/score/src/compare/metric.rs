@@ -1,0 +1,283 @@
+//! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Change, FEW_RUNS_RATIO_MIN, P_MAX, RATIO_MIN, RUNS_DEFAULT, RUNS_MAX, RunSample, holm,
+    is_single, mann_whitney,
+};
+use crate::number::{finite, float_len, median, ratio};
+use crate::phrase;
+
+/// How far from 1 the interval of an unchanged ratio may reach.
+const UNCHANGED_MARGIN: f64 = 0.05;
+
+/// One metric of two sets of runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricComparison {
+    /// Its name: `p50_ms`, `p95_ms`, `p99_ms` or `throughput_per_s`.
+    pub metric: String,
+    /// Median over the baseline runs.
+    pub baseline_median: Option<f64>,
+    /// Median over the current runs.
+    pub current_median: Option<f64>,
+    /// Current over baseline median.
+    pub ratio: Option<f64>,
+    /// Low end of the ratio's 95 % interval.
+    pub ratio_low: Option<f64>,
+    /// High end of the ratio's 95 % interval.
+    pub ratio_high: Option<f64>,
+    /// Two-sided p of the Mann-Whitney test.
+    pub p_value: Option<f64>,
+    /// The same, corrected for the number of metrics tested.
+    pub adjusted_p: Option<f64>,
+    /// What it says.
+    pub change: Change,
+    /// The same, for people.
+    pub sentence: String,
+}
+
+/// A metric as it is read from a run.
+pub(super) struct Metric {
+    pub name: &'static str,
+    pub label: &'static str,
+    pub read: fn(&RunSample) -> Option<f64>,
+    pub more_is_worse: bool,
+}
+
+const TESTED: [Metric; 3] = [
+    Metric {
+        name: "p50_ms",
+        label: "p50",
+        read: |run| run.p50_ms,
+        more_is_worse: true,
+    },
+    Metric {
+        name: "p95_ms",
+        label: "p95",
+        read: |run| run.p95_ms,
+        more_is_worse: true,
+    },
+    Metric {
+        name: "throughput_per_s",
+        label: "Throughput",
+        read: |run| Some(run.throughput_per_s),
+        more_is_worse: false,
+    },
+];
+
+impl Metric {
+    fn values(&self, runs: &[RunSample]) -> Vec<f64> {
+        runs.iter()
+            .filter(|run| !run.generator_limited)
+            .filter_map(self.read)
+            .filter(|value| value.is_finite() && *value >= 0.0)
+            .collect()
+    }
+
+    /// A value as people read it.
+    pub fn text(&self, value: f64) -> String {
+        if self.more_is_worse {
+            phrase::milliseconds(value)
+        } else {
+            format!("{} calls per second", phrase::decimal(value, 1))
+        }
+    }
+
+    /// Whether `other` is worse than `one` by this factor. No division: a median may be zero.
+    pub fn is_worse_by(&self, one: f64, other: f64, factor: f64) -> bool {
+        let (small, large) = if self.more_is_worse {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        large > small && large >= small * factor
+    }
+}
+
+/// What the runs can bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// A test.
+    Test,
+    /// No test: even runs that do not overlap at all would not be certain. They are so few, or
+    /// single, that only a large difference between runs that do not overlap counts.
+    TooFew {
+        /// Whether all runs of one side lie beyond all of the other.
+        is_separated: bool,
+    },
+}
+
+impl Evidence {
+    fn of(before: &[f64], after: &[f64]) -> Self {
+        // Two-sided, the runs in perfect order, and the strictest of the corrected tests.
+        let tests = float_len(TESTED.len());
+        let best = 2.0 / orders(before.len(), after.len()) * tests;
+        if best < P_MAX {
+            return Self::Test;
+        }
+        let is_below =
+            |one: &[f64], other: &[f64]| one.iter().all(|low| other.iter().all(|high| low < high));
+        Self::TooFew {
+            is_separated: is_below(before, after) || is_below(after, before),
+        }
+    }
+
+    /// Why only a large difference counts.
+    pub fn note(self, is_single: bool) -> &'static str {
+        match self {
+            Self::Test => "",
+            Self::TooFew { .. } if is_single => "; single run, so only a large difference counts",
+            Self::TooFew { .. } => "; too few runs for a test, so only a large difference counts",
+        }
+    }
+}
+
+/// In how many ways the runs of two sides can be ordered: the binomial of all and one side.
+fn orders(first: usize, second: usize) -> f64 {
+    (1..=first.min(second))
+        .map(|place| float_len(first.max(second) + place) / float_len(place))
+        .product()
+}
+
+/// Compares every metric but p99.
+pub(super) fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
+    let (mut compared, evidence): (Vec<MetricComparison>, Vec<Evidence>) = TESTED
+        .iter()
+        .map(|metric| measure(metric, baseline, current))
+        .unzip();
+    let p_values: Vec<Option<f64>> = compared.iter().map(|metric| metric.p_value).collect();
+    let is_single = is_single(baseline, current);
+    for (((metric, comparison), evidence), adjusted_p) in TESTED
+        .iter()
+        .zip(&mut compared)
+        .zip(evidence)
+        .zip(holm::adjust(&p_values))
+    {
+        comparison.adjusted_p = adjusted_p;
+        decide(metric, comparison, evidence, is_single);
+    }
+    compared
+}
+
+/// The numbers of a metric, still without a verdict, and what they can bear.
+pub(super) fn measure(
+    metric: &Metric,
+    baseline: &[RunSample],
+    current: &[RunSample],
+) -> (MetricComparison, Evidence) {
+    let (before, after) = (metric.values(baseline), metric.values(current));
+    let (baseline_median, current_median) = (median(&before), median(&after));
+    let interval = ratio_interval(&before, &after);
+    let comparison = MetricComparison {
+        metric: metric.name.to_owned(),
+        baseline_median,
+        current_median,
+        ratio: baseline_median
+            .zip(current_median)
+            .and_then(|(before, after)| ratio(after, before)),
+        ratio_low: interval.map(|(low, _)| low),
+        ratio_high: interval.map(|(_, high)| high),
+        p_value: mann_whitney::test(&before, &after).map(|result| result.p_value),
+        adjusted_p: None,
+        change: Change::Inconclusive,
+        sentence: String::new(),
+    };
+    (comparison, Evidence::of(&before, &after))
+}
+
+/// The 95 % interval of the ratio, from the ratios of all pairs of runs in order.
+fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
+    let rank = mann_whitney::interval_rank(before.len(), after.len())?;
+    let mut ratios: Vec<f64> = before
+        .iter()
+        .flat_map(|before| after.iter().map(move |after| after / before))
+        // Zero over zero: the same.
+        .map(|ratio| if ratio.is_nan() { 1.0 } else { ratio })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let low = ratios.get(rank.checked_sub(1)?)?;
+    let high = ratios.get(ratios.len().checked_sub(rank)?)?;
+    Some((finite(*low)?, finite(*high)?))
+}
+
+fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence, is_single: bool) {
+    let label = metric.label;
+    let Some((before, after)) = comparison.baseline_median.zip(comparison.current_median) else {
+        comparison.sentence = format!("{label} was not measured on both sides.");
+        return;
+    };
+    let (is_certain, factor) = match evidence {
+        Evidence::Test => (comparison.adjusted_p.is_some_and(|p| p < P_MAX), RATIO_MIN),
+        Evidence::TooFew { is_separated } => (is_separated, FEW_RUNS_RATIO_MIN),
+    };
+    comparison.change = if is_certain && metric.is_worse_by(before, after, factor) {
+        Change::Regressed
+    } else if is_certain && metric.is_worse_by(after, before, factor) {
+        Change::Improved
+    } else if comparison.is_within_margin() {
+        Change::Unchanged
+    } else {
+        Change::Inconclusive
+    };
+    let change = match comparison.change {
+        Change::Regressed => "is worse",
+        Change::Improved => "is better",
+        Change::Unchanged => "is unchanged",
+        Change::Inconclusive => "may or may not have changed",
+    };
+    comparison.sentence = format!(
+        "{label} {change}: {} before, {} now{}{}.",
+        metric.text(before),
+        metric.text(after),
+        ratio_text(comparison),
+        evidence.note(is_single)
+    );
+}
+
+/// The ratio in brackets, with its interval where there is one.
+pub(super) fn ratio_text(comparison: &MetricComparison) -> String {
+    comparison.ratio.map_or(String::new(), |ratio| {
+        let ratio = phrase::decimal(ratio, 3);
+        match comparison.ratio_low.zip(comparison.ratio_high) {
+            Some((low, high)) => format!(
+                " (× {ratio}, 95 % interval {} to {})",
+                phrase::decimal(low, 3),
+                phrase::decimal(high, 3)
+            ),
+            None => format!(" (× {ratio})"),
+        }
+    })
+}
+
+impl MetricComparison {
+    fn is_within_margin(&self) -> bool {
+        self.ratio_low
+            .zip(self.ratio_high)
+            .is_some_and(|(low, high)| {
+                low >= 1.0 - UNCHANGED_MARGIN && high <= 1.0 + UNCHANGED_MARGIN
+            })
+    }
+
+    /// How many runs a side would decide: the interval's width shrinks with the square root of
+    /// their number, and must get down to ±5 %, or to the distance of the ratio from 1.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and a cast from float saturates"
+    )]
+    pub(super) fn runs_to_try(&self, runs: usize) -> usize {
+        let most = RUNS_MAX.max(runs);
+        let least = RUNS_DEFAULT.max(runs + 1).min(most);
+        match self.ratio_low.zip(self.ratio_high) {
+            None => least,
+            Some((low, high)) => {
+                let distance = self.ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+                let narrower = (high - low) / (2.0 * distance.max(UNCHANGED_MARGIN));
+                let wanted = (float_len(runs) * narrower * narrower).ceil() as usize;
+                wanted.clamp(least, most)
+            }
+        }
+    }
+}

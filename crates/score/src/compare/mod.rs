@@ -1,0 +1,224 @@
+//! Whether one set of runs is worse than another (rule 7 of measurement).
+//!
+//! The unit is the run, not the call: on identical servers, tests on single calls raise an alarm
+//! more often than not. p50, p95 and throughput of each run are tested with [`mann_whitney`],
+//! corrected for being three with [`holm`]. A regression needs p < 0.05 **and** a ratio of medians
+//! of at least 1.05; unchanged is an interval of the ratio within ±5 %; everything else is
+//! inconclusive, with the number of runs to try. With a single run on a side, or so few that no test
+//! could be certain (below five), only a ratio of at least 1.3 counts, between runs that do not
+//! overlap. Error rates are pooled and compared by
+//! [`proportion`]. New deadlocks or hangs need no statistics.
+//!
+//! The interval of the ratio is that of Hodges and Lehmann: the ratios of all pairs of runs in
+//! order, cut at the ranks that the Mann-Whitney distribution gives for 95 %.
+
+mod failures;
+pub mod holm;
+pub mod mann_whitney;
+mod metric;
+mod p99;
+pub mod proportion;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use failures::{CountComparison, ErrorComparison};
+pub use metric::MetricComparison;
+
+/// p below which a difference is no accident.
+pub const P_MAX: f64 = 0.05;
+/// Ratio of medians from which a difference matters.
+pub const RATIO_MIN: f64 = 1.05;
+/// Ratio from which a difference counts where there are too few runs for a test.
+pub const FEW_RUNS_RATIO_MIN: f64 = 1.3;
+/// Runs a side that are tried when there are too few for a test.
+pub const RUNS_DEFAULT: usize = 8;
+/// Runs a side beyond which more would not help.
+pub const RUNS_MAX: usize = 64;
+
+/// What one run measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSample {
+    /// Median latency; `None` where there are too few calls for it.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile.
+    pub p95_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// Successful calls per second.
+    pub throughput_per_s: f64,
+    /// Calls made.
+    pub attempted: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Calls never answered.
+    pub deadlocks: u64,
+    /// Calls answered only within the grace period.
+    pub hangs: u64,
+    /// Whether the load generator was the limit: then the times are its own, not the server's, and
+    /// only the failures count.
+    #[serde(default)]
+    pub generator_limited: bool,
+}
+
+/// What the user allows. The default sets no limit of its own on p99 and on errors, so that only
+/// what is statistically worse fails, and allows no new deadlock.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CompareLimits {
+    /// The largest ratio of median p99 that is allowed; `None` does not look at p99. It is broken
+    /// when the interval of the ratio lies beyond it, or, with a single run, from 1.3 on.
+    pub p99_ratio: Option<f64>,
+    /// How much the error rate may rise, as a fraction; `None` allows no rise that is certain.
+    pub error_rate_increase: Option<f64>,
+    /// How many more deadlocks are allowed.
+    pub new_deadlocks: u64,
+    /// Whether runs with different loads may be compared.
+    #[serde(default)]
+    pub unlike: bool,
+}
+
+/// How the current runs relate to the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Worse.
+    Regressed,
+    /// Better.
+    Improved,
+    /// The same, within 5 %.
+    Unchanged,
+    /// The runs do not say.
+    Inconclusive,
+}
+
+/// The comparison of two sets of runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// All in all: regressed if anything is, else inconclusive if anything is, else improved if
+    /// anything is.
+    pub change: Change,
+    /// p50, p95 and throughput, and p99 where it has a limit.
+    pub metrics: Vec<MetricComparison>,
+    /// Error rates.
+    pub errors: ErrorComparison,
+    /// Calls never answered.
+    pub deadlocks: CountComparison,
+    /// Calls answered late.
+    pub hangs: CountComparison,
+    /// Whether a side has only one run, so that nothing could be tested.
+    pub single_run: bool,
+    /// Runs of the baseline, and current ones.
+    pub runs: (usize, usize),
+    /// What to try when it is inconclusive.
+    pub advice: Option<String>,
+    /// Whether nothing is concluded because the runs are not like for like.
+    #[serde(default)]
+    pub unlike: bool,
+}
+
+/// What is said of everything in runs that are not like for like.
+const UNLIKE: &str = "Not judged: the runs are not like for like.";
+
+/// Compares current runs with a baseline.
+pub fn compare(
+    baseline: &[RunSample],
+    current: &[RunSample],
+    limits: &CompareLimits,
+) -> Comparison {
+    let mut metrics = metric::compare_all(baseline, current);
+    if let Some(limit) = limits.p99_ratio {
+        metrics.push(p99::compare(baseline, current, limit));
+    }
+    let errors = failures::errors(baseline, current, limits);
+    let deadlocks = failures::deadlocks(baseline, current, limits.new_deadlocks);
+    let hangs = failures::hangs(baseline, current);
+    let changes: Vec<Change> = metrics
+        .iter()
+        .map(|metric| metric.change)
+        .chain([errors.change, deadlocks.change, hangs.change])
+        .collect();
+    let change = [Change::Regressed, Change::Inconclusive, Change::Improved]
+        .into_iter()
+        .find(|change| changes.contains(change))
+        .unwrap_or(Change::Unchanged);
+    Comparison {
+        change,
+        advice: (change == Change::Inconclusive).then(|| advice(baseline, current, &metrics)),
+        metrics,
+        errors,
+        deadlocks,
+        hangs,
+        single_run: is_single(baseline, current),
+        runs: (baseline.len(), current.len()),
+        unlike: false,
+    }
+}
+
+impl Comparison {
+    /// The same numbers of runs that are not like for like: whatever differs may come from the
+    /// load, so that nothing is concluded.
+    #[must_use]
+    pub fn undecided(mut self, advice: impl Into<String>) -> Self {
+        let metrics = self.metrics.iter_mut();
+        let all = metrics
+            .map(|metric| (&mut metric.change, &mut metric.sentence))
+            .chain([
+                (&mut self.errors.change, &mut self.errors.sentence),
+                (&mut self.deadlocks.change, &mut self.deadlocks.sentence),
+                (&mut self.hangs.change, &mut self.hangs.sentence),
+            ]);
+        for (change, sentence) in all {
+            *change = Change::Inconclusive;
+            UNLIKE.clone_into(sentence);
+        }
+        self.change = Change::Inconclusive;
+        self.advice = Some(advice.into());
+        self.unlike = true;
+        self
+    }
+}
+
+fn is_single(baseline: &[RunSample], current: &[RunSample]) -> bool {
+    baseline.len().min(current.len()) == 1
+}
+
+fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricComparison]) -> String {
+    let runs = baseline.len().min(current.len());
+    if runs == 0 {
+        return format!(
+            "there is nothing to compare on one side: make {RUNS_DEFAULT} runs of each (--runs {RUNS_DEFAULT})"
+        );
+    }
+    let is_limited = |run: &&RunSample| run.generator_limited;
+    let limited = baseline.iter().chain(current).filter(is_limited).count();
+    if limited > 0 {
+        return format!(
+            "mcprove itself was the limit in {limited} of {} runs, which do not count: lower --concurrent or --rate, or free the machine of other work",
+            baseline.len() + current.len()
+        );
+    }
+    let unmeasured: Vec<&str> = metrics
+        .iter()
+        .filter(|metric| metric.baseline_median.is_none() || metric.current_median.is_none())
+        .map(|metric| metric.metric.as_str())
+        .collect();
+    if !unmeasured.is_empty() {
+        return format!(
+            "make more calls in each run: there are too few for {}",
+            crate::phrase::names(&unmeasured)
+        );
+    }
+    let wanted = metrics
+        .iter()
+        .filter(|metric| metric.change == Change::Inconclusive)
+        .map(|metric| metric.runs_to_try(runs))
+        .max()
+        .unwrap_or_else(|| (runs * 2).clamp(RUNS_DEFAULT, RUNS_MAX));
+    if runs >= RUNS_MAX {
+        return "the runs differ too much among themselves: make them longer, or free the machine of other work".to_owned();
+    }
+    format!("compare more runs: --runs {wanted}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Whether calls get slower while the load stays the same.
+//!
+//! A line is fitted to the mean latency of each interval after the warm-up. It is a finding only
+//! when the low end of the slope's 95 % confidence interval is over the limit and R² ≥ 0.5: then
+//! the drift is real and not one slow minute. A slope over the limit that is less sure than that is
+//! inconclusive, and so are fewer than five intervals.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::phrase;
+use crate::regression::{self, LinearFit};
+use crate::verdict::{Outcome, Severity, Verdict};
+
+/// Intervals after the warm-up below which nothing is concluded.
+pub const POINTS_MIN: usize = 5;
+
+/// R² below which the means are too noisy to conclude from.
+pub const R_SQUARED_MIN: f64 = 0.5;
+
+/// How much drift is allowed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriftSettings {
+    /// The steepest slope that is still allowed, in milliseconds of mean latency per second.
+    pub limit_ms_per_s: f64,
+}
+
+impl Default for DriftSettings {
+    /// 0.5 ms per second: 30 ms in a minute, which a user starts to feel, and 1.8 s in the hour
+    /// that a soak takes by default. The mean of a healthy server wanders by less.
+    fn default() -> Self {
+        Self {
+            limit_ms_per_s: 0.5,
+        }
+    }
+}
+
+/// The mean latency over a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriftReport {
+    /// What the intervals say.
+    pub outcome: Outcome,
+    /// Slope of the line, in milliseconds per second.
+    pub slope_ms_per_s: Option<f64>,
+    /// Low end of the slope's 95 % confidence interval.
+    pub slope_low: Option<f64>,
+    /// High end of the slope's 95 % confidence interval.
+    pub slope_high: Option<f64>,
+    /// How well the line fits, 0 to 1.
+    pub r_squared: Option<f64>,
+    /// The limit it was held against.
+    pub limit_ms_per_s: Option<f64>,
+    /// Intervals used.
+    pub points: usize,
+    /// Intervals left out: those of the warm-up, and those without a value.
+    pub discarded: usize,
+}
+
+/// Looks for drift in (time since the start, mean latency in ms of that interval).
+pub fn detect(
+    means: &[(Duration, f64)],
+    warmup: Duration,
+    settings: &DriftSettings,
+) -> DriftReport {
+    let points: Vec<(f64, f64)> = means
+        .iter()
+        .filter(|(at, mean_ms)| *at >= warmup && mean_ms.is_finite())
+        .map(|(at, mean_ms)| (at.as_secs_f64(), *mean_ms))
+        .collect();
+    let line = if points.len() < POINTS_MIN {
+        None
+    } else {
+        regression::fit(&points)
+    };
+    DriftReport {
+        outcome: decide(line, settings.limit_ms_per_s),
+        slope_ms_per_s: line.map(|line| line.slope),
+        slope_low: line.map(|line| line.slope_low),
+        slope_high: line.map(|line| line.slope_high),
+        r_squared: line.map(|line| line.r_squared),
+        limit_ms_per_s: crate::number::finite(settings.limit_ms_per_s),
+        points: points.len(),
+        discarded: means.len() - points.len(),
+    }
+}
+
+fn decide(line: Option<LinearFit>, limit: f64) -> Outcome {
+    match line {
+        Some(line) if !limit.is_nan() => {
+            if line.slope <= limit {
+                Outcome::Pass
+            } else if line.slope_low > limit && line.r_squared >= R_SQUARED_MIN {
+                Outcome::Finding
+            } else {
+                Outcome::Inconclusive
+            }
+        }
+        _ => Outcome::Inconclusive,
+    }
+}
+
+/// The verdict `latency_drift`; a drift is critical.
+pub fn verdict(report: &DriftReport) -> Verdict {
+    let points = u64::try_from(report.points).unwrap_or(u64::MAX);
+    let slope = phrase::decimal(report.slope_ms_per_s.unwrap_or_default(), 3);
+    let limit = phrase::decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
+    let verdict = match report.outcome {
+        Outcome::Pass => Verdict::pass(
+            "latency_drift",
+            format!(
+                "Calls stay as fast as they were: the mean latency changes by {slope} ms per second, and {limit} are allowed."
+            ),
+        ),
+        Outcome::Finding => Verdict::finding(
+            "latency_drift",
+            Severity::Critical,
+            format!(
+                "Calls get slower the longer the server runs: the mean latency grows by {slope} ms per second, and {limit} are allowed."
+            ),
+            "look for work that grows with the number of calls served: lists searched from the start, logs kept in memory, tables without an index",
+        ),
+        Outcome::Inconclusive if report.slope_ms_per_s.is_some() => Verdict::inconclusive(
+            "latency_drift",
+            format!(
+                "Calls seem to get slower by {slope} ms per second, but too unevenly to be sure."
+            ),
+            "run longer, so that the trend stands out",
+        ),
+        Outcome::Inconclusive => Verdict::inconclusive(
+            "latency_drift",
+            format!(
+                "{} after the warm-up {} too few to tell whether calls get slower.",
+                phrase::count(points, "interval"),
+                phrase::are(points)
+            ),
+            format!(
+                "run longer or sample more often: at least {POINTS_MIN} intervals after the warm-up are needed"
+            ),
+        ),
+    };
+    verdict
+        .number("slope_ms_per_s", report.slope_ms_per_s)
+        .number("slope_low", report.slope_low)
+        .number("slope_high", report.slope_high)
+        .number("r_squared", report.r_squared)
+        .number("limit_ms_per_s", report.limit_ms_per_s)
+        .number("points", report.points)
+        .number("discarded", report.discarded)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::floats;
+
+    fn each_second(mean_ms: impl Fn(f64) -> f64) -> Vec<(Duration, f64)> {
+        (0..60_u32)
+            .map(|s| (Duration::from_secs(s.into()), mean_ms(f64::from(s))))
+            .collect()
+    }
+
+    fn report(means: &[(Duration, f64)]) -> DriftReport {
+        detect(means, Duration::from_secs(10), &DriftSettings::default())
+    }
+
+    #[test]
+    fn a_steady_slope_over_the_limit_is_found() {
+        let report = report(&each_second(|t| 5.0 + 2.0 * t));
+        assert_eq!(report.outcome, Outcome::Finding);
+        assert!((report.slope_ms_per_s.unwrap() - 2.0).abs() < 1e-9);
+        assert_eq!((report.points, report.discarded), (50, 10));
+        assert!(verdict(&report).is_failure());
+    }
+
+    #[test]
+    fn what_stays_within_the_limit_passes() {
+        for means in [
+            each_second(|_| 5.0),
+            each_second(|t| 5.0 + 0.4 * t),
+            each_second(|t| if t < 10.0 { 900.0 } else { 5.0 }),
+            each_second(|t| 500.0 - t),
+        ] {
+            let report = report(&means);
+            assert_eq!(report.outcome, Outcome::Pass, "{report:?}");
+            assert_eq!(verdict(&report).outcome, Outcome::Pass);
+        }
+    }
+
+    #[test]
+    fn an_unsure_slope_is_inconclusive() {
+        let report = report(&each_second(|t| {
+            t + if t % 2.0 < 1.0 { 0.0 } else { 300.0 }
+        }));
+        assert_eq!(report.outcome, Outcome::Inconclusive, "{report:?}");
+        assert!(verdict(&report).sentence.contains("unevenly"));
+    }
+
+    #[test]
+    fn few_intervals_conclude_nothing() {
+        let report = report(&each_second(|t| t * 9.0)[..14]);
+        assert_eq!((report.outcome, report.points), (Outcome::Inconclusive, 4));
+        assert!(verdict(&report).sentence.starts_with("4 intervals"));
+        let unknown = DriftSettings {
+            limit_ms_per_s: f64::NAN,
+        };
+        let report = detect(&each_second(|t| t), Duration::ZERO, &unknown);
+        assert_eq!(report.outcome, Outcome::Inconclusive);
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_is_finite(
+            means in prop::collection::vec((0_u64..1_000_000, floats()), 0..20),
+            limit_ms_per_s in floats(),
+        ) {
+            let means: Vec<_> = means.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
+            let report = detect(&means, Duration::ZERO, &DriftSettings { limit_ms_per_s });
+            for value in [report.slope_ms_per_s, report.slope_low, report.slope_high, report.r_squared, report.limit_ms_per_s] {
+                prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
+            }
+            verdict(&report);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What a server does with requests that no client should send.
+//!
+//! Each hostile payload ends in exactly one outcome: rejected or accepted, both of which leave a
+//! server that answers; unanswered; wedged (it lives and answers nothing any more); or crashed. The
+//! last two are critical. Accepting is only counted: a lenient server is not a broken one.
+//!
+//! Silence is a warning only where an answer is due: where the payload is a request whose id can be
+//! read, so that a client would wait for the answer until it times out. JSON-RPC has an error
+//! without an id for what cannot be read at all, but no client can wait for that one, and most
+//! servers say nothing: such silence is counted, and no more.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::phrase;
+use crate::verdict::{Severity, Verdict};
+
+/// What came back for a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// An error: JSON-RPC, HTTP, or a result with `isError`.
+    Error,
+    /// A result.
+    Result,
+    /// Nothing.
+    None,
+}
+
+/// How a payload ended.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FuzzOutcome {
+    /// Refused with an error.
+    Rejected,
+    /// Taken as if it were fine.
+    Accepted,
+    /// Not answered; the server lives.
+    Unanswered,
+    /// The server lives and answers nothing any more.
+    Wedged,
+    /// The server process ended.
+    Crashed,
+}
+
+/// One payload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzCase {
+    /// The name of the payload.
+    pub payload: String,
+    /// How it ended.
+    pub outcome: FuzzOutcome,
+    /// What was seen, for people.
+    pub detail: String,
+    /// How often it was sent and ended this way.
+    pub times: u32,
+    /// Whether a client would wait for an answer.
+    #[serde(default = "yes")]
+    pub is_answer_due: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// All payloads, and how many times each outcome was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FuzzReport {
+    /// The payloads.
+    pub cases: Vec<FuzzCase>,
+    /// Times a payload was refused.
+    pub rejected: u32,
+    /// Times a payload was taken.
+    pub accepted: u32,
+    /// Times a payload was not answered.
+    pub unanswered: u32,
+    /// Times the server stopped answering.
+    pub wedged: u32,
+    /// Times the server ended.
+    pub crashed: u32,
+}
+
+/// Classifies one payload by its answer, whether the server answers a liveness request after it,
+/// and whether its process ended.
+pub fn classify(answer: Answer, is_alive: bool, process_ended: bool) -> FuzzOutcome {
+    match answer {
+        _ if process_ended => FuzzOutcome::Crashed,
+        _ if !is_alive => FuzzOutcome::Wedged,
+        Answer::Error => FuzzOutcome::Rejected,
+        Answer::Result => FuzzOutcome::Accepted,
+        Answer::None => FuzzOutcome::Unanswered,
+    }
+}
+
+/// Counts the outcomes. Cases of the same payload with the same outcome become one.
+pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
+    let cases = gather(cases);
+    let count = |outcome| {
+        cases
+            .iter()
+            .filter(|case| case.outcome == outcome)
+            .fold(0_u32, |sum, case| sum.saturating_add(case.times))
+    };
+    FuzzReport {
+        rejected: count(FuzzOutcome::Rejected),
+        accepted: count(FuzzOutcome::Accepted),
+        unanswered: count(FuzzOutcome::Unanswered),
+        wedged: count(FuzzOutcome::Wedged),
+        crashed: count(FuzzOutcome::Crashed),
+        cases,
+    }
+}
+
+fn gather(cases: Vec<FuzzCase>) -> Vec<FuzzCase> {
+    let mut gathered: Vec<FuzzCase> = Vec::new();
+    for case in cases {
+        let known = gathered
+            .iter_mut()
+            .find(|known| known.payload == case.payload && known.outcome == case.outcome);
+        match known {
+            Some(known) => known.times = known.times.saturating_add(case.times),
+            None => gathered.push(case),
+        }
+    }
+    gathered
+}
+
+/// The verdict `fuzz`: a wedged or crashed server is critical, silence where an answer is due a
+/// warning.
+pub fn verdict(report: &FuzzReport) -> Verdict {
+    let payloads = |outcome| {
+        let mut names: Vec<&str> = report
+            .cases
+            .iter()
+            .filter(|case| case.outcome == outcome)
+            .filter(|case| outcome != FuzzOutcome::Unanswered || case.is_answer_due)
+            .map(|case| case.payload.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let crashed = payloads(FuzzOutcome::Crashed);
+    let wedged = payloads(FuzzOutcome::Wedged);
+    let unanswered = payloads(FuzzOutcome::Unanswered);
+    let verdict = if !crashed.is_empty() || !wedged.is_empty() {
+        let mut parts = Vec::new();
+        if !crashed.is_empty() {
+            parts.push(format!("ends on {}", phrase::names(&crashed)));
+        }
+        if !wedged.is_empty() {
+            parts.push(format!("stops answering after {}", phrase::names(&wedged)));
+        }
+        Verdict::finding(
+            "fuzz",
+            Severity::Critical,
+            format!(
+                "Bad input takes the server down for everyone: it {}.",
+                parts.join(", and it ")
+            ),
+            "catch every error around reading and handling one message, answer it with a JSON-RPC error and read on",
+        )
+    } else if !unanswered.is_empty() {
+        Verdict::finding(
+            "fuzz",
+            Severity::Warning,
+            format!(
+                "The server survives all bad input but leaves some without an answer: {}.",
+                phrase::names(&unanswered)
+            ),
+            "answer a request that cannot be handled with a JSON-RPC error; a client waits for silence until it times out",
+        )
+    } else if report.cases.is_empty() {
+        Verdict::inconclusive(
+            "fuzz",
+            "No bad input was sent.",
+            "send at least one payload",
+        )
+    } else {
+        let dropped = match report.unanswered {
+            0 => String::new(),
+            count => format!(", {count} dropped that nobody waits for"),
+        };
+        Verdict::pass(
+            "fuzz",
+            format!(
+                "The server survives all bad input: {} rejected, {} accepted{dropped}.",
+                report.rejected, report.accepted
+            ),
+        )
+    };
+    verdict
+        .number("rejected", report.rejected)
+        .number("accepted", report.accepted)
+        .number("unanswered", report.unanswered)
+        .number("wedged", report.wedged)
+        .number("crashed", report.crashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::verdict::Outcome;
+
+    fn case(payload: &str, outcome: FuzzOutcome, times: u32) -> FuzzCase {
+        FuzzCase {
+            payload: payload.into(),
+            outcome,
+            detail: String::new(),
+            times,
+            is_answer_due: true,
+        }
+    }
+
+    #[test]
+    fn the_state_of_the_server_goes_before_its_answer() {
+        let cases = [
+            (Answer::Error, true, false, FuzzOutcome::Rejected),
+            (Answer::Result, true, false, FuzzOutcome::Accepted),
+            (Answer::None, true, false, FuzzOutcome::Unanswered),
+            (Answer::Error, false, false, FuzzOutcome::Wedged),
+            (Answer::None, false, false, FuzzOutcome::Wedged),
+            (Answer::None, false, true, FuzzOutcome::Crashed),
+            (Answer::Result, true, true, FuzzOutcome::Crashed),
+        ];
+        for (answer, alive, ended, expected) in cases {
+            assert_eq!(
+                classify(answer, alive, ended),
+                expected,
+                "{answer:?} {alive} {ended}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_server_that_survives_passes() {
+        let report = report(vec![
+            case("not_json", FuzzOutcome::Rejected, 1),
+            case("huge_id", FuzzOutcome::Accepted, 2),
+            case("not_json", FuzzOutcome::Rejected, 2),
+        ]);
+        assert_eq!(report.cases.len(), 2);
+        assert_eq!((report.rejected, report.accepted), (3, 2));
+        let verdict = verdict(&report);
+        assert_eq!(verdict.outcome, Outcome::Pass);
+        assert_eq!(
+            verdict.sentence,
+            "The server survives all bad input: 3 rejected, 2 accepted."
+        );
+    }
+
+    #[test]
+    fn a_server_that_falls_is_named_with_the_payload() {
+        let report = report(vec![
+            case("not_json", FuzzOutcome::Crashed, 1),
+            case("deep", FuzzOutcome::Wedged, 1),
+            case("quiet", FuzzOutcome::Unanswered, 1),
+        ]);
+        let verdict = verdict(&report);
+        assert!(verdict.is_failure());
+        assert_eq!(
+            verdict.sentence,
+            "Bad input takes the server down for everyone: it ends on `not_json`, and it stops answering after `deep`."
+        );
+    }
+
+    #[test]
+    fn silence_is_a_warning_and_nothing_sent_is_inconclusive() {
+        let silent = verdict(&report(vec![case("quiet", FuzzOutcome::Unanswered, 1)]));
+        assert_eq!(
+            (silent.outcome, silent.severity),
+            (Outcome::Finding, Severity::Warning)
+        );
+        assert!(silent.sentence.ends_with("without an answer: `quiet`."));
+        assert_eq!(verdict(&report(vec![])).outcome, Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn silence_that_nobody_waits_for_is_only_counted() {
+        let dropped = FuzzCase {
+            is_answer_due: false,
+            ..case("not_json", FuzzOutcome::Unanswered, 2)
+        };
+        let report = report(vec![dropped, case("array", FuzzOutcome::Rejected, 1)]);
+        assert_eq!(report.unanswered, 2);
+        let verdict = verdict(&report);
+        assert_eq!(verdict.outcome, Outcome::Pass);
+        assert_eq!(
+            verdict.sentence,
+            "The server survives all bad input: 1 rejected, 0 accepted, 2 dropped that nobody waits for."
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn counts_never_overflow(times in prop::collection::vec(any::<u32>(), 0..6)) {
+            let report = report(times.iter().map(|times| case("p", FuzzOutcome::Wedged, *times)).collect());
+            prop_assert!(times.iter().all(|times| report.wedged >= *times));
+            verdict(&report);
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Letters for people in a hurry: latency, errors, and concurrency where it was measured.
+//!
+//! | | A | B | C | D | F |
+//! |---|---|---|---|---|---|
+//! | latency: median of calls made one at a time | ≤ 50 ms | ≤ 200 | ≤ 1000 | ≤ 5000 | more |
+//! | errors: failed / attempted | ≤ 0.1 % | ≤ 1 % | ≤ 5 % | ≤ 10 % | more, or any deadlock |
+//! | concurrency: clients at the breaking point | ≥ 256 | ≥ 64 | ≥ 16 | ≥ 4 | fewer |
+//!
+//! Latency is graded one call at a time, so the grade does not depend on the concurrency that
+//! somebody picked. The overall grade is the worst one, and D at best for a run that does not pass:
+//! fast answers to the wrong caller are no good answers. What was not measured has no grade.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::number::share;
+use crate::phrase;
+
+/// A letter; A is best.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Grade {
+    /// Very good.
+    A,
+    /// Good.
+    B,
+    /// Fair.
+    C,
+    /// Poor.
+    D,
+    /// Failed.
+    F,
+}
+
+/// The grades of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Grades {
+    /// How fast one call is.
+    pub latency: Option<Grade>,
+    /// How many calls fail.
+    pub errors: Option<Grade>,
+    /// How many clients it takes; only where a ramp found a breaking point.
+    pub concurrency: Option<Grade>,
+    /// The worst of them; D at best where the run does not pass.
+    pub overall: Option<Grade>,
+    /// Why, by the name of the grade.
+    pub reasons: BTreeMap<String, String>,
+}
+
+/// What is graded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GradeInput {
+    /// Median latency of calls made one at a time, in milliseconds.
+    pub alone_median_ms: Option<f64>,
+    /// Calls made.
+    pub attempted: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Calls never answered.
+    pub deadlocks: u64,
+    /// Concurrent clients at which it broke, where that was looked for.
+    pub breaking_concurrent: Option<u32>,
+    /// What makes the run fail: detectors with a critical finding, limits that were not kept.
+    #[serde(default)]
+    pub failures: Vec<String>,
+}
+
+/// The best overall grade of a run that does not pass.
+pub const FAILED_BEST: Grade = Grade::D;
+
+/// Grades a run.
+pub fn grade(input: &GradeInput) -> Grades {
+    let mut grades = Grades::default();
+    let Some(failed_share) = share(input.failed, input.attempted) else {
+        grades
+            .reasons
+            .insert("overall".into(), "no call was made".into());
+        return grades;
+    };
+    let mut because = |name: &str, reason: String| {
+        grades.reasons.insert(name.into(), reason);
+    };
+    let nothing_succeeded = input.failed >= input.attempted;
+    let median_ms = input
+        .alone_median_ms
+        .filter(|ms| ms.is_finite() && *ms >= 0.0 && !nothing_succeeded);
+    grades.latency = median_ms.map(|ms| at_most(ms, [50.0, 200.0, 1000.0, 5000.0]));
+    match median_ms {
+        Some(ms) => because(
+            "latency",
+            format!(
+                "one call at a time takes {} at the median",
+                phrase::milliseconds(ms)
+            ),
+        ),
+        None if nothing_succeeded => because("latency", "no call succeeded".into()),
+        None => because("latency", "no call was made on its own".into()),
+    }
+    grades.errors = Some(if input.deadlocks > 0 || nothing_succeeded {
+        Grade::F
+    } else {
+        at_most(failed_share, [0.001, 0.01, 0.05, 0.1])
+    });
+    because("errors", errors_reason(input, failed_share));
+    if let Some(concurrent) = input.breaking_concurrent {
+        grades.concurrency = Some(match concurrent {
+            256.. => Grade::A,
+            64.. => Grade::B,
+            16.. => Grade::C,
+            4.. => Grade::D,
+            _ => Grade::F,
+        });
+        because(
+            "concurrency",
+            format!("it breaks at {concurrent} concurrent"),
+        );
+    }
+    let worst = [grades.latency, grades.errors, grades.concurrency]
+        .into_iter()
+        .flatten()
+        .max();
+    grades.overall = worst;
+    if !input.failures.is_empty() && worst < Some(FAILED_BEST) {
+        grades.overall = Some(FAILED_BEST);
+        grades.reasons.insert(
+            "overall".into(),
+            format!(
+                "{FAILED_BEST:?} at best with {}",
+                phrase::names(&input.failures)
+            ),
+        );
+    }
+    grades
+}
+
+fn errors_reason(input: &GradeInput, failed_share: f64) -> String {
+    if input.deadlocks > 0 {
+        format!("{} never answered", phrase::count(input.deadlocks, "call"))
+    } else {
+        format!(
+            "{} of {} failed ({})",
+            input.failed,
+            phrase::count(input.attempted, "call"),
+            phrase::percent(failed_share)
+        )
+    }
+}
+
+fn at_most(value: f64, limits: [f64; 4]) -> Grade {
+    [Grade::A, Grade::B, Grade::C, Grade::D]
+        .into_iter()
+        .zip(limits)
+        .find_map(|(grade, limit)| (value <= limit).then_some(grade))
+        .unwrap_or(Grade::F)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::maybe_floats;
+
+    fn input(alone_median_ms: f64, attempted: u64, failed: u64) -> GradeInput {
+        GradeInput {
+            alone_median_ms: Some(alone_median_ms),
+            attempted,
+            failed,
+            ..GradeInput::default()
+        }
+    }
+
+    #[test]
+    fn letters_follow_the_table() {
+        for (ms, letter) in [
+            (0.0, Grade::A),
+            (50.0, Grade::A),
+            (50.1, Grade::B),
+            (200.0, Grade::B),
+            (1000.0, Grade::C),
+            (5000.0, Grade::D),
+            (5000.1, Grade::F),
+        ] {
+            assert_eq!(grade(&input(ms, 10, 0)).latency, Some(letter), "{ms} ms");
+        }
+        for (failed, letter) in [
+            (0, Grade::A),
+            (1, Grade::A),
+            (2, Grade::B),
+            (10, Grade::B),
+            (50, Grade::C),
+            (100, Grade::D),
+            (101, Grade::F),
+            (1000, Grade::F),
+        ] {
+            assert_eq!(
+                grade(&input(1.0, 1000, failed)).errors,
+                Some(letter),
+                "{failed} failed"
+            );
+        }
+        for (concurrent, letter) in [
+            (u32::MAX, Grade::A),
+            (256, Grade::A),
+            (255, Grade::B),
+            (64, Grade::B),
+            (16, Grade::C),
+            (4, Grade::D),
+            (3, Grade::F),
+            (0, Grade::F),
+        ] {
+            let input = GradeInput {
+                breaking_concurrent: Some(concurrent),
+                ..input(1.0, 10, 0)
+            };
+            assert_eq!(grade(&input).concurrency, Some(letter), "{concurrent}");
+        }
+    }
+
+    #[test]
+    fn the_worst_grade_is_the_overall_one() {
+        let grades = grade(&GradeInput {
+            breaking_concurrent: Some(20),
+            ..input(100.0, 1000, 0)
+        });
+        assert_eq!(grades.overall, Some(Grade::C));
+        assert_eq!(grades.reasons["concurrency"], "it breaks at 20 concurrent");
+        assert_eq!(grades.reasons["errors"], "0 of 1,000 calls failed (0%)");
+        let grades = grade(&GradeInput {
+            deadlocks: 1,
+            ..input(1.0, 1000, 1)
+        });
+        assert_eq!(
+            (grades.errors, grades.overall),
+            (Some(Grade::F), Some(Grade::F))
+        );
+        assert_eq!(grades.reasons["errors"], "1 call never answered");
+    }
+
+    #[test]
+    fn a_run_that_fails_has_no_good_grade() {
+        let failed = |median_ms, failures: &[&str]| {
+            grade(&GradeInput {
+                failures: failures.iter().map(ToString::to_string).collect(),
+                ..input(median_ms, 1000, 0)
+            })
+        };
+        let grades = failed(1.0, &["isolation", "p99_latency"]);
+        assert_eq!(
+            (grades.latency, grades.errors, grades.overall),
+            (Some(Grade::A), Some(Grade::A), Some(Grade::D))
+        );
+        assert_eq!(
+            grades.reasons["overall"],
+            "D at best with `isolation` and `p99_latency`"
+        );
+        let worse = failed(9000.0, &["isolation"]);
+        assert_eq!(worse.overall, Some(Grade::F));
+        assert!(!worse.reasons.contains_key("overall"));
+        assert_eq!(failed(1.0, &[]).overall, Some(Grade::A));
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_grade() {
+        let nothing = grade(&input(1.0, 0, 0));
+        assert_eq!(
+            (nothing.latency, nothing.errors, nothing.overall),
+            (None, None, None)
+        );
+        let failed = grade(&input(1.0, 5, 5));
+        assert_eq!(
+            (failed.latency, failed.errors, failed.overall),
+            (None, Some(Grade::F), Some(Grade::F))
+        );
+        let unknown = grade(&input(f64::NAN, 5, 0));
+        assert_eq!(
+            (unknown.latency, unknown.concurrency, unknown.overall),
+            (None, None, Some(Grade::A))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn overall_is_never_better_than_a_part(ms in maybe_floats(), attempted in any::<u64>(), failed in any::<u64>(), deadlocks in 0_u64..2, breaking in any::<Option<u32>>(), failures in prop::collection::vec("[a-z]{1,8}", 0..3)) {
+            let grades = grade(&GradeInput { alone_median_ms: ms, attempted, failed, deadlocks, breaking_concurrent: breaking, failures: failures.clone() });
+            if !failures.is_empty() && attempted > 0 {
+                prop_assert!(grades.overall >= Some(FAILED_BEST));
+            }
+            for part in [grades.latency, grades.errors, grades.concurrency] {
+                prop_assert!(part <= grades.overall);
+            }
+        }
+    }
+}

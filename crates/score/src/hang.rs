@@ -1,0 +1,160 @@
+//! How long a call may take before it counts as hung, and as lost.
+//!
+//! An answer within the threshold is on time; one within threshold and grace period together is
+//! late: the server is slow. None by then is a deadlock: it is stuck. What else still answers says
+//! how much of it is stuck.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When a call counts as hung, and when as lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HangLimits {
+    /// No answer for this long is a hang.
+    pub threshold: Duration,
+    /// No answer for this much longer is a deadlock.
+    pub grace: Duration,
+}
+
+impl Default for HangLimits {
+    fn default() -> Self {
+        Self {
+            threshold: Duration::from_secs(5),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl HangLimits {
+    /// From here on a call without an answer is a deadlock.
+    pub fn give_up_after(&self) -> Duration {
+        self.threshold.saturating_add(self.grace)
+    }
+}
+
+/// How long a call took, against [`HangLimits`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Waited {
+    /// Answered within the threshold.
+    OnTime,
+    /// Answered after the threshold, within the grace period.
+    Late,
+    /// Not answered within both.
+    Deadlock,
+}
+
+/// Classifies a call by when it was answered, if it was.
+pub fn classify(answered_after: Option<Duration>, limits: &HangLimits) -> Waited {
+    match answered_after {
+        Some(after) if after <= limits.threshold => Waited::OnTime,
+        Some(after) if after <= limits.give_up_after() => Waited::Late,
+        _ => Waited::Deadlock,
+    }
+}
+
+/// How much of a server is stuck.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadlockKind {
+    /// The tool is stuck; the server still answers.
+    ToolStuck,
+    /// The server answers nothing any more.
+    LoopDead,
+    /// The server process has ended.
+    ProcessDead,
+}
+
+impl DeadlockKind {
+    /// What it means, in plain words that end a sentence.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::ToolStuck => "the server is otherwise alive: it answers other requests",
+            Self::LoopDead => "nothing answers any more",
+            Self::ProcessDead => "the server process has ended",
+        }
+    }
+
+    /// What to look for.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::ToolStuck => {
+                "look for a lock that is never released, or a lazy import or initialisation that several calls enter at once"
+            }
+            Self::LoopDead => {
+                "look for blocking work (imports, locks, sleeps, subprocesses) inside an async handler: it stops the whole event loop"
+            }
+            Self::ProcessDead => {
+                "read the server's stderr (--tee-stderr shows that of a command live)"
+            }
+        }
+    }
+}
+
+/// How much is stuck, from whether the process lives (`None`: unknown, as for a remote server) and
+/// whether the server answered a liveness request.
+pub fn kind(process_alive: Option<bool>, answered_liveness: bool) -> DeadlockKind {
+    match (process_alive, answered_liveness) {
+        (Some(false), _) => DeadlockKind::ProcessDead,
+        (_, true) => DeadlockKind::ToolStuck,
+        (_, false) => DeadlockKind::LoopDead,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn answers_are_classified_by_time() {
+        let cases = [
+            (Some(0), Waited::OnTime),
+            (Some(5_000), Waited::OnTime),
+            (Some(5_001), Waited::Late),
+            (Some(15_000), Waited::Late),
+            (Some(15_001), Waited::Deadlock),
+            (None, Waited::Deadlock),
+        ];
+        for (after_ms, expected) in cases {
+            let after = after_ms.map(Duration::from_millis);
+            assert_eq!(
+                classify(after, &HangLimits::default()),
+                expected,
+                "{after_ms:?} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn kinds_follow_from_what_still_answers() {
+        let cases = [
+            (Some(true), true, DeadlockKind::ToolStuck),
+            (None, true, DeadlockKind::ToolStuck),
+            (Some(true), false, DeadlockKind::LoopDead),
+            (None, false, DeadlockKind::LoopDead),
+            (Some(false), false, DeadlockKind::ProcessDead),
+            (Some(false), true, DeadlockKind::ProcessDead),
+        ];
+        for (alive, answered, expected) in cases {
+            assert_eq!(kind(alive, answered), expected, "{alive:?} {answered}");
+        }
+        assert_eq!(
+            serde_json::to_string(&DeadlockKind::ToolStuck).unwrap(),
+            "\"tool_stuck\""
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_limit_overflows(after in any::<Option<Duration>>(), threshold in any::<Duration>(), grace in any::<Duration>()) {
+            let waited = classify(after, &HangLimits { threshold, grace });
+            prop_assert!(after.is_some() || waited == Waited::Deadlock);
+        }
+    }
+}

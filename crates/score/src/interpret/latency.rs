@@ -1,0 +1,127 @@
+//! Rules about how long calls take, and which ones.
+
+use super::{Facts, LoadModel, ToolFacts, usable};
+use crate::number::{float, ratio, share};
+use crate::percentile;
+use crate::phrase;
+
+/// p99 over p50 from which the tail is long.
+const LONG_TAIL_RATIO: f64 = 10.0;
+/// p99 over p50 up to which latency is even.
+const EVEN_TAIL_RATIO: f64 = 2.0;
+/// Share of the slow calls that one tool must hold.
+const TAIL_SHARE_MIN: f64 = 0.5;
+/// How many times its share of all calls that must be.
+const TAIL_EXCESS_MIN: f64 = 1.5;
+/// How many times the next tool's median makes a tool stand out.
+const SLOWEST_FACTOR: f64 = 5.0;
+
+/// How p99 feels: the limits of 0.1, 1 and 10 seconds are Nielsen's (*Usability Engineering*, 1993).
+pub(super) fn how_it_feels(facts: &Facts) -> Option<String> {
+    let p99 = facts.p99()?;
+    let feels = match p99 {
+        ..=100.0 => "an agent or a person hardly notices the wait",
+        ..=1_000.0 => "a noticeable wait, but not one that breaks a train of thought",
+        ..=10_000.0 => "long enough that a person waits and an agent's turn gets slow",
+        _ => "longer than most people, and many clients' timeouts, will wait",
+    };
+    Some(format!(
+        "99 % of the calls are answered within {}: {feels}.",
+        phrase::milliseconds(p99)
+    ))
+}
+
+pub(super) fn tail_ratio(facts: &Facts) -> Option<String> {
+    let times = ratio(facts.p99()?, facts.p50()?)?;
+    let shown = phrase::decimal(times, 1);
+    if times >= LONG_TAIL_RATIO {
+        Some(format!(
+            "One call in a hundred takes at least {shown} times as long as the median: look for locks, garbage collection, cold caches or retries."
+        ))
+    } else if times <= EVEN_TAIL_RATIO {
+        Some(format!(
+            "Latency is even: p99 is only {shown} times the median."
+        ))
+    } else {
+        None
+    }
+}
+
+/// Which tool holds most of the calls above the run's p99.
+pub(super) fn slow_tail_tool(facts: &Facts) -> Option<String> {
+    let p99 = facts.p99()?;
+    if facts.tools.len() < 2 {
+        return None;
+    }
+    let total: f64 = facts.tools.iter().map(|tool| slow_calls(tool, p99)).sum();
+    let (tool, slow) = facts
+        .tools
+        .iter()
+        .map(|tool| (tool, slow_calls(tool, p99)))
+        .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let of_slow = ratio(slow, total)?;
+    let of_all = share(tool.count, facts.succeeded.max(tool.count))?;
+    if of_slow < TAIL_SHARE_MIN || of_slow < TAIL_EXCESS_MIN * of_all {
+        return None;
+    }
+    Some(format!(
+        "The slow tail (the slowest 1 %, from {} on) is concentrated on {}: {} of those calls, but {} of all.",
+        phrase::milliseconds(p99),
+        phrase::name(&tool.name),
+        whole_percent(of_slow),
+        whole_percent(of_all)
+    ))
+}
+
+fn whole_percent(share: f64) -> String {
+    format!("{}%", phrase::decimal(share * 100.0, 0))
+}
+
+/// Calls of a tool above the run's p99; where they were not counted, as many as its own
+/// percentiles prove.
+fn slow_calls(tool: &ToolFacts, p99: f64) -> f64 {
+    if let Some(counted) = tool.slow_calls {
+        return float(counted);
+    }
+    let reaches = |value: Option<f64>| value.is_some_and(|value| value > p99);
+    let proven = if reaches(tool.p50_ms) {
+        0.5
+    } else if reaches(tool.p99_ms) {
+        0.01
+    } else {
+        0.0
+    };
+    proven * float(tool.count)
+}
+
+pub(super) fn slowest_tool(facts: &Facts) -> Option<String> {
+    let mut medians: Vec<(&str, f64)> = facts
+        .tools
+        .iter()
+        .filter_map(|tool| Some((tool.name.as_str(), usable(tool.p50_ms)?)))
+        .collect();
+    medians.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let [(slowest, slow), (_, next), ..] = medians.as_slice() else {
+        return None;
+    };
+    let times = ratio(*slow, *next).filter(|times| *times >= SLOWEST_FACTOR)?;
+    Some(format!(
+        "{} is by far the slowest tool: {} at the median, {} times the next one.",
+        phrase::name(slowest),
+        phrase::milliseconds(*slow),
+        phrase::decimal(times, 1)
+    ))
+}
+
+pub(super) fn percentile_missing(facts: &Facts) -> Option<String> {
+    let needed = percentile::samples_needed(99.0)?;
+    if facts.model == LoadModel::Steps || facts.succeeded == 0 || facts.succeeded >= needed {
+        return None;
+    }
+    Some(format!(
+        "{} {} too few to speak of p99, which needs {}: run longer to see the tail.",
+        phrase::count(facts.succeeded, "successful call"),
+        phrase::are(facts.succeeded),
+        phrase::whole(needed)
+    ))
+}

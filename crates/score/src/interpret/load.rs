@@ -1,0 +1,187 @@
+//! Rules about the load: what bounded it, and what it hides.
+
+use super::{Facts, LoadModel, ToolFacts, usable};
+use crate::number::{finite, ratio};
+use crate::phrase;
+
+/// Share of the time that clients must have waited for answers to have been the limit.
+const BUSY_SHARE_MIN: f64 = 0.8;
+/// Share of the time below which they were mostly idle.
+const IDLE_SHARE_MAX: f64 = 0.5;
+/// Clients from which their number can be told from chance.
+const CONCURRENT_MIN: u32 = 4;
+/// Share of `clients × latency alone` from which calls are served one at a time.
+const SERIAL_SHARE_MIN: f64 = 0.7;
+/// Cores that the server keeps busy, from which on it is the server that sets the pace.
+const BUSY_CORES_MIN: f64 = 0.85;
+/// p99 of a burst in medians, below which nobody was kept waiting for others.
+const FAIR_MAX: f64 = 1.5;
+/// Share of the time in calls that tools must hold to speak for the server.
+const COMPARED_SHARE_MIN: f64 = 0.9;
+
+pub(super) fn generator_was_the_limit(facts: &Facts) -> Option<String> {
+    let change = facts.generator_limited.as_ref()?;
+    Some(format!(
+        "The load generator itself was the limit, so the server may be faster than these numbers: {change}."
+    ))
+}
+
+/// Share of the clients that waited for an answer at any moment: at least, and at most. What is
+/// not known is when in the load the calls that outlasted it began.
+fn busy_share(facts: &Facts) -> Option<(f64, f64)> {
+    let time = facts.time?;
+    if facts.model != LoadModel::Closed || facts.concurrent == 0 {
+        return None;
+    }
+    let clients = f64::from(facts.concurrent) * usable(Some(time.load_s))?;
+    let share = |seconds: f64| finite(seconds / clients).map(|share| share.clamp(0.0, 1.0));
+    Some((
+        share(time.in_calls_s - time.overtime_s_max)?,
+        share(time.in_calls_s)?,
+    ))
+}
+
+/// The tool that shows that clients are served in a row: under load its calls take what one takes
+/// alone, times the clients. Tools are compared with themselves only, and each that can be has to
+/// show it; together they must be what the clients waited for, since others may run side by side.
+fn served_in_a_row(facts: &Facts) -> Option<SerialTool<'_>> {
+    if facts.model != LoadModel::Closed || facts.concurrent < CONCURRENT_MIN {
+        return None;
+    }
+    let compared: Vec<(&ToolFacts, SerialTool)> = facts
+        .tools
+        .iter()
+        .filter_map(|tool| {
+            let serial = SerialTool {
+                name: &tool.name,
+                p50_ms: usable(tool.p50_ms)?,
+                alone_ms: usable(tool.alone_p50_ms)?,
+            };
+            Some((tool, serial))
+        })
+        .collect();
+    let waited = |tools: &mut dyn Iterator<Item = &ToolFacts>| -> f64 {
+        tools.map(|tool| tool.in_calls_s).sum()
+    };
+    let of_compared = waited(&mut compared.iter().map(|(tool, _)| *tool));
+    let of_all = waited(&mut facts.tools.iter());
+    let is_all = ratio(of_compared, of_all).is_some_and(|share| share >= COMPARED_SHARE_MIN);
+    let clients = f64::from(facts.concurrent);
+    let is_serial = |tool: &SerialTool| tool.p50_ms >= SERIAL_SHARE_MIN * tool.alone_ms * clients;
+    if !is_all || !compared.iter().all(|(_, tool)| is_serial(tool)) {
+        return None;
+    }
+    let most_called = compared.into_iter().max_by_key(|(tool, _)| tool.count);
+    most_called.map(|(_, tool)| tool)
+}
+
+/// How long calls of a tool take among others, and alone.
+struct SerialTool<'a> {
+    name: &'a str,
+    p50_ms: f64,
+    alone_ms: f64,
+}
+
+/// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
+pub(super) fn in_the_burst(facts: &Facts) -> Option<String> {
+    let mut verdicts = facts.verdicts.iter();
+    let numbers = &verdicts
+        .find(|verdict| verdict.detector == "spike_recovery")?
+        .numbers;
+    let number = |name: &str| usable(numbers.get(name)?.as_f64());
+    let fairness = number("burst_p99_to_p50").map_or(String::new(), |times| {
+        if times < FAIR_MAX {
+            ", and all waited about as long".to_owned()
+        } else {
+            format!(
+                ", and the slowest 1% waited {} times as long as the median",
+                phrase::decimal(times, 1)
+            )
+        }
+    });
+    Some(format!(
+        "In the burst a call took {} at the median, {} before it; {} of the calls failed{fairness}.",
+        phrase::milliseconds(number("burst_p50_ms")?),
+        phrase::milliseconds(number("baseline_p50_ms")?),
+        phrase::percent(number("burst_error_share").unwrap_or_default())
+    ))
+}
+
+pub(super) fn one_at_a_time(facts: &Facts) -> Option<String> {
+    let tool = served_in_a_row(facts)?;
+    Some(format!(
+        "The server works on one call at a time: {} clients each wait {} for {}, and alone it takes {}.",
+        facts.concurrent,
+        phrase::milliseconds(tool.p50_ms),
+        phrase::name(tool.name),
+        phrase::milliseconds(tool.alone_ms)
+    ))
+}
+
+/// A core of the server with nothing left to give.
+fn is_server_busy(facts: &Facts) -> bool {
+    usable(facts.server_cores).is_some_and(|cores| cores >= BUSY_CORES_MIN)
+}
+
+pub(super) fn server_was_busy(facts: &Facts) -> Option<String> {
+    if facts.model != LoadModel::Closed || !is_server_busy(facts) {
+        return None;
+    }
+    Some(format!(
+        "The server kept {} of a core busy: {} calls per second are about what it can do with that, whatever the number of clients.",
+        phrase::percent(usable(facts.server_cores)?),
+        phrase::decimal(usable(facts.throughput_per_s)?, 1)
+    ))
+}
+
+/// More clients would show more, unless it is known that they only wait in a row or for a core.
+pub(super) fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
+    busy_share(facts)
+        .filter(|(at_least, _)| *at_least >= BUSY_SHARE_MIN)
+        .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
+    Some(format!(
+        "Throughput was limited by the {} in flight, each waiting {} on average: {} per second is what they can make, not what the server can take. Run a ramp to find that.",
+        phrase::count(facts.concurrent.into(), "call"),
+        phrase::milliseconds(facts.mean_ms()?),
+        phrase::decimal(usable(facts.throughput_per_s)?, 1)
+    ))
+}
+
+pub(super) fn clients_were_idle(facts: &Facts) -> Option<String> {
+    let (_, share) = busy_share(facts).filter(|(_, at_most)| *at_most < IDLE_SHARE_MAX)?;
+    Some(format!(
+        "The clients waited for the server only {} of the time: a rate limit, think time, lost sessions or the generator held them back, not the server.",
+        phrase::percent(share)
+    ))
+}
+
+pub(super) fn calls_dropped(facts: &Facts) -> Option<String> {
+    if facts.model != LoadModel::Open || facts.dropped == 0 {
+        return None;
+    }
+    let they_are = match facts.dropped {
+        1 => "it is",
+        _ => "they are",
+    };
+    let who = if facts.generator_limited.is_some() {
+        "the generator or the server"
+    } else {
+        "the server"
+    };
+    Some(format!(
+        "{} could not start because too many were still in flight: {who} does not keep up with this rate, and {they_are} missing from the latencies.",
+        phrase::count(facts.dropped, "call")
+    ))
+}
+
+pub(super) fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
+    if facts.model != LoadModel::Closed || facts.succeeded == 0 {
+        return None;
+    }
+    let longest = usable(facts.max_ms).map_or(String::new(), |max| {
+        format!(" (the longest call took {})", phrase::milliseconds(max))
+    });
+    Some(format!(
+        "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate (--rate) to see what users on a schedule would see."
+    ))
+}

@@ -1,0 +1,259 @@
+//! Whether a tool answers the same when several callers ask at once.
+//!
+//! The same call is made alone a few times (the baseline), then many times at once, and where
+//! replies differ alone once more. Replies are compared as [`canonical`] JSON. A baseline that
+//! already differs within itself, or from the one afterwards, says nothing about concurrency: such a
+//! reply changes with time. If neither does, a concurrent reply that differs from them is a race.
+//! Make at least two calls alone: a single one cannot show that the tool varies by itself.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::phrase;
+use crate::verdict::{Severity, Verdict};
+
+/// Characters of an example reply.
+pub const EXAMPLE_CHARS_MAX: usize = 200;
+
+/// Characters of an example that come before the first difference.
+const CONTEXT_CHARS: usize = 40;
+
+/// Whole numbers in floating point are written out up to here, as JavaScript does.
+const PLAIN_FLOAT_MAX: f64 = 1e21;
+
+/// A reply that is not JSON, or nested too deeply.
+#[derive(Debug)]
+pub struct CanonicalError(serde_json::Error);
+
+impl std::fmt::Display for CanonicalError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the reply cannot be compared: {}", self.0)
+    }
+}
+
+impl std::error::Error for CanonicalError {}
+
+/// JSON with sorted keys, no spaces, and one way to write each number: `1.0` and `1` are equal,
+/// `1e2` and `100` too. Numbers beyond 64 bits are compared as floating point.
+///
+/// ```
+/// use mcprove_score::race::canonical;
+///
+/// let text = canonical(r#"{ "b": 1.0, "a": [1e2, -0.0] }"#).unwrap();
+/// assert_eq!(text, r#"{"a":[100,0],"b":1}"#);
+/// ```
+pub fn canonical(json: &str) -> Result<String, CanonicalError> {
+    // The parser bounds the depth (128), and with it the recursion below.
+    let value: Value = serde_json::from_str(json).map_err(CanonicalError)?;
+    let mut text = String::with_capacity(json.len());
+    write_canonical(&value, &mut text);
+    Ok(text)
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Number(number) => text.push_str(&canonical_number(number)),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_canonical(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(members) => {
+            // Sorted here: whether the map is depends on features that other crates turn on.
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
+            text.push('{');
+            for (index, (key, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_canonical(&Value::String(key.clone()), text);
+                text.push(':');
+                write_canonical(member, text);
+            }
+            text.push('}');
+        }
+        // Writing to a string does not fail.
+        Value::Null | Value::Bool(_) | Value::String(_) => drop(write!(text, "{value}")),
+    }
+}
+
+fn canonical_number(number: &serde_json::Number) -> String {
+    if number.is_i64() || number.is_u64() {
+        return number.to_string();
+    }
+    match number.as_f64() {
+        Some(0.0) => "0".to_owned(),
+        Some(value) if value.fract() == 0.0 && value.abs() < PLAIN_FLOAT_MAX => {
+            format!("{value:.0}")
+        }
+        Some(value) => value.to_string(),
+        None => number.to_string(),
+    }
+}
+
+/// What the replies say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RaceOutcome {
+    /// Every concurrent reply equals the baseline.
+    Consistent,
+    /// One does not.
+    Divergent,
+    /// There is nothing to compare with.
+    Inconclusive,
+}
+
+/// Replies alone against replies at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RaceReport {
+    /// What the replies say.
+    pub outcome: RaceOutcome,
+    /// Calls answered alone.
+    pub baseline_calls: usize,
+    /// Different replies among them.
+    pub baseline_distinct: usize,
+    /// Calls answered at once.
+    pub concurrent_calls: usize,
+    /// Different replies among them.
+    pub concurrent_distinct: usize,
+    /// Concurrent calls that failed, and so were not compared.
+    pub failures: usize,
+    /// Two replies that differ, cut to where they do: of the baseline, and of the concurrent calls
+    /// (or of the baseline too, when that already differs).
+    pub example: Option<(String, String)>,
+}
+
+/// Compares canonical replies of calls made alone before, at once, and alone after.
+pub fn compare(
+    before: &[String],
+    concurrent: &[String],
+    after: &[String],
+    failures: usize,
+) -> RaceReport {
+    let baseline = || before.iter().chain(after);
+    let alone: BTreeSet<&String> = baseline().collect();
+    let at_once: BTreeSet<&String> = concurrent.iter().collect();
+    let expected = before.first();
+    let differing = expected.and_then(|expected| {
+        let of_baseline = baseline().find(|reply| *reply != expected);
+        of_baseline.or_else(|| concurrent.iter().find(|reply| *reply != expected))
+    });
+    let is_unconfirmed = differing.is_some() && after.is_empty();
+    let outcome = if alone.len() != 1 || at_once.is_empty() || is_unconfirmed {
+        RaceOutcome::Inconclusive
+    } else if differing.is_some() {
+        RaceOutcome::Divergent
+    } else {
+        RaceOutcome::Consistent
+    };
+    RaceReport {
+        outcome,
+        baseline_calls: before.len() + after.len(),
+        baseline_distinct: alone.len(),
+        concurrent_calls: concurrent.len(),
+        concurrent_distinct: at_once.len(),
+        failures,
+        example: expected
+            .zip(differing)
+            .map(|(expected, reply)| example(expected, reply)),
+    }
+}
+
+/// Both replies from shortly before their first difference.
+fn example(one: &str, other: &str) -> (String, String) {
+    let common = one
+        .chars()
+        .zip(other.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let start = common.saturating_sub(CONTEXT_CHARS);
+    (shorten(one, start), shorten(other, start))
+}
+
+/// At most [`EXAMPLE_CHARS_MAX`] characters from `start` on, with an ellipsis where text is left out.
+fn shorten(text: &str, start: usize) -> String {
+    let mut rest = text.chars().skip(start).peekable();
+    let mut short = String::new();
+    let mut room = EXAMPLE_CHARS_MAX;
+    if start > 0 {
+        short.push('…');
+        room -= 1;
+    }
+    short.extend(rest.by_ref().take(room - 1));
+    let last = rest.next();
+    if let Some(last) = last {
+        short.push(if rest.peek().is_some() { '…' } else { last });
+    }
+    short
+}
+
+/// The verdict `race`; a divergence is critical.
+pub fn verdict(report: &RaceReport) -> Verdict {
+    let calls = phrase::count(
+        u64::try_from(report.concurrent_calls).unwrap_or(u64::MAX),
+        "concurrent call",
+    );
+    let failed = match report.failures {
+        0 => String::new(),
+        failures => format!(" ({failures} more failed and were not compared)"),
+    };
+    let verdict = match report.outcome {
+        RaceOutcome::Consistent => Verdict::pass(
+            "race",
+            format!("{calls} got the same reply as a call made alone{failed}."),
+        ),
+        RaceOutcome::Divergent => Verdict::finding(
+            "race",
+            Severity::Critical,
+            format!(
+                "The same call gets another reply when made at once than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
+                phrase::count(
+                    u64::try_from(report.concurrent_distinct).unwrap_or(u64::MAX),
+                    "kind"
+                )
+            ),
+            "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
+        ),
+        RaceOutcome::Inconclusive if report.baseline_distinct > 1 => Verdict::inconclusive(
+            "race",
+            "The tool's reply differs already when it is called alone, so it cannot show a race.",
+            "pick a tool whose reply depends on its arguments only, without times, ids or random values",
+        ),
+        RaceOutcome::Inconclusive if report.baseline_calls == 0 => Verdict::inconclusive(
+            "race",
+            "No call made alone succeeded, so there is nothing to compare with.",
+            "give arguments that the tool accepts (--args), or pick another tool",
+        ),
+        RaceOutcome::Inconclusive if report.concurrent_calls > 0 => Verdict::inconclusive(
+            "race",
+            format!(
+                "{calls} got another reply than calls made alone before, but none made alone after was answered, so the tool may change by itself{failed}."
+            ),
+            "run again, and let it end; look at why the tool stops answering",
+        ),
+        RaceOutcome::Inconclusive => Verdict::inconclusive(
+            "race",
+            format!("No concurrent call succeeded, so there is nothing to compare{failed}."),
+            "look at why the calls fail at once; alone they succeed",
+        ),
+    };
+    verdict
+        .number("baseline_calls", report.baseline_calls)
+        .number("baseline_distinct", report.baseline_distinct)
+        .number("concurrent_calls", report.concurrent_calls)
+        .number("concurrent_distinct", report.concurrent_distinct)
+        .number("failures", report.failures)
+}
+
+#[cfg(test)]
+mod tests;

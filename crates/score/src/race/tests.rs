@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::verdict::Outcome;
+
+fn texts(replies: &[&str]) -> Vec<String> {
+    replies.iter().map(|&reply| reply.to_owned()).collect()
+}
+
+#[test]
+fn equal_json_has_one_text() {
+    let cases = [
+        ("1.0", "1"),
+        ("1e2", "100"),
+        ("-0.0", "0"),
+        ("-0", "0"),
+        ("1e18", "1000000000000000000"),
+        ("1.50", "1.5"),
+        ("1e-7", "0.0000001"),
+        ("1e300", "1e300"),
+        ("18446744073709551615", "18446744073709551615"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        (
+            r#"{"b":[true,null],"a":{"d":"é\n","c":1}}"#,
+            r#"{"a":{"c":1,"d":"é\n"},"b":[true,null]}"#,
+        ),
+        (r#" [ "\u0041" ] "#, r#"["A"]"#),
+    ];
+    for (json, expected) in cases {
+        let text = canonical(json).unwrap();
+        assert_eq!(canonical(expected).unwrap(), text, "{json}");
+        if !expected.contains('e') && !expected.contains("0000001") {
+            assert_eq!(text, expected, "{json}");
+        }
+    }
+    assert_ne!(canonical("[1,2]").unwrap(), canonical("[2,1]").unwrap());
+    assert_ne!(canonical("1").unwrap(), canonical("\"1\"").unwrap());
+}
+
+#[test]
+fn what_is_no_json_is_refused() {
+    for json in ["", "{", "nul", &"[".repeat(100_000), "{\"a\":1}}"] {
+        let error = canonical(json).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the reply cannot be compared: ")
+        );
+    }
+}
+
+#[test]
+fn replies_decide() {
+    use RaceOutcome::{Consistent, Divergent, Inconclusive};
+    let cases: [(&[&str], &[&str], RaceOutcome, Outcome); 6] = [
+        (&["1", "1"], &["1", "1", "1"], Consistent, Outcome::Pass),
+        (&["1", "1"], &["1", "2", "1"], Divergent, Outcome::Finding),
+        (&["1", "1"], &["2", "2"], Divergent, Outcome::Finding),
+        (
+            &["1", "2"],
+            &["1", "2"],
+            Inconclusive,
+            Outcome::Inconclusive,
+        ),
+        (&[], &["1"], Inconclusive, Outcome::Inconclusive),
+        (&["1"], &[], Inconclusive, Outcome::Inconclusive),
+    ];
+    for (baseline, concurrent, outcome, concluded) in cases {
+        let report = compare(&texts(baseline), &texts(concurrent), &texts(baseline), 2);
+        assert_eq!(report.outcome, outcome, "{report:?}");
+        assert_eq!(
+            (report.baseline_calls, report.failures),
+            (2 * baseline.len(), 2)
+        );
+        let verdict = verdict(&report);
+        assert_eq!(verdict.outcome, concluded, "{verdict:?}");
+        assert_eq!(verdict.is_failure(), concluded == Outcome::Finding);
+    }
+}
+
+#[test]
+fn a_reply_that_changes_with_time_is_no_race() {
+    let cases = [
+        // A clock went on, during the concurrent calls or before them.
+        (
+            &["1", "2"][..],
+            &["2"][..],
+            2,
+            "differs already when it is called alone",
+        ),
+        (
+            &["2", "2"],
+            &["2"],
+            2,
+            "differs already when it is called alone",
+        ),
+        (
+            &["2", "2"],
+            &["3"],
+            2,
+            "differs already when it is called alone",
+        ),
+        // It stopped answering.
+        (
+            &["2", "2"],
+            &[],
+            1,
+            "2 concurrent calls got another reply than calls made alone before",
+        ),
+    ];
+    for (concurrent, after, distinct, words) in cases {
+        let report = compare(&texts(&["1", "1"]), &texts(concurrent), &texts(after), 0);
+        assert_eq!(report.outcome, RaceOutcome::Inconclusive, "{report:?}");
+        assert_eq!(report.baseline_distinct, distinct, "{report:?}");
+        let sentence = verdict(&report).sentence;
+        assert!(sentence.contains(words), "{sentence}");
+    }
+    let race = compare(&texts(&["1"]), &texts(&["2", "2"]), &texts(&["1"]), 0);
+    let sentence = verdict(&race).sentence;
+    assert!(
+        sentence.contains("2 concurrent calls got 1 kind of reply"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn examples_show_the_difference() {
+    let same = "x".repeat(1000);
+    let (one, other) = (format!("{same}1{same}"), format!("{same}2"));
+    let report = compare(std::slice::from_ref(&one), &[one.clone(), other], &[], 0);
+    let (expected, reply) = report.example.unwrap();
+    assert_eq!(expected.chars().count(), EXAMPLE_CHARS_MAX);
+    assert_eq!(reply, format!("…{}2", "x".repeat(40)));
+    assert!(expected.starts_with(&format!("…{}1x", "x".repeat(40))) && expected.ends_with('…'));
+    let short = compare(&texts(&["é1"]), &texts(&["é2"]), &[], 0)
+        .example
+        .unwrap();
+    assert_eq!(short, ("é1".to_owned(), "é2".to_owned()));
+    assert_eq!(shorten(&"x".repeat(200), 0), "x".repeat(200));
+    assert_eq!(
+        shorten(&"x".repeat(201), 0),
+        format!("{}…", "x".repeat(199))
+    );
+}
+
+proptest! {
+    #[test]
+    fn canonical_text_is_stable(number in any::<f64>(), integer in any::<i64>(), text in any::<String>()) {
+        let value = serde_json::json!({"z": number, "a": [integer, text], "m": null});
+        let once = canonical(&value.to_string()).unwrap();
+        prop_assert_eq!(&canonical(&once).unwrap(), &once);
+    }
+
+    #[test]
+    fn no_text_panics(text in any::<String>(), replies in prop::collection::vec(any::<String>(), 0..4)) {
+        drop(canonical(&text));
+        let report = compare(&[text], &replies, &replies, 0);
+        if let Some((one, other)) = &report.example {
+            prop_assert!(one.chars().count() <= EXAMPLE_CHARS_MAX && other.chars().count() <= EXAMPLE_CHARS_MAX);
+        }
+        verdict(&report);
+    }
+}

@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::floats;
+
+fn each_second(value: impl Fn(f64) -> f64) -> Vec<(Duration, f64)> {
+    (0..=100_u32)
+        .map(|s| (Duration::from_secs(s.into()), value(f64::from(s))))
+        .collect()
+}
+
+fn churn() -> ChurnInput {
+    ChurnInput {
+        run: Duration::from_secs(100),
+        opened: 100,
+        abandoned: 100,
+        rss: each_second(|_| 40.0),
+        descriptors: each_second(|_| 12.0),
+        ..ChurnInput::default()
+    }
+}
+
+fn concluded(input: &ChurnInput) -> [Verdict; 2] {
+    let verdicts = verdicts(&judge(input, &LeakSettings::default()));
+    verdicts.try_into().unwrap()
+}
+
+#[test]
+fn a_clean_server_passes_both() {
+    let [leak, leftovers] = concluded(&churn());
+    assert_eq!(
+        (leak.detector.as_str(), leak.outcome),
+        ("session_leak", Outcome::Pass)
+    );
+    assert_eq!(
+        (leftovers.detector.as_str(), leftovers.outcome),
+        ("leftovers", Outcome::Pass)
+    );
+    assert_eq!(
+        leak.sentence,
+        "The server lets go of its sessions: 0 descriptors more after 100 sessions."
+    );
+}
+
+#[test]
+fn descriptors_and_memory_leak_alone() {
+    let cases = [
+        (
+            churn().rss,
+            each_second(|t| 12.0 + t * 0.5),
+            "50 descriptors more after 100 sessions.",
+        ),
+        (
+            each_second(|t| t),
+            churn().descriptors,
+            "100 MB more after 100 sessions.",
+        ),
+        (
+            each_second(|t| t),
+            each_second(|t| t),
+            "100 descriptors and 100 MB more after 100 sessions.",
+        ),
+    ];
+    for (rss, descriptors, end) in cases {
+        let [leak, _] = concluded(&ChurnInput {
+            rss,
+            descriptors,
+            ..churn()
+        });
+        assert!(leak.is_failure(), "{leak:?}");
+        assert!(leak.sentence.ends_with(end), "{}", leak.sentence);
+    }
+}
+
+#[test]
+fn little_or_few_descriptors_are_no_leak() {
+    let slow = ChurnInput {
+        descriptors: each_second(|t| t * 0.49),
+        ..churn()
+    };
+    assert_eq!(concluded(&slow)[0].outcome, Outcome::Pass);
+    let few = ChurnInput {
+        opened: 10,
+        abandoned: 10,
+        descriptors: each_second(|t| t * 0.19),
+        ..churn()
+    };
+    assert_eq!(concluded(&few)[0].outcome, Outcome::Pass);
+    let polite = ChurnInput {
+        abandoned: 0,
+        descriptors: each_second(|t| t * 0.6),
+        ..churn()
+    };
+    assert!(
+        concluded(&polite)[0].is_failure(),
+        "opened sessions count when none is abandoned"
+    );
+}
+
+#[test]
+fn what_is_unsure_or_unknown_is_inconclusive() {
+    let noisy = each_second(|t| t + if t % 2.0 < 1.0 { 0.0 } else { 400.0 });
+    let cases = [
+        (
+            ChurnInput {
+                descriptors: noisy.clone(),
+                ..churn()
+            },
+            "too unevenly",
+        ),
+        (
+            ChurnInput {
+                rss: noisy,
+                ..churn()
+            },
+            "too unevenly",
+        ),
+        (
+            ChurnInput {
+                rss: vec![],
+                descriptors: vec![],
+                ..churn()
+            },
+            "sampled too rarely",
+        ),
+        (
+            ChurnInput {
+                opened: 0,
+                ..churn()
+            },
+            "No session could be opened",
+        ),
+    ];
+    for (input, part) in cases {
+        let [leak, _] = concluded(&input);
+        assert_eq!(leak.outcome, Outcome::Inconclusive, "{leak:?}");
+        assert!(leak.sentence.contains(part), "{}", leak.sentence);
+    }
+    let one_known = [
+        ChurnInput {
+            rss: vec![],
+            ..churn()
+        },
+        ChurnInput {
+            descriptors: vec![],
+            ..churn()
+        },
+    ];
+    for input in one_known {
+        assert_eq!(concluded(&input)[0].outcome, Outcome::Pass);
+    }
+}
+
+#[test]
+fn processes_left_behind_are_found() {
+    let [_, left] = concluded(&ChurnInput {
+        leftovers: 3,
+        zombies: 1,
+        ..churn()
+    });
+    assert!(left.is_failure());
+    assert_eq!(
+        left.sentence,
+        "Server processes outlive their session: 3 still running after 100 sessions."
+    );
+    let [_, zombies] = concluded(&ChurnInput {
+        zombies: 2,
+        ..churn()
+    });
+    assert_eq!(
+        (zombies.outcome, zombies.severity),
+        (Outcome::Finding, Severity::Warning)
+    );
+    let [_, nothing] = concluded(&ChurnInput {
+        opened: 0,
+        ..churn()
+    });
+    assert_eq!(nothing.outcome, Outcome::Inconclusive);
+}
+
+proptest! {
+    #[test]
+    fn every_number_is_finite(
+        counts in prop::array::uniform5(any::<u64>()),
+        run in any::<Duration>(),
+        rss in prop::collection::vec((0_u64..1_000_000, floats()), 0..12),
+        descriptors in prop::collection::vec((0_u64..1_000_000, floats()), 0..12),
+    ) {
+        let timed = |samples: Vec<(u64, f64)>| samples.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
+        let [opened, failed_opens, abandoned, leftovers, zombies] = counts;
+        let input = ChurnInput { run, opened, failed_opens, abandoned, rss: timed(rss), descriptors: timed(descriptors), leftovers, zombies };
+        let report = judge(&input, &LeakSettings::default());
+        let descriptors = &report.descriptors;
+        for value in [descriptors.growth, descriptors.growth_per_session, descriptors.r_squared, report.memory.growth_mb] {
+            prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
+        }
+        prop_assert_eq!(verdicts(&report).len(), 2);
+    }
+}

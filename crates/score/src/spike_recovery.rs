@@ -1,0 +1,341 @@
+//! Whether a server is after a burst what it was before it.
+//!
+//! It did not recover when one of these holds, each beyond what chance and a busy machine do; the
+//! first and the last only if at least 1 s was left to recover in:
+//!
+//! - **stopped**: fewer than a tenth as many calls end per second as before, where at least 20 were
+//!   to be expected. Calls of the burst that are still being served count as ended: a queue that
+//!   empties is a recovery under way;
+//! - **errors**: at least 5 calls failed, and their share is above that before the burst by more than
+//!   5 points at the low end of its confidence interval. Less than a quarter of the share in the burst
+//!   is the rest of it, which a server that fails fast has in the first moments after;
+//! - **latency**: the median of a tool is at least 3 times that before the burst and 5 ms longer, and
+//!   three quarters of its calls take longer than three quarters of those before. Tool by tool,
+//!   because in a mix of fast and slow tools the median of all is the chance of the draw.
+//!
+//! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
+//! recover.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::proportion::{difference, wilson};
+use crate::number::{finite, ratio, share};
+use crate::phrase;
+use crate::verdict::{Severity, Verdict};
+
+/// Calls below which a phase says nothing.
+pub const CALLS_MIN: u64 = 10;
+/// How many times the median before the burst counts as not recovered.
+pub const LATENCY_FACTOR: f64 = 3.0;
+/// How much longer it must be as well, so that a fast server is not judged by a scheduler's whim.
+pub const LATENCY_EXCESS_MS: f64 = 5.0;
+/// By how much the share of failed calls must be higher, at the low end of its interval.
+pub const ERROR_SHARE_RISE_MAX: f64 = 0.05;
+/// Of the share that failed in the burst; less than this after it is only the rest of the burst.
+pub const REST_OF_BURST_SHARE: f64 = 0.25;
+/// Failed calls below which a share says nothing.
+pub const ERRORS_MIN: u64 = 5;
+/// Share of the rate before the burst below which the server has stopped.
+pub const STOPPED_SHARE: f64 = 0.1;
+/// How long the time after the burst must be, in seconds: for less a busy machine can hold up any
+/// server.
+pub const RECOVERY_SECS_MIN: f64 = 1.0;
+/// Calls that must have been expected before that counts.
+pub const EXPECTED_MIN: f64 = 20.0;
+
+/// The calls of one phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseCalls {
+    /// How long it lasted, in seconds.
+    pub duration_secs: f64,
+    /// Calls that began in it.
+    pub calls: u64,
+    /// Those of them that failed.
+    pub errors: u64,
+    /// Calls per second that ended in it, whenever they began.
+    pub ended_per_s: f64,
+    /// Median latency in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// p99 in milliseconds, or the maximum where there are too few calls for it.
+    pub p99_ms: Option<f64>,
+}
+
+/// How long the successful calls of a tool took in one phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Quartiles {
+    /// How many there are.
+    pub count: u64,
+    /// A quarter took at most this, in milliseconds.
+    pub p25_ms: f64,
+    /// Half of them.
+    pub p50_ms: f64,
+    /// Three quarters.
+    pub p75_ms: f64,
+}
+
+/// One tool before and after the burst.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolRecovery {
+    /// Its name.
+    pub tool: String,
+    /// Before the burst.
+    pub before: Quartiles,
+    /// After it.
+    pub after: Quartiles,
+}
+
+/// What a spike measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpikeInput {
+    /// Before the burst.
+    pub baseline: PhaseCalls,
+    /// The burst.
+    pub burst: PhaseCalls,
+    /// After it.
+    pub recovery: PhaseCalls,
+    /// Each tool that was called.
+    pub tools: Vec<ToolRecovery>,
+}
+
+/// In which way a server does not recover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Aftermath {
+    /// More calls fail than before.
+    Errors,
+    /// Calls of a tool take longer than before.
+    Latency,
+    /// Nearly no call ends any more.
+    Stopped,
+}
+
+/// What a burst did to a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpikeReport {
+    /// Before the burst.
+    pub baseline: PhaseCalls,
+    /// The burst.
+    pub burst: PhaseCalls,
+    /// After it.
+    pub recovery: PhaseCalls,
+    /// Fairness in the burst: its p99 in medians. Far above 1 some callers wait for others.
+    pub burst_p99_to_p50: Option<f64>,
+    /// The tool that recovered least, of those with calls enough before and after.
+    pub slowest_tool: Option<ToolRecovery>,
+    /// What stays after the burst, if anything clearly does.
+    pub stays: Option<Aftermath>,
+    /// Whether clearly more calls fail in the burst than before.
+    pub overflows: bool,
+}
+
+/// Compares the time after the burst with that before it.
+pub fn judge(input: &SpikeInput) -> SpikeReport {
+    let SpikeInput {
+        baseline,
+        burst,
+        recovery,
+        tools,
+    } = input;
+    let comparable = tools
+        .iter()
+        .filter(|tool| tool.before.count >= CALLS_MIN && tool.after.count >= CALLS_MIN);
+    // In a closed load slow calls are few calls as well, so that they come first.
+    let stays = if fails_more(baseline, recovery) && !is_rest_of_burst(burst, recovery) {
+        Some(Aftermath::Errors)
+    } else if is_short(recovery) {
+        None
+    } else if comparable.clone().any(is_slower) {
+        Some(Aftermath::Latency)
+    } else if burst.calls > 0 && has_stopped(baseline, recovery) {
+        Some(Aftermath::Stopped)
+    } else {
+        None
+    };
+    SpikeReport {
+        baseline: *baseline,
+        burst: *burst,
+        recovery: *recovery,
+        burst_p99_to_p50: burst
+            .p99_ms
+            .zip(burst.p50_ms)
+            .and_then(|(p99, p50)| ratio(p99, p50)),
+        slowest_tool: comparable
+            .max_by(|one, other| {
+                let growths = growth(one).total_cmp(&growth(other));
+                is_slower(one).cmp(&is_slower(other)).then(growths)
+            })
+            .cloned(),
+        stays,
+        overflows: fails_more(baseline, burst),
+    }
+}
+
+fn is_short(recovery: &PhaseCalls) -> bool {
+    recovery.duration_secs < RECOVERY_SECS_MIN
+}
+
+/// How many times longer the median call takes.
+fn growth(tool: &ToolRecovery) -> f64 {
+    ratio(tool.after.p50_ms, tool.before.p50_ms).unwrap_or_default()
+}
+
+fn is_slower(tool: &ToolRecovery) -> bool {
+    let (before, after) = (tool.before, tool.after);
+    after.p50_ms >= LATENCY_FACTOR * before.p50_ms
+        && after.p50_ms >= before.p50_ms + LATENCY_EXCESS_MS
+        && after.p25_ms > before.p75_ms
+}
+
+fn has_stopped(before: &PhaseCalls, after: &PhaseCalls) -> bool {
+    before.calls >= CALLS_MIN
+        && before.ended_per_s * after.duration_secs >= EXPECTED_MIN
+        && after.ended_per_s < STOPPED_SHARE * before.ended_per_s
+}
+
+fn fails_more(before: &PhaseCalls, after: &PhaseCalls) -> bool {
+    if before.calls < CALLS_MIN || after.calls < CALLS_MIN || after.errors < ERRORS_MIN {
+        return false;
+    }
+    wilson(before.errors, before.calls)
+        .zip(wilson(after.errors, after.calls))
+        .is_some_and(|(before, after)| difference(&before, &after).low > ERROR_SHARE_RISE_MAX)
+}
+
+fn is_rest_of_burst(burst: &PhaseCalls, after: &PhaseCalls) -> bool {
+    error_share(after) < REST_OF_BURST_SHARE * error_share(burst)
+}
+
+/// The verdict `spike_recovery`.
+pub fn verdict(report: &SpikeReport) -> Verdict {
+    let verdict = match (report.stays, &report.slowest_tool) {
+        (Some(Aftermath::Errors), _) => errors_stay(report),
+        (Some(Aftermath::Latency), Some(tool)) => latency_stays(tool),
+        (Some(Aftermath::Stopped), _) => stopped(report),
+        (None, Some(tool)) if report.burst.calls > 0 => {
+            if is_short(&report.recovery) && is_slower(tool) {
+                too_short(report)
+            } else {
+                recovered(report, tool)
+            }
+        }
+        _ => unknown(report),
+    };
+    with_numbers(verdict, report)
+}
+
+fn finding(severity: Severity, sentence: String, hint: &str) -> Verdict {
+    Verdict::finding("spike_recovery", severity, sentence, hint)
+}
+
+fn stopped(report: &SpikeReport) -> Verdict {
+    let sentence = format!(
+        "The server does not recover from the burst: {} calls per second end after it, {} before.",
+        phrase::decimal(report.recovery.ended_per_s, 1),
+        phrase::decimal(report.baseline.ended_per_s, 1)
+    );
+    let hint = "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run tells whether it comes back later";
+    finding(Severity::Critical, sentence, hint)
+}
+
+fn errors_stay(report: &SpikeReport) -> Verdict {
+    let sentence = format!(
+        "The server does not recover from the burst: {} of the calls after it fail, {} before.",
+        phrase::percent(error_share(&report.recovery)),
+        phrase::percent(error_share(&report.baseline))
+    );
+    let hint = "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers";
+    finding(Severity::Critical, sentence, hint)
+}
+
+fn latency_stays(tool: &ToolRecovery) -> Verdict {
+    let sentence = format!(
+        "The server does not recover from the burst: a call of {} takes {} after it at the median, {} before.",
+        phrase::name(&tool.tool),
+        phrase::milliseconds(tool.after.p50_ms),
+        phrase::milliseconds(tool.before.p50_ms)
+    );
+    let hint = "look for work and memory that the burst leaves behind: queues, caches, retries; a longer run tells whether it comes back later";
+    finding(Severity::Critical, sentence, hint)
+}
+
+fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
+    let medians = format!(
+        "{} takes {} at the median, {} before",
+        phrase::name(&tool.tool),
+        phrase::milliseconds(tool.after.p50_ms),
+        phrase::milliseconds(tool.before.p50_ms)
+    );
+    if report.overflows {
+        let sentence = format!(
+            "The burst is too much for the server: {} of its calls fail, {} before; after it the server is well again ({medians}).",
+            phrase::percent(error_share(&report.burst)),
+            phrase::percent(error_share(&report.baseline))
+        );
+        let hint = "let calls wait in a longer queue, or tell clients when to come back";
+        return finding(Severity::Warning, sentence, hint);
+    }
+    Verdict::pass(
+        "spike_recovery",
+        format!("The server recovers from the burst: after it {medians}."),
+    )
+}
+
+fn too_short(report: &SpikeReport) -> Verdict {
+    Verdict::inconclusive(
+        "spike_recovery",
+        format!(
+            "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
+            phrase::decimal(report.recovery.duration_secs, 2)
+        ),
+        "leave at least 1 s after the burst: let the run last longer (--duration)",
+    )
+}
+
+fn unknown(report: &SpikeReport) -> Verdict {
+    let (sentence, hint) = if report.burst.calls == 0 {
+        (
+            "The run ended before the burst, so nothing is known about it.".to_owned(),
+            "let the run last until after the burst: without --calls, or with more",
+        )
+    } else {
+        let succeeded = |phase: &PhaseCalls| phase.calls.saturating_sub(phase.errors);
+        (
+            format!(
+                "No tool was called often enough to compare: {} succeeded before the burst and {} after it, and {CALLS_MIN} of a tool are needed.",
+                phrase::count(succeeded(&report.baseline), "call"),
+                phrase::count(succeeded(&report.recovery), "call")
+            ),
+            "let the run last longer, or leave more time after the burst (--spike-at, --spike-duration)",
+        )
+    };
+    Verdict::inconclusive("spike_recovery", sentence, hint)
+}
+
+fn error_share(phase: &PhaseCalls) -> f64 {
+    share(phase.errors, phase.calls).unwrap_or_default()
+}
+
+fn with_numbers(verdict: Verdict, report: &SpikeReport) -> Verdict {
+    let mut verdict = verdict;
+    for (name, phase) in [
+        ("baseline", &report.baseline),
+        ("burst", &report.burst),
+        ("recovery", &report.recovery),
+    ] {
+        verdict = verdict
+            .number(format!("{name}_calls"), phase.calls)
+            .number(
+                format!("{name}_error_share"),
+                share(phase.errors, phase.calls),
+            )
+            .number(format!("{name}_ended_per_s"), finite(phase.ended_per_s))
+            .number(format!("{name}_p50_ms"), phase.p50_ms);
+    }
+    verdict
+        .number("burst_p99_ms", report.burst.p99_ms)
+        .number("burst_p99_to_p50", report.burst_p99_to_p50)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! What a detector concluded, in the one shape that every report prints.
+//!
+//! Three kinds are never mixed up: the target holds ([`Outcome::Pass`]), the target failed
+//! ([`Outcome::Finding`]), or the evidence is not enough ([`Outcome::Inconclusive`]). A check that
+//! could not run is never a pass. Every detector of this crate ends in a [`Verdict`]; the
+//! `verdicts` of `metrics.json` are these.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a detector ended.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The target holds.
+    Pass,
+    /// The target failed.
+    Finding,
+    /// The evidence is not enough to say either.
+    Inconclusive,
+}
+
+/// How much a finding matters.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing; the severity of whatever is no finding.
+    Info,
+    /// Worth looking at; the run still passes.
+    Warning,
+    /// The run does not pass.
+    Critical,
+}
+
+/// The conclusion of one detector.
+///
+/// ```
+/// use mcprove_score::verdict::{Severity, Verdict};
+///
+/// let verdict = Verdict::finding("leak", Severity::Critical, "Memory grew by 80 MB.", "find out what keeps it")
+///     .number("growth_mb", 80.0)
+///     .number("r_squared", f64::NAN);
+/// assert!(verdict.is_failure());
+/// assert!(verdict.numbers["r_squared"].is_null());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The detector, in `snake_case`.
+    pub detector: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How much that matters.
+    pub severity: Severity,
+    /// The numbers it rests on; null where one is unknown.
+    pub numbers: BTreeMap<String, Value>,
+    /// What it means, in one plain sentence.
+    pub sentence: String,
+    /// What to try next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Verdict {
+    /// The target holds.
+    pub fn pass(detector: impl Into<String>, sentence: impl Into<String>) -> Self {
+        Self::new(detector, Outcome::Pass, Severity::Info, sentence, None)
+    }
+
+    /// The target failed, with what to try.
+    pub fn finding(
+        detector: impl Into<String>,
+        severity: Severity,
+        sentence: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::new(
+            detector,
+            Outcome::Finding,
+            severity,
+            sentence,
+            Some(hint.into()),
+        )
+    }
+
+    /// The evidence is not enough, with how to get more.
+    pub fn inconclusive(
+        detector: impl Into<String>,
+        sentence: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self::new(
+            detector,
+            Outcome::Inconclusive,
+            Severity::Info,
+            sentence,
+            Some(hint.into()),
+        )
+    }
+
+    fn new(
+        detector: impl Into<String>,
+        outcome: Outcome,
+        severity: Severity,
+        sentence: impl Into<String>,
+        hint: Option<String>,
+    ) -> Self {
+        Self {
+            detector: detector.into(),
+            outcome,
+            severity,
+            numbers: BTreeMap::new(),
+            sentence: sentence.into(),
+            hint,
+        }
+    }
+
+    /// Adds a number. What is unknown, infinite or not a number becomes null.
+    #[must_use]
+    pub fn number(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.numbers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Whether this alone makes a run fail.
+    pub fn is_failure(&self) -> bool {
+        self.outcome == Outcome::Finding && self.severity == Severity::Critical
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_critical_finding_fails() {
+        let cases = [
+            (Verdict::pass("d", "s"), false),
+            (Verdict::inconclusive("d", "s", "h"), false),
+            (Verdict::finding("d", Severity::Info, "s", "h"), false),
+            (Verdict::finding("d", Severity::Warning, "s", "h"), false),
+            (Verdict::finding("d", Severity::Critical, "s", "h"), true),
+        ];
+        for (verdict, fails) in cases {
+            assert_eq!(verdict.is_failure(), fails, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn it_round_trips_with_names_in_snake_case() {
+        let verdict = Verdict::finding("race", Severity::Warning, "It differs.", "look")
+            .number("calls", 3_u64)
+            .number("share", f64::INFINITY)
+            .number("unknown", None::<f64>);
+        let json = serde_json::to_string(&verdict).unwrap();
+        assert_eq!(
+            json,
+            r#"{"detector":"race","outcome":"finding","severity":"warning","numbers":{"calls":3,"share":null,"unknown":null},"sentence":"It differs.","hint":"look"}"#
+        );
+        assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
+        let pass = serde_json::to_string(&Verdict::pass("race", "Same.")).unwrap();
+        assert!(!pass.contains("hint"), "{pass}");
+    }
+}
