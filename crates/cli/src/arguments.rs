@@ -2,7 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, demo, doctor, fixture, probe, schema};
+use crate::commands::{
+    compare, completions, deadlock_probe, demo, doctor, example_config, fixture, list_scenarios,
+    probe, report, run, runs, schema,
+};
 
 /// Proves that an MCP server, and the agents that use it, hold up.
 #[derive(Debug, Parser)]
@@ -30,8 +33,22 @@ pub enum Command {
     Demo(demo::Arguments),
     /// Connect, list the tools, call each once with made-up arguments, and show their health
     Probe(Box<probe::Arguments>),
+    /// Make many first calls at the same instant, and tell whether the server deadlocks
+    DeadlockProbe(Box<deadlock_probe::Arguments>),
+    /// Make a load, from a config file or from flags, and tell how the server holds up
+    Run(Box<run::Arguments>),
+    /// Compute the report of a run again from its trace, print it and write its files anew
+    Report(report::Arguments),
+    /// Tell whether one set of runs is worse than another, or one server than another
+    Compare(Box<compare::Arguments>),
+    /// List the runs that there are
+    Runs(runs::Arguments),
+    /// List what `run` can do, with all knobs
+    ListScenarios(list_scenarios::Arguments),
     /// Look for what commonly goes wrong, on this machine or with a server, and how to mend it
     Doctor(Box<doctor::Arguments>),
+    /// Print a load configuration with every knob explained, to start from
+    ExampleConfig(example_config::Arguments),
     /// Print the JSON Schema of a file format
     Schema(schema::Arguments),
     /// Print a completion script for a shell

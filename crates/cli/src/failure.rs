@@ -38,6 +38,17 @@ impl Failure {
         }
     }
 
+    /// A file that cannot be used: every problem with its place and its hint, as its reader wrote
+    /// them.
+    pub fn of_file(problems: &str) -> Self {
+        Self {
+            message: problems.to_owned(),
+            hint: None,
+            stderr: String::new(),
+            code: COULD_NOT_RUN,
+        }
+    }
+
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
         Self {
@@ -48,11 +59,30 @@ impl Failure {
         }
     }
 
+    /// The same, because the user interrupted: exit code 130.
+    #[must_use]
+    pub fn into_interrupted(mut self) -> Self {
+        self.code = INTERRUPTED;
+        self
+    }
+
     /// The same, as a finding about the server: exit code 1.
     #[must_use]
     pub fn into_finding(mut self) -> Self {
         self.code = FINDING;
         self
+    }
+
+    /// The same, with what was being done before the message.
+    #[must_use]
+    pub fn within(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
+    /// What happened.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// Shows the end of the server's stderr too.
@@ -64,7 +94,13 @@ impl Failure {
 
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        let mut text = format!("error: {}\n", printable(&self.message, MESSAGE_MAX));
+        // What a reader of files says is many lines, each made printable, and says "error" itself.
+        let mut text = if self.message.starts_with("error: ") {
+            let lines = self.message.lines();
+            lines.map(|line| printable(line, LINE_MAX) + "\n").collect()
+        } else {
+            format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
+        };
         if !self.stderr.trim().is_empty() {
             text.push_str("the server's stderr ends with:\n");
             for line in last_lines(&self.stderr, 10) {

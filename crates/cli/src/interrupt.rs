@@ -3,11 +3,15 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcprove::process;
 use tokio::sync::Notify;
 
 use crate::failure::INTERRUPTED;
+
+/// How long a command may take to write what it has when it is to stop at once.
+const WRITING_TIME: Duration = Duration::from_secs(5);
 
 /// Resolves when the user asks to stop. Signals are caught from the call on, not from the first
 /// poll: by then a server may run. Call once, within the runtime.
@@ -23,6 +27,26 @@ pub fn requested() -> impl Future<Output = ()> {
         std::process::exit(i32::from(INTERRUPTED));
     });
     async move { first.notified().await }
+}
+
+/// Resolves at the first and at the second signal; the third ends everything at once, and so does
+/// a work that does not end soon after the second.
+pub fn requested_twice() -> (impl Future<Output = ()>, impl Future<Output = ()>) {
+    let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (gently, at_once) = (Arc::clone(&first), Arc::clone(&second));
+    let mut signals = Signals::catch();
+    tokio::spawn(async move {
+        signals.next().await;
+        gently.notify_one();
+        signals.next().await;
+        at_once.notify_one();
+        // Writing what there is takes no time, unless the disk hangs.
+        let _ = tokio::time::timeout(WRITING_TIME, signals.next()).await;
+        process::shut_down();
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    let wait = |signal: Arc<Notify>| async move { signal.notified().await };
+    (wait(first), wait(second))
 }
 
 /// The signals that ask to stop; those that cannot be caught are missing.

@@ -4,6 +4,9 @@ mod arguments;
 mod commands;
 mod failure;
 mod interrupt;
+mod load_arguments;
+mod load_run;
+mod sides;
 mod target;
 mod terminal;
 

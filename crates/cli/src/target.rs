@@ -8,7 +8,11 @@ use clap::{Args, ValueEnum};
 use mcprove::Server;
 use mcprove::quantity::{QuantityError, parse_duration, parse_size};
 use mcprove::report::printable;
+use mcprove::secret::{redact_text, redact_urls};
 use mcprove::session::{Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions};
+
+use mcprove::suite::load::SessionSettings;
+use mcprove::transport::BytesHandler;
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -18,19 +22,19 @@ use crate::terminal;
 #[command(next_help_heading = "Server")]
 pub struct ServerArguments {
     /// The command that starts the server, as one text: "python server.py"
-    #[arg(short, long, value_name = "COMMAND", conflicts_with_all = ["url", "command"])]
-    pub server: Option<String>,
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = "command")]
+    pub server: Vec<String>,
 
     /// The address of a running server
     #[arg(long, value_name = "URL", conflicts_with = "command")]
-    pub url: Option<String>,
+    pub url: Vec<String>,
 
     /// How an address is spoken to [default: from the address; HTTP falls back to SSE]
-    #[arg(long, value_enum, requires = "url")]
+    #[arg(long, value_enum)]
     pub transport: Option<TransportName>,
 
     /// A header for every request to an address, as "Name: value"; repeatable
-    #[arg(long, value_name = "HEADER", requires = "url")]
+    #[arg(long, value_name = "HEADER")]
     pub header: Vec<String>,
 
     /// A variable for the server's environment, as NAME=VALUE; repeatable
@@ -109,28 +113,52 @@ fn parse_positive(text: &str) -> Result<Duration, String> {
 impl ServerArguments {
     /// Whether a server was named at all.
     pub fn is_given(&self) -> bool {
-        self.server.is_some() || self.url.is_some() || !self.command.is_empty()
+        !self.server.is_empty() || !self.url.is_empty() || !self.command.is_empty()
     }
 
-    /// The server that was named.
+    /// The one server that was named.
     pub fn resolve(&self, session: &SessionArguments) -> Result<Server, Failure> {
-        let mut server = match (&self.server, &self.url, self.command.split_first()) {
-            (Some(text), _, _) => started_by(&split_command(text)?)?,
-            (None, Some(url), _) => self.at_address(url)?,
-            (None, None, Some(_)) => started_by(&self.command)?,
-            (None, None, None) => {
-                return Err(Failure::new(
-                    "no server given",
-                    "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
-                ));
-            }
-        };
+        let mut servers = self.resolve_all(session)?;
+        match (servers.pop(), servers.is_empty()) {
+            (Some(server), true) => Ok(server),
+            _ => Err(Failure::new(
+                "this command takes one server",
+                "give one --server or --url; `mcprove run` and `mcprove compare` take several",
+            )),
+        }
+    }
+
+    /// All servers that were named: commands first, then addresses.
+    pub fn resolve_all(&self, session: &SessionArguments) -> Result<Vec<Server>, Failure> {
+        let mut servers = Vec::new();
+        for text in &self.server {
+            servers.push(started_by(&split_command(text)?)?);
+        }
+        for url in &self.url {
+            servers.push(self.at_address(url)?);
+        }
+        if !self.command.is_empty() {
+            servers.push(started_by(&self.command)?);
+        }
+        if servers.is_empty() {
+            return Err(Failure::new(
+                "no server given",
+                "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
+            ));
+        }
+        servers
+            .into_iter()
+            .map(|server| self.complete(server, session))
+            .collect()
+    }
+
+    fn complete(&self, mut server: Server, session: &SessionArguments) -> Result<Server, Failure> {
         for variable in &self.env {
             let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
             server = server.env(name, value);
         }
         // clap lets these pass beside --server, with which they would do nothing.
-        if self.url.is_none() && (!self.header.is_empty() || self.transport.is_some()) {
+        if self.url.is_empty() && (!self.header.is_empty() || self.transport.is_some()) {
             return Err(Failure::new(
                 "--header and --transport are for a server at an address",
                 "leave them out, or give --url instead of a command",
@@ -141,7 +169,7 @@ impl ServerArguments {
             let (name, value) = split_pair(header, ':', "--header", form)?;
             if !is_header(name.trim(), value.trim()) {
                 return Err(Failure::new(
-                    format!("--header {header:?} holds what HTTP does not allow in a header"),
+                    format!("--header {name:?} holds what HTTP does not allow in a header"),
                     format!("write --header {form}, in visible characters"),
                 ));
             }
@@ -154,6 +182,7 @@ impl ServerArguments {
     }
 
     fn at_address(&self, url: &str) -> Result<Server, Failure> {
+        let shown = redact_urls(url);
         let scheme = url
             .split_once("://")
             .filter(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'))
@@ -163,7 +192,7 @@ impl ServerArguments {
             Some("ws" | "wss") => true,
             _ => {
                 return Err(Failure::new(
-                    format!("--url {url:?} is no address that mcprove can speak to"),
+                    format!("--url {shown:?} is no address that mcprove can speak to"),
                     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
                 ));
             }
@@ -173,11 +202,11 @@ impl ServerArguments {
             (None | Some(TransportName::Http), false) => Ok(Server::http(url)),
             (Some(TransportName::Sse), false) => Ok(Server::sse(url)),
             (Some(TransportName::Ws), false) => Err(Failure::new(
-                format!("--transport ws does not fit the address {url:?}"),
+                format!("--transport ws does not fit the address {shown:?}"),
                 "use ws:// or wss://",
             )),
             (Some(_), true) => Err(Failure::new(
-                format!("the address {url:?} is for WebSocket only"),
+                format!("the address {shown:?} is for WebSocket only"),
                 "leave out --transport, or use http://",
             )),
         }
@@ -202,16 +231,53 @@ impl SessionArguments {
             fall_back_to_sse: server.transport.is_none(),
             ..SessionOptions::default()
         };
-        if self.tee_stderr {
-            options.on_stderr = Some(Arc::new(|lines: &[u8]| {
+        options.on_stderr = self.stderr_handler();
+        options
+    }
+
+    /// Who shows the server's stderr, if anybody is to.
+    fn stderr_handler(&self) -> Option<BytesHandler> {
+        self.tee_stderr.then(|| {
+            let show: BytesHandler = Arc::new(|lines: &[u8]| {
                 let text = String::from_utf8_lossy(lines);
                 let shown: String = text
                     .lines()
                     .map(|line| printable(line, usize::MAX) + "\n")
                     .collect();
                 terminal::print_error(&shown);
-            }));
+            });
+            show
+        })
+    }
+}
+
+impl SessionArguments {
+    /// The same for a config file.
+    pub fn settings(&self, server: &ServerArguments) -> SessionSettings {
+        SessionSettings {
+            protocol: self.protocol,
+            strict_protocol: self.strict_protocol,
+            call_timeout: self.call_timeout,
+            max_frame: Some(self.max_frame),
+            accept_requests: self.accept_requests,
+            fall_back_to_sse: server.transport.is_none(),
         }
+    }
+
+    /// What a config file says, with the flags that were given over it.
+    pub fn over(&self, mut options: SessionOptions) -> SessionOptions {
+        if self.protocol != ProtocolChoice::Auto {
+            options.protocol = self.protocol;
+        }
+        options.strict_protocol |= self.strict_protocol;
+        if let Some(timeout) = self.call_timeout {
+            options.call_timeout = timeout;
+        }
+        if self.accept_requests {
+            options.responder = Arc::new(Accept);
+        }
+        options.stderr_file.clone_from(&self.stderr_log);
+        options.on_stderr = self.stderr_handler();
         options
     }
 }
@@ -226,7 +292,10 @@ fn is_header(name: &str, value: &str) -> bool {
 fn split_command(text: &str) -> Result<Vec<String>, Failure> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
-            format!("--server {text:?} cannot be split into words: {error}"),
+            format!(
+                "--server {:?} cannot be split into words: {error}",
+                redact_text(text)
+            ),
             "check the quotes, or give the command after `--`",
         )
     })
@@ -254,7 +323,7 @@ fn split_pair<'a>(
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| {
             Failure::new(
-                format!("{flag} {text:?} is not of the form {form}"),
+                format!("{flag} {:?} is not of the form {form}", redact_text(text)),
                 format!("write {flag} {form}"),
             )
         })

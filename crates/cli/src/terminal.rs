@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcprove::report::ProbeStyle;
+use mcprove::report::Style;
 
 /// The width assumed where none can be found out.
 const WIDTH: usize = 80;
@@ -11,7 +11,7 @@ const WIDTH: usize = 80;
 const WIDTH_MAX: usize = 120;
 
 /// How to draw for standard output.
-pub fn style() -> ProbeStyle {
+pub fn style() -> Style {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = std::env::var("COLUMNS")
         .ok()
@@ -21,7 +21,24 @@ pub fn style() -> ProbeStyle {
         .unwrap_or(WIDTH)
         .clamp(40, WIDTH_MAX);
     let color = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    ProbeStyle { width, color }
+    Style {
+        width,
+        color,
+        unicode: is_terminal && speaks_unicode(),
+    }
+}
+
+/// Whether the locale says that more than ASCII can be shown. Windows terminals say nothing, and
+/// can.
+fn speaks_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    locale.map_or(cfg!(windows), |locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }
 
 /// Writes to standard error. That nobody can read it changes nothing about how a command ends.
@@ -58,6 +75,9 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
+    /// The longest text that is shown.
+    pub const WIDTH: usize = WIDTH - 1;
+
     /// Nothing shown yet.
     pub fn new() -> Self {
         Self {
@@ -71,7 +91,7 @@ impl StatusLine {
             let text: String = text
                 .chars()
                 .filter(|c| !c.is_control())
-                .take(WIDTH - 1)
+                .take(Self::WIDTH)
                 .collect();
             print_error(&format!("\r\u{1b}[2K{text}"));
         }

@@ -5,14 +5,20 @@
 
 #[path = "cli/arguments.rs"]
 mod arguments;
+#[path = "cli/compare.rs"]
+mod compare;
 #[path = "cli/demo.rs"]
 mod demo;
 #[path = "cli/doctor.rs"]
 mod doctor;
+#[path = "cli/example_config.rs"]
+mod example_config;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/layout.rs"]
 mod layout;
+#[path = "cli/messages.rs"]
+mod messages;
 #[path = "cli/probe_built_in.rs"]
 mod probe_built_in;
 #[path = "cli/probe_everything.rs"]
@@ -21,10 +27,18 @@ mod probe_everything;
 mod probe_real;
 #[path = "cli/probe_start.rs"]
 mod probe_start;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/revision.rs"]
 mod revision;
+#[path = "cli/run.rs"]
+mod run;
+#[path = "cli/run_files.rs"]
+mod run_files;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/secrets.rs"]
+mod secrets;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/trace.rs"]

@@ -295,7 +295,7 @@ fn raw_pipe(program: &str, batch_size: usize, calls: usize) -> Outcome<f64> {
 
 /// Trace lines per microsecond, that is, millions per second.
 fn trace_rate() -> Outcome<f64> {
-    use mcprove_score::trace::{EventKind, RequestKey};
+    use mcprove_score::trace::{CallTag, EventKind, RequestKey};
     const EVENTS: u32 = 1_000_000;
     eprintln!("trace writer");
     let folder = tempfile::tempdir()?;
@@ -313,6 +313,7 @@ fn trace_rate() -> Outcome<f64> {
             tool: Some("echo"),
             duration: Duration::from_nanos(u64::from(id)),
             result: r#"{"content":[{"type":"text","text":"hello"}]}"#,
+            tag: CallTag::default(),
         };
         recorder.record(now, kind);
     }

@@ -25,15 +25,21 @@
 
 pub mod arguments;
 pub mod check;
+pub mod drive;
 pub mod event;
 pub mod fixture;
 pub mod process;
 pub mod protocol;
 pub mod quantity;
 pub mod report;
+pub mod run;
+pub mod secret;
 pub mod server;
 pub mod session;
+pub mod suite;
 mod text;
 pub mod transport;
 
+pub use drive::{Scenario, ScenarioKind, ToolCall};
+pub use run::{Report, Run, RunError, Thresholds};
 pub use server::Server;

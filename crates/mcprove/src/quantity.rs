@@ -56,6 +56,76 @@ pub fn describe_duration(duration: Duration) -> String {
     }
 }
 
+/// Durations in files as a number of seconds, exact to the nanosecond.
+pub(crate) mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(duration.as_secs_f64())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
+    }
+}
+
+/// Durations in files as a number of milliseconds, exact to the nanosecond.
+pub(crate) mod milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(super::as_milliseconds(*duration))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let milliseconds = f64::deserialize(deserializer)?;
+        super::from_milliseconds(milliseconds).map_err(D::Error::custom)
+    }
+}
+
+/// Durations that may be missing, as a number of seconds.
+pub(crate) mod optional_seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    #[allow(clippy::ref_option, reason = "the signature that serde asks for")]
+    pub fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        duration
+            .map(|duration| duration.as_secs_f64())
+            .serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Option::<f64>::deserialize(deserializer)?
+            .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(D::Error::custom))
+            .transpose()
+    }
+}
+
+/// A duration in milliseconds.
+pub fn as_milliseconds(duration: Duration) -> f64 {
+    // A double holds every count of nanoseconds up to 104 days.
+    #[allow(clippy::cast_precision_loss)]
+    let nanoseconds = duration.as_nanos() as f64;
+    nanoseconds / 1e6
+}
+
+/// The duration of so many milliseconds, to the nearest nanosecond.
+pub fn from_milliseconds(milliseconds: f64) -> Result<Duration, std::time::TryFromFloatSecsError> {
+    Duration::try_from_secs_f64(milliseconds / 1e3)
+}
+
 /// Reads a size: a whole number of bytes, or with `KiB`, `MiB`, `GiB` (or `KB`, `MB`, `GB`).
 pub fn parse_size(text: &str) -> Result<usize, QuantityError> {
     let error = || QuantityError {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::secret::{redact_arguments, redact_text, redact_urls};
+
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may take to exit after its input closed, before it is told to terminate.
@@ -84,6 +86,24 @@ impl Server {
     /// A server started as a child process that speaks on its standard streams.
     pub fn stdio(command: impl Into<String>) -> Self {
         Self::over(command.into(), Transport::Stdio)
+    }
+
+    /// Where the server listens, if its address names this machine by number or as `localhost`.
+    pub(crate) fn local_address(&self) -> Option<std::net::SocketAddr> {
+        let (Transport::Http { url, .. }
+        | Transport::Sse { url, .. }
+        | Transport::WebSocket { url, .. }) = &self.transport
+        else {
+            return None;
+        };
+        let uri: http::Uri = url.parse().ok()?;
+        let host = uri.host()?.trim_matches(['[', ']']);
+        let port = uri.port_u16().unwrap_or(80);
+        let address: std::net::IpAddr = match host {
+            "localhost" => std::net::Ipv4Addr::LOCALHOST.into(),
+            host => host.parse().ok()?,
+        };
+        address.is_loopback().then(|| (address, port).into())
     }
 
     /// A server at a streamable HTTP endpoint.
@@ -191,20 +211,27 @@ impl Server {
         self
     }
 
-    /// The command line or address, for people.
+    /// The command line or address, for people and for reports: the values of secrets (flags,
+    /// variables, parameters and passwords that are named like one) are left out.
+    ///
+    /// ```
+    /// use mcprove::Server;
+    ///
+    /// let server = Server::stdio("my_mcp").args(["--api-key", "hunter2"]);
+    /// assert_eq!(server.describe(), "my_mcp --api-key <redacted>");
+    /// let server = Server::http("http://h/mcp?token=hunter2");
+    /// assert_eq!(server.describe(), "http://h/mcp?token=<redacted>");
+    /// ```
     pub fn describe(&self) -> String {
         match &self.transport {
             Transport::Stdio => {
-                let mut text = self.command.clone();
-                for arg in &self.args {
-                    text.push(' ');
-                    text.push_str(arg);
-                }
-                text
+                let mut words = vec![redact_text(&self.command)];
+                words.extend(redact_arguments(&self.args));
+                words.join(" ")
             }
             Transport::Http { url, .. }
             | Transport::Sse { url, .. }
-            | Transport::WebSocket { url, .. } => url.clone(),
+            | Transport::WebSocket { url, .. } => redact_urls(url),
         }
     }
 }

@@ -4,25 +4,31 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use mcprove::Server;
-use mcprove::check::health::{self, ProbeOptions, ProbeReport};
+use mcprove::check::health::{self, ProbeOptions};
 use mcprove::event::EventStream;
-use mcprove::report::probe_text;
+use mcprove::report::{Style, load_text, probe_text};
 use mcprove::session::SessionOptions;
+use mcprove::{Run, Scenario, Server, Thresholds};
 
 use super::{FINDING, probe};
 use crate::failure::Failure;
+use crate::load_run;
 use crate::{interrupt, terminal};
 
 const EXPLANATION: &str = "\
-What it does: starts four servers that are built into mcprove, each as a process of its own, and
-probes them: a healthy one, one whose first call hangs, one that stops answering altogether, and
-one that logs to stdout. It passes when the first is found healthy and the others are caught.
+What it does: starts servers that are built into mcprove, each as a process of its own, and proves
+them: a healthy one is probed and put under load; one whose first call deadlocks, one whose event
+loop dies, one that hands replies to the wrong caller, and one that logs to stdout are caught.
+It passes when the healthy one is found healthy and the others are caught.
 It needs nothing installed, uses no network, and leaves nothing behind.
 ";
 
 /// How long a call may take in the demo: long enough for any machine, short enough to watch.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+/// When a call counts as hung in the demo.
+const HANG: Duration = Duration::from_millis(1500);
+/// How long the loads of the demo last.
+const LOAD: Duration = Duration::from_secs(2);
 
 /// Arguments of `mcprove demo`.
 #[derive(Debug, Args)]
@@ -32,7 +38,16 @@ pub struct Arguments {
     explain: bool,
 }
 
+/// What is done to a server.
+#[derive(Clone, Copy)]
+enum Job {
+    Probe,
+    Load,
+    DeadlockProbe,
+}
+
 struct Act {
+    job: Job,
     mode: &'static str,
     story: &'static str,
     shall_pass: bool,
@@ -41,24 +56,42 @@ struct Act {
 
 const ACTS: &[Act] = &[
     Act {
+        job: Job::Probe,
         mode: "normal",
         story: "A healthy server: every tool answers.",
         shall_pass: true,
         lesson: "Exit code 0: nothing hung, and the protocol was kept.",
     },
     Act {
+        job: Job::Load,
+        mode: "normal",
+        story: "The same server with ten calls in flight, for two seconds.",
+        shall_pass: true,
+        lesson: "Every reply carried the token of its own call: none was crossed, none was lost.",
+    },
+    Act {
+        job: Job::DeadlockProbe,
         mode: "lazy_init",
         story: "A server whose first call hangs, as lazy initialisation in a worker does.",
         shall_pass: false,
         lesson: "initialize and tools/list worked, so unit tests stay green; the call never returned.",
     },
     Act {
+        job: Job::DeadlockProbe,
         mode: "broken",
         story: "A server whose first call blocks its event loop.",
         shall_pass: false,
         lesson: "Here nothing answers any more: another kind of bug, with another cure.",
     },
     Act {
+        job: Job::Load,
+        mode: "crossed",
+        story: "A server that hands replies to the wrong caller when calls overlap.",
+        shall_pass: false,
+        lesson: "Each call alone is right, and so is each id: only the token in the reply tells.",
+    },
+    Act {
+        job: Job::Probe,
         mode: "noise",
         story: "A server that logs to stdout, between its messages.",
         shall_pass: false,
@@ -83,19 +116,22 @@ async fn play() -> Result<ExitCode, Failure> {
     let program = program.to_string_lossy();
     let mut surprises = 0;
     for (index, act) in ACTS.iter().enumerate() {
-        terminal::print(&format!("{}. {}\n", index + 1, act.story));
+        let command = act.job.command();
         terminal::print(&format!(
-            "   $ mcprove probe --call-timeout 3s -- mcprove fixture {}\n\n",
+            "{}. {}\n   $ mcprove {command} -- mcprove fixture {}\n\n",
+            index + 1,
+            act.story,
             act.mode
         ));
-        let report = probe_mode(&program, act.mode).await?;
         let mut style = terminal::style();
         style.width -= 3;
-        for line in probe_text(&report, style).lines() {
+        let server = Server::stdio(program.as_ref()).args(["fixture", act.mode]);
+        let (passed, text) = act.job.perform(server, style).await?;
+        for line in text.lines() {
             terminal::print(&format!("{}\n", format!("   {line}").trim_end()));
         }
         terminal::print(&format!("\n   {}\n\n", act.lesson));
-        if report.passed != act.shall_pass {
+        if passed != act.shall_pass {
             surprises += 1;
         }
     }
@@ -104,13 +140,45 @@ async fn play() -> Result<ExitCode, Failure> {
         return Ok(FINDING.into());
     }
     terminal::print(
-        "Now yours:  mcprove probe -s \"python -m my_mcp\"      (or --url http://127.0.0.1:8080/mcp)\n",
+        "Now yours:  mcprove deadlock-probe -s \"python -m my_mcp\"   (or --url http://127.0.0.1:8080/mcp)\n\
+         \u{20}           mcprove run -s \"python -m my_mcp\" --duration 30s --concurrent 20\n",
     );
     Ok(ExitCode::SUCCESS)
 }
 
-async fn probe_mode(program: &str, mode: &str) -> Result<ProbeReport, Failure> {
-    let server = Server::stdio(program).args(["fixture", mode]);
+impl Job {
+    /// The same on the command line.
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Probe => "probe --call-timeout 3s",
+            Self::Load => "run --tool echo --concurrent 10 --duration 2s",
+            Self::DeadlockProbe => {
+                "deadlock-probe --tool echo --hang-threshold 1.5s --grace-period 1.5s"
+            }
+        }
+    }
+
+    /// Whether the server passed, and what there is to read about it.
+    async fn perform(self, server: Server, style: Style) -> Result<(bool, String), Failure> {
+        let scenario = match self {
+            Self::Probe => return probe_server(&server, style).await,
+            Self::Load => Scenario::sustained().concurrent(10).duration(LOAD),
+            Self::DeadlockProbe => Scenario::deadlock_probe().hang_limits(HANG, HANG),
+        };
+        let report = Run::new(server, scenario.tool("echo"))
+            .with_thresholds(Thresholds {
+                hang_timeout: HANG,
+                grace_period: HANG,
+                ..Thresholds::default()
+            })
+            .execute()
+            .await
+            .map_err(|error| load_run::describe(&error, false))?;
+        Ok((report.passed(), load_text(&report, style, None)))
+    }
+}
+
+async fn probe_server(server: &Server, style: Style) -> Result<(bool, String), Failure> {
     let session = SessionOptions {
         call_timeout: CALL_TIMEOUT,
         ..SessionOptions::default()
@@ -120,13 +188,14 @@ async fn probe_mode(program: &str, mode: &str) -> Result<ProbeReport, Failure> {
         all: false,
     };
     let recorder = EventStream::unobserved().recorder();
-    health::probe(
-        &server,
+    let report = health::probe(
+        server,
         &options,
         recorder,
         &mut |_| {},
         std::future::pending(),
     )
     .await
-    .map_err(probe::describe)
+    .map_err(probe::describe)?;
+    Ok((report.passed, probe_text(&report, style)))
 }

@@ -1,10 +1,17 @@
 //! One file per command: its arguments, its `--explain` text, and what it does.
 
+pub mod compare;
 pub mod completions;
+pub mod deadlock_probe;
 pub mod demo;
 pub mod doctor;
+pub mod example_config;
 pub mod fixture;
+pub mod list_scenarios;
 pub mod probe;
+pub mod report;
+pub mod run;
+pub mod runs;
 pub mod schema;
 
 use std::process::ExitCode;
@@ -20,8 +27,15 @@ pub async fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Probe(arguments) => probe::run(&arguments).await,
+        Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
+        Command::Run(arguments) => run::run(&arguments).await,
+        Command::ListScenarios(arguments) => list_scenarios::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments).await,
+        Command::ExampleConfig(arguments) => example_config::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments).await,
+        Command::Runs(arguments) => runs::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Fixture(arguments) => fixture::run(&arguments).await,
     }

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::check::health::ProbeReport;
+use mcprove::run::{ComparisonReport, Report, RunList, SideBySide, Summary};
+use mcprove::suite::load;
 use mcprove_score::registry::nearest;
 use mcprove_score::trace::TraceRecord;
 use schemars::{Schema, schema_for};
@@ -20,9 +22,39 @@ struct Format {
 
 const FORMATS: &[Format] = &[
     Format {
+        name: "comparison.v1",
+        explanation: "what `mcprove compare --json` prints",
+        schema: || schema_for!(ComparisonReport),
+    },
+    Format {
+        name: "config.v1",
+        explanation: "a load configuration, as `mcprove run` reads it",
+        schema: load::schema::schema,
+    },
+    Format {
+        name: "metrics.v1",
+        explanation: "metrics.json of a run: everything that was measured and found",
+        schema: || schema_for!(Report),
+    },
+    Format {
         name: "probe.v1",
         explanation: "what `mcprove probe --json` prints",
         schema: || schema_for!(ProbeReport),
+    },
+    Format {
+        name: "runs.v1",
+        explanation: "what `mcprove runs --json` prints",
+        schema: || schema_for!(RunList),
+    },
+    Format {
+        name: "side-by-side.v1",
+        explanation: "what `mcprove run --json` prints of several servers",
+        schema: || schema_for!(SideBySide),
+    },
+    Format {
+        name: "summary.v1",
+        explanation: "summary.json of a run: how it ended, for CI",
+        schema: || schema_for!(Summary),
     },
     Format {
         name: "trace.v1",
@@ -32,8 +64,8 @@ const FORMATS: &[Format] = &[
 ];
 
 const EXPLANATION: &str = "\
-What it does: prints the JSON Schema of a format that mcprove writes, so that other programs can
-check what they read. Without a name it lists the formats.
+What it does: prints the JSON Schema of a format that mcprove reads or writes, so that editors and
+other programs can check it. Without a name it lists the formats.
 ";
 
 /// Arguments of `mcprove schema`.

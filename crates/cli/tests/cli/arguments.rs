@@ -30,7 +30,11 @@ fn what_we_refuse_comes_with_a_hint() {
     let empty = "the command that starts the server is empty";
     let quote = "missing closing quote";
     let not_at_address = "are for a server at an address";
-    let cases: [(&[&str], &str); 20] = [
+    let cases: [(&[&str], &str); 21] = [
+        (
+            &["probe", "-s", "a", "--url", "http://b/mcp"],
+            "takes one server",
+        ),
         (&["probe"], "no server given"),
         (&["probe", "-s", ""], empty),
         (&["probe", "-s", "  "], empty),
@@ -159,7 +163,7 @@ fn what_the_parser_refuses_is_explained() {
             &["probe", "--max-frame", "x"],
             "is not a size such as 65536",
         ),
-        (&["probe", "-s", "a", "--url", "b"], "cannot be used with"),
+        (&["probe", "-s", "a", "--", "b"], "cannot be used with"),
         (&["completions", "nosh"], "possible values: bash"),
         (&["fixture", "normal", "--http", "nowhere"], "invalid"),
     ];

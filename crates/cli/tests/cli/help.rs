@@ -20,6 +20,8 @@ fn the_help_is_as_reviewed() {
     assert_snapshot!("help_probe", help(&["probe", "--help"]));
     assert_snapshot!("help_doctor", help(&["doctor", "-h"]));
     assert_snapshot!("help_fixture", help(&["fixture", "--help"]));
+    assert_snapshot!("help_report", help(&["report", "-h"]));
+    assert_snapshot!("help_runs", help(&["runs", "-h"]));
 }
 
 #[test]
@@ -52,6 +54,10 @@ fn explain_tells_and_does_nothing() {
     let doctor = [["doctor", "--explain"].as_slice(), &server].concat();
     assert_snapshot!("explain_doctor", help(&doctor));
     assert_snapshot!("explain_demo", help(&["demo", "--explain"]));
+    let compare = [["compare", "--explain"].as_slice(), &server, &server].concat();
+    assert_snapshot!("explain_compare", help(&compare));
+    assert_snapshot!("explain_report", help(&["report", "--explain"]));
+    assert_snapshot!("explain_runs", help(&["runs", "--explain"]));
 }
 
 #[test]

@@ -128,10 +128,51 @@ const HEALTHY: &[Row] = &[
         "",
     ),
     row(&["slow", "--set", "delay_ms=100"], &[], ALL, 0, FINE, ""),
+    row(
+        &["mixed"],
+        &[],
+        ALL,
+        0,
+        "echo=ok add=ok lookup=ok store=ok wait=ok",
+        "",
+    ),
+    // What only load, or something else that a probe does not do, brings out.
+    row(&["cold", "--set", "delay_ms=100"], &[], ALL, 0, FINE, ""),
+    row(&["drift"], &[], ALL, 0, FINE, ""),
+    row(&["head_of_line"], &[], ALL, 0, "echo=ok wait=ok", ""),
+    row(&["lost"], &[], ALL, 0, FINE, ""),
+    row(&["flaky_disconnect"], &[], ALL, 0, FINE, ""),
+    row(&["session_leak"], &[], ALL, 0, FINE, ""),
+    row(
+        &["orphan", "--set", "ignore_eof=0"],
+        &[],
+        OVER_STDIO,
+        0,
+        FINE,
+        "",
+    ),
+    row(
+        &["orphan", "--set", "child=0"],
+        &[],
+        |way| !OVER_STDIO(way),
+        0,
+        FINE,
+        "",
+    ),
+    row(&["chokes"], &[], ALL, 0, FINE, ""),
+    row(&["early"], &[], ALL, 0, FINE, ""),
+    row(&["cancel_wedge"], &[], ALL, 0, FINE, ""),
+    row(&["overload"], &[], ALL, 0, FINE, ""),
+    row(&["stuck_after_burst"], &[], ALL, 0, FINE, ""),
+    row(&["wrong_output"], &[], ALL, 0, FINE, ""),
+    row(&["unsteady"], &[], ALL, 0, FINE, ""),
+    row(&["divergent"], &[], ALL, 0, FINE, ""),
+    row(&["crossed"], &[], ALL, 0, FINE, ""),
 ];
 
 const FAULTY: &[Row] = &[
     // What takes longest comes first.
+    row(&["lost", "--set", "every=1"], SHORT, ALL, 1, HANGS, ""),
     row(&["broken"], SHORT, OVER_STDIO, 1, HANGS, ""),
     row(
         &["broken"],

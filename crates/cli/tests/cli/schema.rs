@@ -7,7 +7,16 @@ use harness::ServerKind;
 use crate::probe_real::{command, servers};
 use crate::support::{MCPROVE, in_parallel, in_parallel_real, probe, run};
 
-const FORMATS: [&str; 2] = ["probe.v1", "trace.v1"];
+const FORMATS: [&str; 8] = [
+    "comparison.v1",
+    "config.v1",
+    "metrics.v1",
+    "probe.v1",
+    "runs.v1",
+    "side-by-side.v1",
+    "summary.v1",
+    "trace.v1",
+];
 
 /// The committed schema of a format.
 pub fn committed(format: &str) -> String {

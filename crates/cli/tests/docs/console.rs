@@ -3,6 +3,9 @@
 /// A block of commands that are run one after the other in one folder.
 pub struct Block {
     pub commands: Vec<Command>,
+    /// Whether its output is all numbers, which differ from run to run: then only how it begins
+    /// and the exit code count.
+    pub measured: bool,
 }
 
 pub struct Command {
@@ -22,7 +25,8 @@ pub fn blocks(document: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = document.lines().enumerate();
     while let Some((_, line)) = lines.next() {
-        if line != "```console" {
+        let measured = line == "```console measured";
+        if line != "```console" && !measured {
             continue;
         }
         let mut commands: Vec<Command> = Vec::new();
@@ -36,7 +40,7 @@ pub fn blocks(document: &str) -> Vec<Block> {
                 command.output_lines += 1;
             }
         }
-        blocks.push(Block { commands });
+        blocks.push(Block { commands, measured });
     }
     blocks
 }
@@ -55,7 +59,7 @@ fn read_command(text: &str, line: usize) -> Command {
     }
 }
 
-/// The output without what differs from run to run and from machine to machine: times, limits,
+/// The output without what differs from run to run and from machine to machine: times, limits, seeds,
 /// and where lines are wrapped.
 pub fn normalize(output: &str) -> String {
     let words: Vec<&str> = output.split_whitespace().collect();
@@ -66,6 +70,7 @@ pub fn normalize(output: &str) -> String {
         let is_measured = unit(after) == "ms"
             || before == "in" && is_unit(after)
             || before == "to"
+            || before == "seed"
             || before.ends_with("_ms\":");
         let follows_time = normal.last().is_some_and(|last| last == "#");
         if is_measured && is_number(word) {
@@ -77,6 +82,15 @@ pub fn normalize(output: &str) -> String {
         }
     }
     normal.join(" ")
+}
+
+/// Whether two outputs say the same.
+pub fn agree(one: &str, other: &str, measured: bool) -> bool {
+    if measured {
+        one.split_whitespace().next() == other.split_whitespace().next()
+    } else {
+        normalize(one) == normalize(other)
+    }
 }
 
 /// A word of compact JSON without the values of `ts` and of what ends in `_ms`.

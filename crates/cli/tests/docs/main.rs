@@ -3,8 +3,9 @@
 //!
 //! A block marked `console` is run. A line that starts with `$ ` is a command, what follows is what
 //! it prints; `# exit 1` at its end is the exit code, 0 without. Times, ports and paths do not
-//! count, nor does where lines are wrapped. With `MCPROVE_UPDATE_DOCS=1` what is not true any more
-//! is written anew.
+//! count, nor does where lines are wrapped; of a block marked `console measured`, whose output is all
+//! numbers, only the exit code and the first word count. With `MCPROVE_UPDATE_DOCS=1` what is not
+//! true any more is written anew, with `MCPROVE_UPDATE_DOCS=all` all that was measured, too.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
@@ -22,7 +23,11 @@ fn root() -> PathBuf {
 }
 
 fn is_updating() -> bool {
-    std::env::var("MCPROVE_UPDATE_DOCS").is_ok_and(|value| value == "1")
+    std::env::var("MCPROVE_UPDATE_DOCS").is_ok_and(|value| value == "1" || value == "all")
+}
+
+fn is_measuring_anew() -> bool {
+    std::env::var("MCPROVE_UPDATE_DOCS").is_ok_and(|value| value == "all")
 }
 
 /// Held by a test while it may write documents.
@@ -96,7 +101,8 @@ fn check_document(path: &Path) -> Vec<String> {
                     command.line, command.text, command.exit_code
                 ));
             }
-            if console::normalize(&output) != console::normalize(&command.output) {
+            let is_stale = block.measured && is_measuring_anew();
+            if is_stale || !console::agree(&output, &command.output, block.measured) {
                 fresh.push((command, output));
             }
         }

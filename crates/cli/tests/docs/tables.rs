@@ -3,12 +3,66 @@
 use std::fmt::Write as _;
 
 use mcprove::fixture::{DefaultValue, ENTRIES};
+use mcprove::suite::load::keys::{Form, Key, SECTIONS};
 use mcprove_score::trace::ErrorCategory;
 
 use super::{is_updating, read, root, updating};
 
-const BEGIN: &str = "<!-- modes -->\n";
-const END: &str = "<!-- end of modes -->\n";
+/// One row per key of a table in a load configuration.
+fn key_table(title: &str, keys: &[Key], tables: &mut String) {
+    writeln!(tables, "\n### `{title}`\n").unwrap();
+    writeln!(
+        tables,
+        "| key | takes | default | what it does |\n|---|---|---|---|"
+    )
+    .unwrap();
+    for key in keys {
+        let mut explanation = key.explanation.replace('|', "\\|");
+        if !key.scenarios.is_empty() {
+            write!(explanation, " ({})", key.scenarios.join(", ")).unwrap();
+        }
+        let (name, takes, default) = (key.name, key.form.describe(), key.default);
+        let row = format!("| `{name}` | {takes} | {default} | {explanation} |");
+        writeln!(tables, "{}", row.replace("|  |", "| |")).unwrap();
+    }
+    for key in keys {
+        match key.form {
+            Form::Tables(nested) => {
+                key_table(&format!("[[scenario.{}]]", key.name), nested, tables);
+            }
+            Form::Steps(nested) => key_table("a step", nested, tables),
+            Form::TablesByName(nested) => key_table("[thresholds.tools.NAME]", nested, tables),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_tables_of_keys_are_current() {
+    let mut tables = String::new();
+    for section in SECTIONS {
+        key_table(&format!("[{}]", section.name), section.keys, &mut tables);
+    }
+    assert_current("docs/load-config.md", "keys", &format!("{tables}\n"));
+}
+
+/// What stands between `<!-- name -->` and `<!-- end of name -->` in a document is `expected`.
+fn assert_current(document: &str, name: &str, expected: &str) {
+    let (begin, end) = (
+        format!("<!-- {name} -->\n"),
+        format!("<!-- end of {name} -->\n"),
+    );
+    let _updating = updating();
+    let path = root().join(document);
+    let text = read(&path);
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let (current, after) = rest.split_once(&end).unwrap();
+    if is_updating() && current != expected {
+        std::fs::write(&path, format!("{before}{begin}{expected}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(current, expected, "MCPROVE_UPDATE_DOCS=1 writes it");
+    }
+}
 
 #[test]
 fn the_table_of_built_in_servers_is_current() {
@@ -32,16 +86,7 @@ fn the_table_of_built_in_servers_is_current() {
         );
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
     }
-    let _updating = updating();
-    let path = root().join("docs/built-in-servers.md");
-    let text = read(&path);
-    let (before, rest) = text.split_once(BEGIN).unwrap();
-    let (current, after) = rest.split_once(END).unwrap();
-    if is_updating() && current != table {
-        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
-    } else {
-        assert_eq!(current, table, "MCPROVE_UPDATE_DOCS=1 writes it");
-    }
+    assert_current("docs/built-in-servers.md", "modes", &table);
 }
 
 #[test]

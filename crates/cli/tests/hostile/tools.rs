@@ -1,6 +1,6 @@
 //! Lists of tools that never end, or hold what no list should.
 
-use crate::run::{SMALL_MEMORY_MIB_MAX, at_once, probe};
+use crate::run::{Running, SMALL_MEMORY_MIB_MAX, at_once, mcprove, probe, python};
 
 #[test]
 fn a_list_with_endless_pages() {
@@ -125,5 +125,71 @@ fn a_schema_of_ten_megabytes() {
         let script = format!("serve(tools=[{{'name': 'a', 'inputSchema': {schema}}}])");
         let outcome = probe(&[], &script);
         outcome.ended(outcome.status.code().unwrap_or(-1));
+    }
+}
+
+#[test]
+fn a_reply_that_changes_with_time_is_no_race() {
+    // As a clock that goes on just after the calls made alone.
+    let program = python(
+        "count = 0\n\
+         def call(request):\n    \
+             global count\n    \
+             count += 1\n    \
+             text = 'early' if count <= 5 else 'later'\n    \
+             write(result(request, {'content': [{'type': 'text', 'text': text}]}))\n\
+         serve({'tools/call': call})",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let server: &[&str] = &["--", "python3", "-c", &program];
+    let options: &[&str] = &[
+        "run",
+        "--scenario",
+        "race_check",
+        "-c",
+        "3",
+        "--rounds",
+        "1",
+    ];
+    let mut command = mcprove(&[options, server].concat());
+    command.current_dir(folder.path());
+    Running::start(command)
+        .end()
+        .ended(0)
+        .says(&["race: echo: The tool's reply differs already when it is called alone"]);
+}
+
+#[test]
+fn a_load_is_not_content_with_what_is_no_result() {
+    // What is told always, and what only strict mode looks for.
+    let cases = [
+        ("5", true),
+        ("None", true),
+        ("'x'", true),
+        ("[]", true),
+        ("{'content': [], 'isError': 'yes'}", true),
+        ("{}", false),
+        ("{'content': 'x'}", false),
+        ("{'content': [{'type': 'text'}]}", false),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (value, is_told_always) in cases {
+        let program = python(&format!(
+            "serve({{'tools/call': lambda request: write(result(request, {value}))}})"
+        ));
+        for strict in [&["--strict"][..], &[]] {
+            let options: &[&str] = &["run", "--calls", "20", "-c", "2"];
+            let server: &[&str] = &["--", "python3", "-c", &program];
+            let mut command = mcprove(&[options, strict, server].concat());
+            command.current_dir(folder.path());
+            let outcome = Running::start(command).end();
+            if is_told_always || !strict.is_empty() {
+                outcome
+                    .ended(1)
+                    .says(&["20 Malformed", "malformed: 20 calls"]);
+            } else {
+                outcome.ended(0);
+            }
+        }
     }
 }

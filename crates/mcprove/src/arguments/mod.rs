@@ -5,6 +5,7 @@
 //! place that failed is made anew in another way, within limits. Nothing is ever fetched.
 
 mod array;
+mod check;
 mod cost;
 mod document;
 mod error;
@@ -22,6 +23,7 @@ mod text;
 mod trail;
 mod validation;
 
+pub use check::SchemaCheck;
 pub use error::ArgumentsError;
 
 use serde_json::{Value, json};

@@ -14,10 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcprove_score::trace::{Event, EventKind};
+use serde_json::Value;
 
-pub use metrics::{CallMetrics, Metrics};
-pub use metrics_sink::MetricsSink;
-pub use trace_file::{TRACE_BYTES_MAX, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary};
+pub(crate) use metrics::new_histogram;
+pub use metrics::{CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord};
+pub use metrics_sink::{Interval, MetricsSink};
+pub use trace_file::{
+    TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
+};
 
 /// Something that looks at every event: the trace file, the metrics, the live view.
 pub trait Sink: Send + Sync {
@@ -109,9 +113,27 @@ impl Recorder {
         self.observed
     }
 
-    /// The event time of `instant`.
+    /// The event time of `instant`, in whole microseconds, as a trace keeps it.
     pub fn time(&self, instant: Instant) -> Duration {
-        instant.saturating_duration_since(self.started)
+        let time = instant.saturating_duration_since(self.started);
+        Duration::new(time.as_secs(), time.subsec_micros() * 1000)
+    }
+
+    /// Emits a note of the engine, now.
+    pub fn note(&self, name: &str, message: &str, data: &Value) {
+        let data = if data.is_null() {
+            String::new()
+        } else {
+            data.to_string()
+        };
+        self.record(
+            Instant::now(),
+            EventKind::ScenarioEvent {
+                name,
+                message,
+                data: &data,
+            },
+        );
     }
 
     /// Emits an event that happened at `at`.

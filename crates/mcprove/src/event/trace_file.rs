@@ -10,6 +10,8 @@ use mcprove_score::trace::Event;
 use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
 
+/// The format of a trace, which its first line carries.
+pub const TRACE_FORMAT: &str = "trace.v1";
 /// How large a trace may become, unless set otherwise. What comes after is counted as dropped.
 pub const TRACE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How many bytes of a result are kept, unless set otherwise.
@@ -41,6 +43,9 @@ struct Output {
     writer: Box<dyn Write + Send>,
     bytes_max: u64,
     summary: TraceSummary,
+    /// Whether something is missing. From then on nothing is written, the end of the run neither:
+    /// by that a reader knows that the trace is not whole.
+    is_broken: bool,
 }
 
 impl TraceFile {
@@ -55,6 +60,7 @@ impl TraceFile {
             writer,
             bytes_max: TRACE_BYTES_MAX,
             summary: TraceSummary::default(),
+            is_broken: false,
         };
         Self {
             output: Arc::new(Mutex::new(output)),
@@ -130,18 +136,25 @@ impl Shard for TraceShard {
             return Ok(());
         }
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if output.summary == TraceSummary::default() {
+            tag(&mut self.buffer);
+        }
         let bytes = self.buffer.len() as u64;
-        if output.summary.bytes + bytes > output.bytes_max {
+        if output.is_broken || output.summary.bytes + bytes > output.bytes_max {
+            output.is_broken = true;
             output.summary.dropped += self.events;
         } else {
-            output
+            let written = output
                 .writer
                 .write_all(&self.buffer)
-                .and_then(|()| output.writer.flush())
-                .map_err(|error| SinkError {
+                .and_then(|()| output.writer.flush());
+            if let Err(error) = written {
+                output.is_broken = true;
+                return Err(SinkError {
                     sink: NAME,
                     reason: error.to_string(),
-                })?;
+                });
+            }
             output.summary.bytes += bytes;
             output.summary.written += self.events;
             output.summary.cut += self.cut;
@@ -153,13 +166,44 @@ impl Shard for TraceShard {
     }
 }
 
+/// Puts the format into the first line, an object like every line.
+fn tag(lines: &mut Vec<u8>) {
+    let tag = format!("\"schema\":\"{TRACE_FORMAT}\",");
+    if lines.first() == Some(&b'{') {
+        lines.splice(1..1, tag.into_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use mcprove_score::trace::EventKind;
+    use mcprove_score::trace::{EventKind, TraceRecord};
 
     use super::*;
+
+    #[test]
+    fn the_first_line_alone_has_the_format() {
+        let written = tempfile::NamedTempFile::new().unwrap();
+        let trace = TraceFile::create(written.path()).unwrap();
+        let (mut one, mut other) = (trace.shard(), trace.shard());
+        for shard in [&mut one, &mut other] {
+            for _ in 0..2 {
+                let kind = EventKind::Crash { message: "gone" };
+                let at = Duration::ZERO;
+                shard.record(&Event { at, kind }).unwrap();
+            }
+        }
+        other.merge().unwrap();
+        one.merge().unwrap();
+        let text = std::fs::read_to_string(written.path()).unwrap();
+        let formats: Vec<Option<String>> = text
+            .lines()
+            .map(|line| TraceRecord::parse(line).unwrap().schema)
+            .collect();
+        assert_eq!(formats, [Some(TRACE_FORMAT.to_owned()), None, None, None]);
+        assert_eq!(trace.summary().bytes, text.len() as u64);
+    }
 
     #[test]
     fn past_the_cap_events_are_counted_as_dropped() {
@@ -169,6 +213,7 @@ mod tests {
             let kind = EventKind::ScenarioEvent {
                 name: "phase",
                 message: "warm-up",
+                data: "",
             };
             shard
                 .record(&Event {

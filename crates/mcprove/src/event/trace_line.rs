@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use mcprove_score::trace::{CallFailure, Event, EventKind};
+use mcprove_score::trace::{CallFailure, CallTag, Event, EventKind};
 
 /// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
 /// a call.
@@ -31,9 +31,11 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             method,
             tool,
             params,
+            tag,
             ..
         } => {
             write_call(line, method, *tool);
+            write_tag(line, *tag);
             cut = write_value(
                 line,
                 "params",
@@ -46,10 +48,12 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             tool,
             duration,
             result,
+            tag,
             ..
         } => {
             write_call(line, method, *tool);
             write_duration(line, *duration);
+            write_tag(line, *tag);
             cut = write_value(line, "result", result, value_bytes_max);
         }
         EventKind::Error {
@@ -57,23 +61,40 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             tool,
             duration,
             failure,
+            tag,
             ..
         } => {
             write_call(line, method, *tool);
             write_duration(line, *duration);
+            write_tag(line, *tag);
             write_failure(line, failure);
         }
         EventKind::Hang { hung_for, .. } | EventKind::Deadlock { hung_for, .. } => {
             write_duration(line, *hung_for);
         }
         EventKind::Crash { message } => write_text(line, "message", message),
-        EventKind::ProcessSample { rss_mb, cpu_pct } => {
+        EventKind::ProcessSample {
+            rss_mb,
+            cpu_pct,
+            threads,
+            descriptors,
+            processes,
+        } => {
             write_number(line, "rss_mb", *rss_mb);
             write_number(line, "cpu_pct", *cpu_pct);
+            write_count(line, "threads", *threads);
+            write_count(line, "descriptors", *descriptors);
+            write_count(line, "processes", Some(*processes));
         }
-        EventKind::ScenarioEvent { name, message } => {
+        EventKind::ScenarioEvent {
+            name,
+            message,
+            data,
+        } => {
             write_text(line, "name", name);
             write_text(line, "message", message);
+            // Ours, and needed to compute the report again: never cut.
+            write_value(line, "data", data, usize::MAX);
         }
     }
     line.extend_from_slice(b"}\n");
@@ -84,6 +105,23 @@ fn write_call(line: &mut Vec<u8>, method: &str, tool: Option<&str>) {
     write_text(line, "method", method);
     if let Some(tool) = tool {
         write_text(line, "tool", tool);
+    }
+}
+
+fn write_tag(line: &mut Vec<u8>, tag: CallTag) {
+    if tag.phase != 0 {
+        write_count(line, "phase", Some(tag.phase.into()));
+    }
+    if !tag.wait.is_zero() {
+        write_name(line, "wait_ms");
+        write_decimal(line, tag.wait, 1_000_000);
+    }
+}
+
+fn write_count(line: &mut Vec<u8>, name: &str, count: Option<u32>) {
+    if let Some(count) = count {
+        write_name(line, name);
+        write_integer(line, count.into());
     }
 }
 
@@ -146,8 +184,8 @@ fn write_text(line: &mut Vec<u8>, name: &str, text: &str) {
 fn write_number(line: &mut Vec<u8>, name: &str, number: f64) {
     write_name(line, name);
     if number.is_finite() {
-        // Writing to a vector cannot fail.
-        let _ = write!(line, "{number:.3}");
+        // Whole, so that what is computed from it is the same; writing to a vector cannot fail.
+        let _ = write!(line, "{number}");
     } else {
         line.extend_from_slice(b"null");
     }
@@ -208,6 +246,7 @@ mod tests {
             method: "tools/call",
             tool: Some("echo"),
             params: "{\"name\":\"echo\"}",
+            tag: CallTag::default(),
         });
         assert_eq!(
             line,
@@ -224,6 +263,7 @@ mod tests {
             tool: None,
             duration: Duration::from_micros(12_500),
             failure,
+            tag: CallTag::default(),
         });
         let record = TraceRecord::parse(&line).unwrap();
         assert_eq!(record.duration_ms, Some(12.5));
@@ -239,6 +279,7 @@ mod tests {
             tool: None,
             duration: Duration::ZERO,
             result: &long,
+            tag: CallTag::default(),
         });
         let record = TraceRecord::parse(&line).unwrap();
         assert_eq!(record.cut_bytes, Some(long.len() as u64));
@@ -251,6 +292,7 @@ mod tests {
             tool: None,
             duration: Duration::ZERO,
             result: pretty,
+            tag: CallTag::default(),
         });
         assert_eq!(line.matches('\n').count(), 1);
         assert_eq!(TraceRecord::parse(&line).unwrap().result.unwrap()["a"], 1);

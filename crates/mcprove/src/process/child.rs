@@ -81,7 +81,7 @@ impl Child {
         let Some(key) = registry::add(&process) else {
             discard(&process);
             return Err(SpawnError::ShuttingDown {
-                program: server.command.clone(),
+                program: crate::secret::redact_text(&server.command),
             });
         };
         let waiting = {

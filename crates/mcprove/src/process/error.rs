@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::secret::redact_text;
 use crate::server::Server;
 
 /// Why a process was not started.
@@ -105,7 +106,7 @@ impl SpawnError {
 
     /// What `source` means for starting the server.
     pub(super) fn from_io(server: &Server, source: io::Error) -> Self {
-        let program = server.command.clone();
+        let program = redact_text(&server.command);
         match source.kind() {
             ErrorKind::NotFound => Self::not_found(server),
             ErrorKind::PermissionDenied => Self::NotExecutable {
@@ -120,7 +121,7 @@ impl SpawnError {
 
     /// The program does not exist; the hint depends on how it was written.
     pub(super) fn not_found(server: &Server) -> Self {
-        let program = server.command.clone();
+        let program = redact_text(&server.command);
         let directory = server.working_dir.as_deref().unwrap_or(Path::new("."));
         let hint = if let Some((first, _)) = program.trim().split_once(char::is_whitespace) {
             format!(

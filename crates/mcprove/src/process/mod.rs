@@ -16,6 +16,8 @@
 //!   killed by the kernel, provided that it was started through a launcher ([`set_launcher`]);
 //!   what the child started itself gets only the end of file.
 //!
+//! What a server uses meanwhile, a [`UsageMeter`] tells.
+//!
 //! A command line program sets this up first thing in `main`:
 //!
 //! ```no_run
@@ -40,6 +42,7 @@
 
 mod adoption;
 mod child;
+mod cpu;
 mod error;
 mod launcher;
 mod limits;
@@ -53,6 +56,7 @@ mod stderr;
 mod tree;
 #[cfg(unix)]
 mod unix;
+mod usage;
 #[cfg(windows)]
 mod windows;
 
@@ -63,14 +67,30 @@ use windows as platform;
 
 pub use adoption::become_reaper;
 pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
+pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
 pub use launcher::{LAUNCH_ARGUMENT, LAUNCH_FAILED, launch, set_launcher};
 pub use limits::raise_descriptor_limit;
 pub use registry::{kill_all, shut_down};
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
+pub use usage::{Usage, UsageMeter, UsageSample, process_listening_on};
 
 /// The environment variable that marks a child, and with it all that it starts.
 pub const MARK_VARIABLE: &str = "MCPROVE_CHILD";
+
+/// The descendants of `process` that ended, and that their parent takes no notice of; none where
+/// the system has no such thing.
+pub(crate) fn zombies_under(process: u32) -> Vec<u32> {
+    #[cfg(unix)]
+    {
+        tree::Snapshot::shared().zombies_under(process)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = process;
+        Vec::new()
+    }
+}
 
 /// A value locked whatever happened to the thread that held it: all states here stay valid.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -41,6 +41,13 @@ impl RequestMeta {
     }
 }
 
+impl RequestMeta {
+    /// The members, as JSON without the braces around them.
+    pub(crate) fn members(&self) -> &str {
+        &self.members
+    }
+}
+
 /// Appends a request: `params` is a JSON object without `_meta`, or empty for none.
 ///
 /// ```

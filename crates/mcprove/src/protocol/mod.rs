@@ -9,6 +9,7 @@ mod messages;
 pub mod parameter_headers;
 mod revision;
 pub mod sse;
+mod tool_result;
 
 pub use bounded::{BoundedError, VALUES_MAX, count_values, parse_bounded};
 pub use encode::{
@@ -24,3 +25,4 @@ pub use messages::{
 };
 pub use parameter_headers::{InvalidParameterHeader, ParameterHeaders, encode_header_value};
 pub use revision::{Era, Revision, UnknownRevision};
+pub(crate) use tool_result::{find_fault, find_strict_fault};

@@ -1,8 +1,35 @@
 //! Reports as bytes: functions from what was found to what is printed or written.
 
+mod comparison;
+mod document;
+mod figure;
+mod headline;
+mod histogram;
+mod html;
+mod load;
+mod markdown;
 mod printable;
 mod probe;
+mod progress;
+mod runs;
+mod sections;
+mod side_by_side;
+mod style;
 mod table;
 
+pub use comparison::comparison_text;
+pub use histogram::histogram_text;
+pub use html::html;
+pub use load::{Files, load_text};
+pub use markdown::markdown;
 pub use printable::{printable, printable_json};
-pub use probe::{ProbeStyle, probe_text};
+pub use probe::probe_text;
+pub use progress::progress_line;
+pub use runs::runs_text;
+pub use side_by_side::side_by_side_text;
+pub use style::Style;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;

@@ -5,17 +5,9 @@ use std::collections::BTreeSet;
 use mcprove_score::trace::ErrorCategory;
 
 use super::printable::printable;
+use super::style::Style;
 use super::table::{lay_out, wrap};
 use crate::check::health::{Coverage, ProbeReport, ToolOutcome};
-
-/// How a report is drawn.
-#[derive(Debug, Clone, Copy)]
-pub struct ProbeStyle {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether colours are used.
-    pub color: bool,
-}
 
 /// The longest name that is shown whole.
 const NAME_MAX: usize = 60;
@@ -27,7 +19,7 @@ const RED: &str = "31";
 const YELLOW: &str = "33";
 
 /// The report for people.
-pub fn probe_text(report: &ProbeReport, style: ProbeStyle) -> String {
+pub fn probe_text(report: &ProbeReport, style: Style) -> String {
     let mut text = headline(report);
     text.push('\n');
     let rows: Vec<Vec<String>> = report
@@ -88,7 +80,7 @@ fn headline(report: &ProbeReport) -> String {
     )
 }
 
-fn section(title: &str, lines: &Vec<String>, width: usize) -> String {
+pub(super) fn section(title: &str, lines: &[String], width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }

@@ -1,7 +1,9 @@
 //! Columns of text for a terminal: every column as wide as its widest cell, the last one wrapped
 //! to what is left of the line.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::document::{Line, Table};
 
 /// A last column narrower than this would be unreadable, so it goes below the others instead.
 const LAST_COLUMN_MIN: usize = 24;
@@ -39,8 +41,10 @@ pub fn lay_out(rows: &[Vec<String>], width: usize) -> String {
             .map(String::as_str)
             .unwrap_or_default();
         if is_below && !last.is_empty() {
-            text.push_str(line.trim_end());
-            text.push('\n');
+            if !line.trim().is_empty() {
+                text.push_str(line.trim_end());
+                text.push('\n');
+            }
             line = " ".repeat(indent);
         }
         for (index, part) in wrap(last, room).into_iter().enumerate() {
@@ -53,6 +57,71 @@ pub fn lay_out(rows: &[Vec<String>], width: usize) -> String {
         }
     }
     text
+}
+
+/// A first column is not made narrower than this.
+const NAME_MIN: usize = 12;
+
+/// Draws a table under its header, indented by two, numbers to the right. Where it is too wide the
+/// first column is cut, then columns are left out from the right.
+pub fn grid(table: &Table, width: usize) -> String {
+    let mut rows: Vec<Vec<String>> = vec![table.header.clone()];
+    let cells = |row: &Vec<Line>| row.iter().map(Line::text).collect();
+    rows.extend(table.rows.iter().map(cells));
+    let mut widths: Vec<usize> = (0..table.header.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.width()).max().unwrap_or(0)
+        })
+        .collect();
+    let total = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
+    if let Some(first) = widths.first().copied() {
+        let over = total(&widths).saturating_sub(width);
+        let narrow = first.saturating_sub(over).max(NAME_MIN.min(first));
+        widths.splice(..1, [narrow]);
+    }
+    while total(&widths) > width && widths.len() > 1 {
+        widths.pop();
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let cell = cut(cell, *width);
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            line.push_str("  ");
+            if table.is_numeric(column) {
+                line.push_str(&padding);
+                line.push_str(&cell);
+            } else {
+                line.push_str(&cell);
+                line.push_str(&padding);
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A text in at most `width` columns, with an ellipsis where it is cut.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut used = 1;
+    for character in text.chars() {
+        used += character.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        short.push(character);
+    }
+    if width > 0 {
+        short.push('…');
+    }
+    short
 }
 
 /// Breaks a text at spaces into lines of at most `width` columns; a longer word is cut.

@@ -271,9 +271,11 @@ impl Attempt {
         let result: InitializeResult = reply.parse().map_err(Disagreement::Failed)?;
         let (revision, warnings) = self.judge_revision(asked, &result.protocol_version)?;
         self.core.speak(revision);
-        self.core.notify("notifications/initialized", None);
-        if let Some(channel) = self.core.channel.get() {
-            channel.listen().await;
+        if self.options.sends_initialized {
+            self.core.notify("notifications/initialized", None);
+            if let Some(channel) = self.core.channel.get() {
+                channel.listen().await;
+            }
         }
         Ok(Agreed {
             revision,

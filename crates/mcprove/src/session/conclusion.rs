@@ -1,16 +1,20 @@
 //! How a call ends: its outcome, in exactly one category, and its terminal event.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mcprove_score::trace::{CallFailure, ErrorCategory, EventKind, RequestKey};
+use mcprove_score::trace::{CallFailure, CallTag, ErrorCategory, EventKind, RequestKey};
+use memchr::memmem::Finder;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::call::{CallError, FailedCall, Reply};
 use super::core::{Core, Waiting};
 use super::request::Label;
 use crate::protocol::{RpcError, parse_bounded};
+use crate::quantity::describe_duration;
 use crate::text::shorten;
 use crate::transport::Failure;
 
@@ -46,16 +50,13 @@ impl Core {
                     request_id: id,
                     duration,
                 };
-                match tool_failure(label, reply.result()) {
+                match self.result_failure(label, reply.result()) {
+                    None if waiting.hung => (late(duration), Some(reply), None),
                     None => {
-                        self.emit_response(id, label, duration, reply.result(), now);
+                        self.emit_response(id, waiting, duration, reply.result(), now);
                         return Ok(reply);
                     }
-                    Some(message) => (
-                        Failure::new(ErrorCategory::ToolError, message),
-                        Some(reply),
-                        None,
-                    ),
+                    Some(failure) => (failure, Some(reply), None),
                 }
             }
             Ending::Error(error) => {
@@ -73,12 +74,34 @@ impl Core {
             reply,
             error,
         });
-        self.emit_error(label, &error, now);
+        self.emit_error(label, &error, waiting.tag, now);
         Err(error)
     }
 
-    fn emit_response(&self, id: u64, label: &Label, duration: Duration, result: &str, at: Instant) {
+    /// Why a result is a failure, if it is.
+    fn result_failure(&self, label: &Label, result: &str) -> Option<Failure> {
+        let tool = label.tool()?;
+        let failure = tool_failure(result);
+        let is_malformed = failure
+            .as_ref()
+            .is_some_and(|failure| failure.category == ErrorCategory::Malformed);
+        if is_malformed {
+            return failure;
+        }
+        let check = self.options.result_check.as_ref();
+        check.and_then(|check| check(tool, result)).or(failure)
+    }
+
+    fn emit_response(
+        &self,
+        id: u64,
+        waiting: &Waiting,
+        duration: Duration,
+        result: &str,
+        at: Instant,
+    ) {
         if self.recorder.is_observed() {
+            let label = &waiting.label;
             let kind = EventKind::Response {
                 request: RequestKey {
                     session: self.options.session_number,
@@ -88,12 +111,13 @@ impl Core {
                 tool: label.tool(),
                 duration,
                 result,
+                tag: waiting.tag,
             };
             self.recorder.record(at, kind);
         }
     }
 
-    pub(super) fn emit_error(&self, label: &Label, error: &CallError, at: Instant) {
+    pub(super) fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
         if self.recorder.is_observed() {
             let failure = CallFailure {
                 category: error.category(),
@@ -109,27 +133,45 @@ impl Core {
                 tool: label.tool(),
                 duration: error.duration,
                 failure,
+                tag,
             };
             self.recorder.record(at, kind);
         }
     }
 }
 
-/// The message of a tool's own failure, or `None` when the call succeeded.
-fn tool_failure(label: &Label, result: &str) -> Option<String> {
+/// An answer that came, but after the call had counted as hung.
+fn late(duration: Duration) -> Failure {
+    let message = format!(
+        "answered late, after {}: past the hang threshold",
+        describe_duration(duration)
+    );
+    Failure::new(ErrorCategory::Hang, message)
+}
+
+/// Looks for the key that makes a result a failure; made once, for each result is searched.
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"isError\""));
+
+/// Why the result of a tool is a failure, as far as that can be told at no cost; `None` when the call
+/// succeeded.
+fn tool_failure(result: &str) -> Option<Failure> {
     #[derive(serde::Deserialize)]
     struct ToolResult<'a> {
-        #[serde(default, rename = "isError")]
-        is_error: bool,
+        #[serde(borrow, default, rename = "isError")]
+        is_error: Option<&'a RawValue>,
         #[serde(borrow)]
-        content: Option<&'a serde_json::value::RawValue>,
+        content: Option<&'a RawValue>,
     }
-    label.tool()?;
+    if !result.starts_with('{') {
+        return Some(malformed("the result is not an object"));
+    }
     // Most results have no such key at all, and then nothing needs to be parsed.
-    memchr::memmem::find(result.as_bytes(), b"\"isError\"")?;
+    IS_ERROR.find(result.as_bytes())?;
     let parsed: ToolResult<'_> = serde_json::from_str(result).ok()?;
-    if !parsed.is_error {
-        return None;
+    match parsed.is_error.map(RawValue::get) {
+        None | Some("false") => return None,
+        Some("true") => {}
+        Some(_) => return Some(malformed("`isError` is neither true nor false")),
     }
     let content = parsed
         .content
@@ -139,5 +181,37 @@ fn tool_failure(label: &Label, result: &str) -> Option<String> {
         .and_then(Value::as_array)
         .and_then(|blocks| blocks.iter().find_map(|block| block.get("text")?.as_str()))
         .unwrap_or("the tool reported an error without a text");
-    Some(shorten(text, SAID_CHARACTERS_MAX))
+    let message = shorten(text, SAID_CHARACTERS_MAX);
+    Some(Failure::new(ErrorCategory::ToolError, message))
+}
+
+fn malformed(message: &str) -> Failure {
+    Failure::new(ErrorCategory::Malformed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_result_of_a_tool_is_told_at_no_cost() {
+        use ErrorCategory::{Malformed, ToolError};
+        let cases = [
+            ("5", Some(Malformed)),
+            ("null", Some(Malformed)),
+            ("\"x\"", Some(Malformed)),
+            ("[]", Some(Malformed)),
+            (r#"{"content":[],"isError":"yes"}"#, Some(Malformed)),
+            (r#"{"content":[],"isError":1}"#, Some(Malformed)),
+            (r#"{"content":[],"isError":true}"#, Some(ToolError)),
+            (r#"{"content":[],"isError": false}"#, None),
+            (r#"{"content":[]}"#, None),
+            // In a place of its own it means nothing.
+            (r#"{"content":[{"isError":"yes"}]}"#, None),
+        ];
+        for (result, expected) in cases {
+            let category = tool_failure(result).map(|failure| failure.category);
+            assert_eq!(category, expected, "{result}");
+        }
+    }
 }

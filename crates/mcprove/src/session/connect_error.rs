@@ -75,13 +75,13 @@ impl ConnectError {
         match self {
             Self::Start(error) => error.hint(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
-                "the server crashed before responding; its stderr says why (--tee-stderr shows it live)".into()
+                "the server crashed before responding; its stderr says why (--tee-stderr shows that of a command live)".into()
             }
             Self::Unreachable { .. } => {
                 "check that the server runs and that the address is right (--transport sse for HTTP+SSE servers)".into()
             }
             Self::Silent { .. } => {
-                "raise --startup-timeout if the server needs longer to start, or look at its stderr with --tee-stderr".into()
+                "raise --startup-timeout if the server needs longer to start, or read its stderr (--tee-stderr shows that of a command live)".into()
             }
             Self::Handshake { failure, .. } if is_oversized(failure) => {
                 ErrorCategory::Malformed.hint().into()
@@ -99,6 +99,15 @@ impl ConnectError {
                 "give what it asks for, such as --header \"Authorization: Bearer …\"".into()
             }
             Self::Revision { .. } => "use --protocol auto, or one that the server offers".into(),
+        }
+    }
+
+    /// Whether the server was started or reached, and did not answer.
+    pub fn is_silence(&self) -> bool {
+        match self {
+            Self::Silent { .. } => true,
+            Self::Unreachable { failure, .. } => failure.category == ErrorCategory::Timeout,
+            _ => false,
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcprove_score::trace::{ErrorCategory, EventKind, RequestKey};
+use mcprove_score::trace::{CallTag, ErrorCategory, EventKind, RequestKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
@@ -16,6 +16,7 @@ use super::call::{Call, CallError, Reply};
 use super::conclusion::Ending;
 use super::giving_up::watch_deadlines;
 use super::options::{SessionOptions, client_info};
+use super::raw::RawTraffic;
 use super::request::{Deadline, Label, Request};
 use super::violation::Violations;
 use crate::event::Recorder;
@@ -39,6 +40,8 @@ pub(super) struct State {
     pub(super) waiting: FxHashMap<u64, Waiting>,
     pub(super) abandoned: FxHashSet<u64>,
     pub(super) closed: Option<Failure>,
+    /// We are ending the session: how the server takes that is no crash in the middle of it.
+    pub(super) is_ending: bool,
     pub(super) wake_at: Option<Instant>,
     scratch: Vec<u8>,
     meta: RequestMeta,
@@ -46,8 +49,7 @@ pub(super) struct State {
     pub(super) violations: Violations,
     pub(super) changes: ListChanges,
     pub(super) late_replies: u64,
-    /// Raw messages sent whose refusal, an error without an id, has not come yet.
-    pub(super) raw_unanswered: u64,
+    pub(super) raw: RawTraffic,
 }
 
 /// How often the server said that one of its lists changed.
@@ -65,9 +67,23 @@ pub(super) struct Waiting {
     pub(super) label: Arc<Label>,
     pub(super) sent: Instant,
     pub(super) deadline: Option<Instant>,
+    /// When the call passed the hang threshold, if it did.
+    pub(super) hung: bool,
+    pub(super) tag: CallTag,
     waker: Option<Waker>,
     progress: Option<super::request::ProgressHandler>,
     pub(super) outcome: Option<Box<Result<Reply, CallError>>>,
+}
+
+/// How one sending of a [`Request`] differs from the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start<'a> {
+    /// Parameters to send instead of the request's own.
+    pub params: Option<&'a str>,
+    /// When the call should have been sent; latency counts from then.
+    pub intended: Option<Instant>,
+    /// The phase of the run that it belongs to.
+    pub phase: u16,
 }
 
 /// Why a request was not sent.
@@ -85,6 +101,7 @@ impl Core {
             waiting: FxHashMap::default(),
             abandoned: FxHashSet::default(),
             closed: None,
+            is_ending: false,
             wake_at: None,
             scratch: Vec::with_capacity(1024),
             meta: RequestMeta::default(),
@@ -92,7 +109,7 @@ impl Core {
             violations: Violations::default(),
             changes: ListChanges::default(),
             late_replies: 0,
-            raw_unanswered: 0,
+            raw: RawTraffic::default(),
         };
         let core = Arc::new(Self {
             channel: OnceLock::new(),
@@ -131,10 +148,28 @@ impl Core {
 
     /// Sends a request.
     pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, Refused> {
+        self.start_as(request, &Start::default())
+    }
+
+    /// Sends a request as `start` says.
+    pub(crate) fn start_as(
+        self: &Arc<Self>,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Call, Refused> {
         let channel = self.channel().map_err(refuse)?;
         let label = request.label();
+        let params = start.params.unwrap_or(&request.params);
         let now = Instant::now();
         let deadline = now.checked_add(self.patience(request));
+        let tag = CallTag {
+            phase: start.phase,
+            // No wait at all is for calls without a schedule.
+            wait: start.intended.map_or(Duration::ZERO, |intended| {
+                now.saturating_duration_since(intended)
+                    .max(Duration::from_nanos(1))
+            }),
+        };
 
         let mut state = self.lock();
         let state = &mut *state;
@@ -148,7 +183,7 @@ impl Core {
             &mut state.scratch,
             id,
             &label.method,
-            &request.params,
+            params,
             &state.meta,
             wants_progress,
         );
@@ -157,6 +192,8 @@ impl Core {
             label: Arc::clone(label),
             sent: now,
             deadline,
+            hung: false,
+            tag,
             waker: None,
             progress: request.progress.clone(),
             outcome: None,
@@ -187,11 +224,22 @@ impl Core {
                     },
                     method: &label.method,
                     tool: label.tool(),
-                    params: &request.params,
+                    params,
+                    tag,
                 },
             );
         }
-        if let Some(deadline) = deadline
+        // A call that may hang is looked at when it counts as hung.
+        let look_at = match &self.options.hang_limits {
+            Some(limits) if label.tool().is_some() => {
+                let threshold = now.checked_add(limits.threshold);
+                threshold.map_or(deadline, |threshold| {
+                    Some(deadline.map_or(threshold, |deadline| deadline.min(threshold)))
+                })
+            }
+            _ => deadline,
+        };
+        if let Some(deadline) = look_at
             && state.wake_at.is_none_or(|wake_at| deadline < wake_at)
         {
             state.wake_at = Some(deadline);
@@ -232,12 +280,17 @@ impl Core {
 
     /// Ends call `id`; returns false when nothing waits for it.
     pub(super) fn settle(&self, id: u64, ending: Ending) -> bool {
+        self.settle_or_return(id, ending).is_none()
+    }
+
+    /// Ends call `id`; gives the ending back when nothing waits for it.
+    pub(super) fn settle_or_return(&self, id: u64, ending: Ending) -> Option<Ending> {
         let mut state = self.lock();
         let Some(waiting) = state.waiting.get_mut(&id) else {
-            return false;
+            return Some(ending);
         };
         if waiting.outcome.is_some() {
-            return false;
+            return Some(ending);
         }
         let now = Instant::now();
         let outcome = self.conclude(id, waiting, ending, now);
@@ -247,7 +300,7 @@ impl Core {
         if let Some(waker) = waker {
             waker.wake();
         }
-        true
+        None
     }
 
     /// Whether call `id` waits for its answer.
@@ -285,6 +338,10 @@ impl Core {
 }
 
 impl State {
+    pub(super) fn meta(&self) -> &RequestMeta {
+        &self.meta
+    }
+
     pub(super) fn set_meta(&mut self, meta: RequestMeta) {
         self.meta = meta;
     }

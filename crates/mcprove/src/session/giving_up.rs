@@ -3,12 +3,13 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use mcprove_score::trace::{ErrorCategory, EventKind};
+use mcprove_score::hang::HangLimits;
+use mcprove_score::trace::{ErrorCategory, EventKind, RequestKey};
 use serde_json::json;
 
 use super::call::{CallError, FailedCall};
 use super::conclusion::Ending;
-use super::core::Core;
+use super::core::{Core, Waiting};
 use super::request::Label;
 use super::violation::ViolationKind;
 use crate::protocol::{Era, Revision};
@@ -42,7 +43,7 @@ impl Core {
             reply: None,
             error: None,
         });
-        self.emit_error(&waiting.label, &error, now);
+        self.emit_error(&waiting.label, &error, waiting.tag, now);
         if is_open {
             self.tell_cancelled(id, &waiting.label, era, reason);
         }
@@ -78,8 +79,13 @@ impl Core {
             .filter(|(_, waiting)| waiting.outcome.is_none())
             .map(|(id, _)| *id)
             .collect();
+        state.raw.give_up();
+        // One that dies before the agreement never was a session.
+        let is_crash = failure.category == ErrorCategory::Crash
+            && !state.is_ending
+            && state.revision.is_some();
         drop(state);
-        if failure.category == ErrorCategory::Crash && self.recorder.is_observed() {
+        if is_crash && self.recorder.is_observed() {
             self.recorder.record(
                 Instant::now(),
                 EventKind::Crash {
@@ -92,19 +98,26 @@ impl Core {
         }
     }
 
-    /// Ends the calls whose deadline has passed; returns when to look again.
+    /// Notes the calls that hang, ends those whose time is up; returns when to look again.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let mut state = self.lock();
         let mut next: Option<Instant> = None;
         let mut expired = Vec::new();
-        for (id, waiting) in &state.waiting {
-            let Some(deadline) = waiting.deadline.filter(|_| waiting.outcome.is_none()) else {
+        for (id, waiting) in &mut state.waiting {
+            if waiting.outcome.is_some() {
                 continue;
-            };
-            if deadline <= now {
-                expired.push((*id, Arc::clone(&waiting.label), deadline - waiting.sent));
-            } else {
-                next = Some(next.map_or(deadline, |next| next.min(deadline)));
+            }
+            let watch = Watch::new(waiting, self.options.hang_limits.as_ref());
+            if !waiting.hung && watch.hangs_at.is_some_and(|time| time <= now) {
+                waiting.hung = true;
+                self.emit_hang(*id, now.saturating_duration_since(waiting.sent), false);
+            }
+            match watch.end() {
+                Some((time, category)) if time <= now => {
+                    let waited = time.saturating_duration_since(waiting.sent);
+                    expired.push((*id, Arc::clone(&waiting.label), category, waited));
+                }
+                _ => next = earliest(next, watch.look_at(waiting.hung)),
             }
         }
         for (id, ..) in &expired {
@@ -113,15 +126,31 @@ impl Core {
         state.wake_at = next;
         let era = state.revision.map(Revision::era);
         drop(state);
-        for (id, label, waited) in expired {
+        for (id, label, category, waited) in expired {
+            if category == ErrorCategory::Deadlock {
+                self.emit_hang(id, waited, true);
+            }
             let message = format!("no answer within {}", describe_duration(waited));
-            self.settle(
-                id,
-                Ending::Failure(Failure::new(ErrorCategory::Timeout, message)),
-            );
+            self.settle(id, Ending::Failure(Failure::new(category, message)));
             self.tell_cancelled(id, &label, era, "timed out");
         }
         next
+    }
+
+    fn emit_hang(&self, id: u64, hung_for: Duration, for_ever: bool) {
+        if !self.recorder.is_observed() {
+            return;
+        }
+        let request = RequestKey {
+            session: self.options.session_number,
+            id,
+        };
+        let kind = if for_ever {
+            EventKind::Deadlock { request, hung_for }
+        } else {
+            EventKind::Hang { request, hung_for }
+        };
+        self.recorder.record(Instant::now(), kind);
     }
 
     /// Counts an answer that nobody waits for as what it is.
@@ -140,6 +169,50 @@ impl Core {
                 format!("an answer to request {id}, which was never sent"),
             );
         }
+    }
+}
+
+/// When a waiting call is to be looked at.
+struct Watch {
+    deadline: Option<Instant>,
+    hangs_at: Option<Instant>,
+    deadlocks_at: Option<Instant>,
+}
+
+impl Watch {
+    fn new(waiting: &Waiting, limits: Option<&HangLimits>) -> Self {
+        let limits = limits.filter(|_| waiting.label.tool().is_some());
+        let after = |time: Duration| waiting.sent.checked_add(time);
+        Self {
+            deadline: waiting.deadline,
+            hangs_at: limits.and_then(|limits| after(limits.threshold)),
+            deadlocks_at: limits
+                .and_then(|limits| after(limits.threshold.saturating_add(limits.grace))),
+        }
+    }
+
+    /// When the call is given up, and as what.
+    fn end(&self) -> Option<(Instant, ErrorCategory)> {
+        let deadline = self.deadline.map(|time| (time, ErrorCategory::Timeout));
+        let deadlock = self
+            .deadlocks_at
+            .map(|time| (time, ErrorCategory::Deadlock));
+        match (deadline, deadlock) {
+            (Some(deadline), Some(deadlock)) if deadline.0 < deadlock.0 => Some(deadline),
+            (deadline, deadlock) => deadlock.or(deadline),
+        }
+    }
+
+    fn look_at(&self, is_hung: bool) -> Option<Instant> {
+        let hang = self.hangs_at.filter(|_| !is_hung);
+        earliest(hang, self.end().map(|(time, _)| time))
+    }
+}
+
+fn earliest(left: Option<Instant>, right: Option<Instant>) -> Option<Instant> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (left, right) => left.or(right),
     }
 }
 

@@ -38,6 +38,12 @@ impl Inbox for SessionInbox {
         }
     }
 
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        if let Some(core) = self.0.upgrade() {
+            core.receive_raw_answer(answer);
+        }
+    }
+
     fn closed(&self, failure: Failure) {
         if let Some(core) = self.0.upgrade() {
             core.close_with(&failure);
@@ -59,8 +65,11 @@ impl Core {
             self.receive_broken(frame, "it is no batch that can be read");
             return;
         };
-        let revision = self.lock().revision;
-        if revision.is_some_and(|revision| !revision.has_batches()) {
+        let (revision, is_asked_for) = {
+            let state = self.lock();
+            (state.revision, state.raw.is_open())
+        };
+        if revision.is_some_and(|revision| !revision.has_batches()) && !is_asked_for {
             self.violate(
                 ViolationKind::UnexpectedBatch,
                 format!("{} messages in one", members.len()),
@@ -87,30 +96,48 @@ impl Core {
             } => {
                 let span = protocol::span_of(&frame, result);
                 drop(envelope);
-                if !self.settle(id, Ending::Result(frame, span)) {
-                    self.note_stray_reply(id);
+                let ending = self.settle_or_return(id, Ending::Result(frame, span));
+                if let Some(Ending::Result(frame, span)) = ending {
+                    let result = frame.get(span).unwrap_or_default();
+                    let result = std::str::from_utf8(result).unwrap_or_default();
+                    if !self.takes_raw_result(Id::Number(id), result) {
+                        self.note_stray_reply(id);
+                    }
                 }
             }
             Message::Error {
                 id: Id::Number(id),
                 error,
             } => {
-                if !self.settle(id, error_ending(error)) {
+                if !self.settle(id, error_ending(error))
+                    && !self.takes_raw_error(Id::Number(id), error)
+                {
                     self.note_stray_reply(id);
                 }
             }
             Message::Notification { method, params } => self.receive_notification(method, params),
             Message::Request { id, method, params } => self.answer(id, method, params),
-            Message::Response { id: Id::None, .. } => {
-                self.receive_unattributed(&frame, "a result without an id");
+            Message::Response {
+                id: Id::None,
+                result,
+            } => {
+                if !self.takes_raw_result(Id::None, result) {
+                    self.receive_unattributed(&frame, "a result without an id");
+                }
             }
             Message::Error {
                 id: Id::None,
                 error,
             } => self.receive_error_without_id(error),
-            Message::Response { id, .. } | Message::Error { id, .. } => {
-                let message = format!("an answer to request {id}, which was never sent");
-                self.violate(ViolationKind::UnknownReply, message);
+            Message::Response { id, result } => {
+                if !self.takes_raw_result(id, result) {
+                    self.violate_unknown(id);
+                }
+            }
+            Message::Error { id, error } => {
+                if !self.takes_raw_error(id, error) {
+                    self.violate_unknown(id);
+                }
             }
             Message::Invalid {
                 id: Id::Number(id),
@@ -120,7 +147,9 @@ impl Core {
                     ErrorCategory::Malformed,
                     format!("the reply is no valid JSON-RPC message: {reason}"),
                 );
-                if !self.settle(id, Ending::Failure(failure)) {
+                if !self.settle(id, Ending::Failure(failure))
+                    && !self.takes_raw_rubbish(Id::Number(id), &frame)
+                {
                     self.violate(
                         ViolationKind::InvalidMessage,
                         format!("{reason}: {}", show(&frame)),
@@ -175,13 +204,10 @@ impl Core {
 
     /// JSON-RPC allows an error without an id where the request could not be read.
     fn receive_error_without_id(&self, error: &str) {
-        let mut state = self.lock();
-        if state.raw_unanswered > 0 {
-            // The answer to bytes of ours that were no message.
-            state.raw_unanswered -= 1;
+        // The answer to bytes of ours that were no message?
+        if self.takes_raw_error(Id::None, error) {
             return;
         }
-        drop(state);
         match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {
             (Some(id), Ok(error)) => {
                 self.settle(id, Ending::Error(error));
@@ -271,6 +297,11 @@ impl Core {
         }
     }
 
+    fn violate_unknown(&self, id: Id<'_>) {
+        let message = format!("an answer to request {id}, which was never sent");
+        self.violate(ViolationKind::UnknownReply, message);
+    }
+
     pub(super) fn violate(&self, kind: ViolationKind, message: String) {
         self.lock().violations.add(kind, message);
     }
@@ -300,7 +331,7 @@ fn error_ending(error: &str) -> Ending {
 }
 
 /// The beginning of something, on one line.
-fn show(bytes: &[u8]) -> String {
+pub(super) fn show(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)];
     let text: String = String::from_utf8_lossy(head)
         .chars()

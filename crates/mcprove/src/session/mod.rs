@@ -15,6 +15,7 @@ mod inbound;
 mod lists;
 mod options;
 mod outbound;
+mod raw;
 mod request;
 mod respond;
 mod rounds;
@@ -31,8 +32,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-pub use self::core::ListChanges;
 use self::core::{Core, Refused};
+pub use self::core::{ListChanges, Start};
 use crate::event::Recorder;
 use crate::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
 use crate::server::Server;
@@ -40,7 +41,8 @@ use crate::transport::{Closing, Failure};
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;
-pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, SessionOptions};
+pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
+pub(crate) use raw::{RawAnswer, RawMessage};
 pub use request::{ProgressHandler, Request};
 pub use respond::{Accept, Decline, Responder, Response};
 pub use violation::{Violation, ViolationKind, Violations};
@@ -154,16 +156,32 @@ impl Session {
     /// Sends a request without waiting for anything. Fails at once when the server does not read
     /// its input fast enough; [`Session::request`] waits instead.
     pub fn start(&self, request: &Request) -> Result<Call, CallError> {
-        self.core.start(request).map_err(|refused| match refused {
-            Refused::Failed(error) => error,
-            Refused::Full => CallError::unsent(not_reading()),
-        })
+        self.start_as(request, &Start::default())
+    }
+
+    /// [`Session::start`], with what differs between one sending and the next.
+    pub fn start_as(&self, request: &Request, start: &Start<'_>) -> Result<Call, CallError> {
+        self.core
+            .start_as(request, start)
+            .map_err(|refused| match refused {
+                Refused::Failed(error) => error,
+                Refused::Full => CallError::unsent(not_reading()),
+            })
     }
 
     /// Sends a request and waits for its answer, whatever it is.
     pub async fn request_once(&self, request: &Request) -> Result<Reply, CallError> {
+        self.request_as(request, &Start::default()).await
+    }
+
+    /// [`Session::request_once`], with what differs between one sending and the next.
+    pub async fn request_as(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Reply, CallError> {
         loop {
-            match self.core.start(request) {
+            match self.core.start_as(request, start) {
                 Ok(call) => return call.await,
                 Err(Refused::Failed(error)) => return Err(error),
                 Err(Refused::Full) => {
@@ -264,11 +282,6 @@ impl Session {
         self.core.notify(method, params);
     }
 
-    /// Sends bytes as one message, whatever they are.
-    pub fn send_raw(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.core.send_raw(bytes)
-    }
-
     /// What the server did that the protocol does not allow.
     pub fn violations(&self) -> Violations {
         self.core.lock().violations.clone()
@@ -284,6 +297,11 @@ impl Session {
         self.core.lock().late_replies
     }
 
+    /// Whether the server left a call without an answer until it was given up.
+    pub(crate) fn has_unanswered(&self) -> bool {
+        !self.core.lock().abandoned.is_empty()
+    }
+
     /// Why the connection ended, if it did.
     pub fn closed(&self) -> Option<Failure> {
         self.core.closed()
@@ -297,12 +315,44 @@ impl Session {
             .and_then(|channel| channel.process())
     }
 
+    /// Ends the server process at once, where the session started it, and with it the session.
+    pub fn kill(&self) {
+        // A process that we end ourselves does not crash.
+        self.core.lock().is_ending = true;
+        let failure = Failure::new(ErrorCategory::Cancelled, "the server was ended by us");
+        self.core.close_with(&failure);
+        if let Ok(channel) = self.core.channel() {
+            channel.kill();
+        }
+    }
+
+    /// The processes that the server had started and that outlived it; complete once the session
+    /// was ended.
+    pub(crate) fn leftovers(&self) -> Vec<u32> {
+        self.core
+            .channel()
+            .map(|channel| channel.leftovers())
+            .unwrap_or_default()
+    }
+
     /// The last of what the server wrote to stderr.
     pub fn stderr_tail(&self) -> String {
         self.core
             .channel()
             .map(|channel| channel.stderr_tail())
             .unwrap_or_default()
+    }
+
+    /// Lets go of the session the way a client does that crashed: nothing is said, nothing waited
+    /// for, and calls in flight end as cancelled. [`Session::end`] then tells how a process of
+    /// ours took that.
+    pub(crate) fn abandon(&self) {
+        self.core.lock().is_ending = true;
+        if let Ok(channel) = self.core.channel() {
+            channel.sever();
+        }
+        let failure = Failure::new(ErrorCategory::Cancelled, "the session was abandoned");
+        self.core.close_with(&failure);
     }
 
     /// Ends the session in an orderly way.
@@ -312,6 +362,7 @@ impl Session {
 
     /// [`Session::close`] for those who ask afterwards what the server still did until its end.
     pub(crate) async fn end(&self) -> Closing {
+        self.core.lock().is_ending = true;
         let closing = match self.core.channel() {
             Ok(channel) => channel.close().await,
             Err(_) => Closing::default(),

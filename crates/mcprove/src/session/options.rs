@@ -6,11 +6,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcprove_score::hang::HangLimits;
 use serde_json::{Value, json};
 
 use super::respond::{Decline, Responder};
 use crate::protocol::{Revision, UnknownRevision};
-use crate::transport::{BytesHandler, ChannelOptions, MAX_FRAME};
+use crate::transport::{BytesHandler, ChannelOptions, Failure, MAX_FRAME};
 
 /// How long a call may take, unless set otherwise.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -49,6 +50,10 @@ impl fmt::Display for ProtocolChoice {
 /// Called with the method and the parameters (as JSON) of each notification.
 pub type NotificationHandler = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
+/// Called with the tool and the result of each call; says why the result is not acceptable, and
+/// what the call counts as then.
+pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
+
 /// How a session behaves.
 ///
 /// ```
@@ -66,6 +71,10 @@ pub struct SessionOptions {
     pub strict_protocol: bool,
     /// How long a call may take.
     pub call_timeout: Duration,
+    /// When a tool call counts as hung and when as deadlocked; none looks at the call timeout only.
+    pub hang_limits: Option<HangLimits>,
+    /// Who judges the results of tools besides us.
+    pub result_check: Option<ResultCheck>,
     /// The largest message accepted.
     pub max_frame: usize,
     /// How many HTTP connections may be open at once.
@@ -82,6 +91,9 @@ pub struct SessionOptions {
     pub stderr_file: Option<PathBuf>,
     /// The number of this session in the trace.
     pub session_number: u32,
+    /// Whether a handshake ends with `notifications/initialized`, as the protocol asks for; without
+    /// it whoever connects has to send it.
+    pub sends_initialized: bool,
     /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
     pub fall_back_to_sse: bool,
 }
@@ -92,6 +104,8 @@ impl Default for SessionOptions {
             protocol: ProtocolChoice::Auto,
             strict_protocol: false,
             call_timeout: CALL_TIMEOUT,
+            hang_limits: None,
+            result_check: None,
             max_frame: MAX_FRAME,
             max_connections: 1024,
             responder: Arc::new(Decline),
@@ -100,6 +114,7 @@ impl Default for SessionOptions {
             on_stderr: None,
             stderr_file: None,
             session_number: 0,
+            sends_initialized: true,
             fall_back_to_sse: true,
         }
     }

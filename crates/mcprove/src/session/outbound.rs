@@ -1,11 +1,10 @@
-//! What is sent besides calls: notifications, replies, and bytes that need not be a message.
+//! What is sent besides calls: notifications and replies.
 
-use mcprove_score::trace::ErrorCategory;
 use serde_json::Value;
 
 use super::core::Core;
 use crate::protocol;
-use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
+use crate::transport::{Outgoing, OutgoingKind};
 
 impl Core {
     /// Sends a notification; one that cannot be sent is lost, as notifications may be.
@@ -26,24 +25,5 @@ impl Core {
             };
             let _ = channel.send(message);
         }
-    }
-
-    /// Sends bytes that need not be a message.
-    pub(super) fn send_raw(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let message = Outgoing {
-            bytes,
-            kind: OutgoingKind::Raw,
-            method: "",
-            name: None,
-            parameter_headers: &[],
-        };
-        self.channel()?.send(message).map_err(|error| match error {
-            SendError::Closed(failure) => failure,
-            SendError::Full => {
-                Failure::new(ErrorCategory::Timeout, "the server does not read its input")
-            }
-        })?;
-        self.lock().raw_unanswered += 1;
-        Ok(())
     }
 }

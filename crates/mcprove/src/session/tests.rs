@@ -312,7 +312,10 @@ async fn dropping_a_call_cancels_it_and_a_late_answer_is_no_violation() {
     );
     recorder.merge();
     let metrics = metrics.snapshot();
-    assert_eq!(metrics.tools["echo"].errors[&ErrorCategory::Cancelled], 1);
+    assert_eq!(
+        metrics.phases[&0]["echo"].errors[&ErrorCategory::Cancelled],
+        1
+    );
     assert!(session.violations().is_empty());
 }
 
@@ -339,7 +342,7 @@ async fn events_and_metrics_agree_with_the_calls() {
     assert!(session.call_tool("no such tool", &json!({})).await.is_err());
     recorder.merge();
     let metrics = metrics.snapshot();
-    assert_eq!(metrics.tools["echo"].succeeded(), 10);
+    assert_eq!(metrics.phases[&0]["echo"].succeeded(), 10);
     assert_eq!(metrics.total().sent, 11);
     assert_eq!(metrics.total().failed(), 1);
 }
@@ -387,6 +390,94 @@ async fn raw_bytes_can_be_sent() {
     let session = connect("normal", Eras::Handshake).await;
     session.send_raw(b"this is not JSON").unwrap();
     session.check_alive(Duration::from_secs(5)).await.unwrap();
+}
+
+fn raw(text: &str) -> RawMessage {
+    RawMessage {
+        bytes: text.as_bytes().to_vec(),
+        method: "",
+        name: None,
+    }
+}
+
+/// What comes back for raw messages with these ids.
+async fn answer_to(session: &Session, messages: &[&str], ids: &[&str]) -> Option<RawAnswer> {
+    let messages: Vec<_> = messages.iter().map(|text| raw(text)).collect();
+    let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
+    let exchange = session.exchange_raw(&messages, &ids, SOON).await.unwrap();
+    let _ = tokio::time::timeout(SOON, exchange.wait()).await;
+    exchange.answer()
+}
+
+#[tokio::test]
+async fn raw_messages_get_their_answers_and_nothing_is_a_violation() {
+    let session = connect("normal", Eras::Handshake).await;
+    let error = answer_to(&session, &["no JSON"], &[]).await.unwrap();
+    assert!(error.is_error && error.text.contains("-32700"), "{error:?}");
+
+    let id = session.reserve_id().to_string();
+    let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let twice = answer_to(&session, &[&ping, &ping], &[&id]).await.unwrap();
+    assert!(!twice.is_error, "{twice:?}");
+
+    let named = r#"{"jsonrpc":"2.0","id":"a","method":"nothing"}"#;
+    let refused = answer_to(&session, &[named], &["\"a\""]).await.unwrap();
+    assert!(refused.is_error, "{refused:?}");
+
+    let failing =
+        r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"none"}}"#;
+    let failed = answer_to(&session, &[failing], &["9007199254740993"]).await;
+    assert!(failed.unwrap().is_error);
+
+    let silent = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    assert_eq!(answer_to(&session, &[silent], &[]).await, None);
+    session.check_alive(Duration::from_secs(5)).await.unwrap();
+    let violations = session.violations();
+    assert!(violations.is_empty(), "{violations:?}");
+    let reply = session.call_tool("echo", &json!({ "message": "x" })).await;
+    assert_eq!(text(&reply.unwrap()), "x");
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_stays_a_violation() {
+    let session = connect("duplicate", Eras::Handshake).await;
+    let exchange = session.exchange_raw(&[], &[], SOON).await.unwrap();
+    session
+        .call_tool("echo", &json!({ "message": "x" }))
+        .await
+        .unwrap();
+    session.check_alive(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(exchange.answer(), None);
+    drop(exchange);
+    assert_eq!(
+        session.violations().counts[&ViolationKind::DuplicateReply],
+        1
+    );
+}
+
+#[tokio::test]
+async fn an_abandoned_session_cancels_its_calls_and_takes_no_more() {
+    let session = connect("lazy_init", Eras::Handshake).await;
+    let request = Request::tool("echo", &json!({ "message": "x" }));
+    let call = session.start(&request).unwrap();
+    session.abandon();
+    assert_eq!(call.await.unwrap_err().category(), ErrorCategory::Cancelled);
+    assert!(session.start(&request).is_err());
+    assert!(session.closed().is_some());
+}
+
+#[tokio::test]
+async fn the_handshake_can_be_left_open() {
+    let options = SessionOptions {
+        sends_initialized: false,
+        ..SessionOptions::default()
+    };
+    let session = connect_with("normal", Eras::Handshake, options)
+        .await
+        .unwrap();
+    session.notify("notifications/initialized", None);
+    let reply = session.call_tool("echo", &json!({ "message": "x" })).await;
+    assert_eq!(text(&reply.unwrap()), "x");
 }
 
 #[tokio::test]

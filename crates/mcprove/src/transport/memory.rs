@@ -61,6 +61,21 @@ impl Channel for MemoryChannel {
         Box::pin(self.outbox.room())
     }
 
+    fn sever(&self) {
+        self.outbox.close(Failure::new(
+            ErrorCategory::Cancelled,
+            "the connection was dropped",
+        ));
+        for task in self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+        {
+            task.abort();
+        }
+    }
+
     fn close(&self) -> BoxFuture<'_, Closing> {
         self.outbox.close(Failure::new(
             ErrorCategory::Cancelled,
@@ -72,13 +87,6 @@ impl Channel for MemoryChannel {
 
 impl Drop for MemoryChannel {
     fn drop(&mut self) {
-        for task in self
-            .tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
-            task.abort();
-        }
+        self.sever();
     }
 }

@@ -170,10 +170,24 @@ pub trait Channel: Send + Sync + 'static {
         None
     }
 
+    /// Ends the server process at once, where this channel started it.
+    fn kill(&self) {}
+
+    /// The processes that the server left behind when it exited by itself, where this channel
+    /// started it; complete once [`close`](Self::close) returned. They are gone by then.
+    fn leftovers(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// The last of what the server wrote to stderr, where this channel reads it.
     fn stderr_tail(&self) -> String {
         String::new()
     }
+
+    /// Lets go of the connection the way a client does that crashed: both directions at once,
+    /// nothing said, nothing waited for. A process of ours lives on until [`close`](Self::close),
+    /// which then tells how it took that.
+    fn sever(&self);
 
     /// Ends the connection in an orderly way: closes stdin and waits, or deletes the session.
     fn close(&self) -> BoxFuture<'_, Closing>;
@@ -190,6 +204,15 @@ pub trait Inbox: Send + Sync + 'static {
     /// A request failed on the way (`Some`), or something arrived that is no message and
     /// belongs to no request that the channel knows (`None`).
     fn fail(&self, request: Option<u64>, failure: Failure);
+
+    /// What an HTTP server made of a [`OutgoingKind::Raw`] message: the body that it answered
+    /// with, or how it refused. What arrives on a stream is delivered like everything else.
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        match answer {
+            Ok(body) => self.deliver(body),
+            Err(failure) => self.fail(None, failure),
+        }
+    }
 
     /// The channel closed; nothing more will arrive. Called at most once.
     fn closed(&self, failure: Failure);
@@ -224,6 +247,8 @@ pub enum Detail {
         /// The first bytes of it, to find the id in.
         head: Bytes,
     },
+    /// The server process ended, with this status where it was not killed.
+    Exit(Option<i32>),
     /// The JSON-RPC error that the server answered with, whatever id it had.
     Error(Box<RpcError>),
 }

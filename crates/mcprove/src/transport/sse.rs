@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderMap, Request};
-use http_body_util::Full;
+use http::Method;
 use mcprove_score::trace::ErrorCategory;
 use tokio::task::AbortHandle;
 
@@ -17,6 +15,7 @@ use super::http::HttpOptions;
 use super::http::address::Address;
 use super::http::body::{ContentType, content_type, read_body};
 use super::http::connection::Connection;
+use super::http::head::Request;
 use super::http::headers::Headers;
 use super::http::pool::{Answers, Pool};
 use super::http::status;
@@ -56,7 +55,7 @@ impl SseChannel {
             .await
             .unwrap_or_else(|_| {
                 let seconds = options.connect_timeout.as_secs_f64();
-                Err(address.unreachable(&format!("no endpoint event within {seconds} s")))
+                Err(address.silent(&format!("no endpoint event within {seconds} s")))
             })?;
         let pool = Pool::new(endpoint, options, Answers::OnStream, headers, inbox);
         let reader = tokio::spawn(read(Arc::clone(&pool), stream)).abort_handle();
@@ -77,10 +76,14 @@ impl Channel for SseChannel {
         Box::pin(self.pool.wait_for_room())
     }
 
+    fn sever(&self) {
+        self.reader.abort();
+        self.pool.close();
+    }
+
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
-            self.reader.abort();
-            self.pool.close();
+            self.sever();
             Closing::default()
         })
     }
@@ -88,8 +91,7 @@ impl Channel for SseChannel {
 
 impl Drop for SseChannel {
     fn drop(&mut self) {
-        self.reader.abort();
-        self.pool.close();
+        self.sever();
     }
 }
 
@@ -105,23 +107,26 @@ async fn open(
     options: &HttpOptions,
 ) -> Result<(Stream, Address), Failure> {
     let mut connection = Connection::open(address, options).await?;
-    let mut request = Request::new(Full::new(Bytes::new()));
-    *request.uri_mut() = address.path.clone();
-    *request.headers_mut() = HeaderMap::clone(&headers.get());
-    let response = connection
-        .send(request)
+    let request = Request {
+        method: &Method::GET,
+        path: &address.path,
+        headers: &headers.get(),
+        own: &[],
+        body: b"",
+    };
+    let head = connection
+        .send(&request)
         .await
         .map_err(|error| error.failure)?;
-    let (head, mut body) = response.into_parts();
     if !head.status.is_success() || content_type(&head.headers) != ContentType::Events {
-        let body = read_body(&mut connection, &mut body, MAX_REFUSAL)
+        let body = read_body(&mut connection, MAX_REFUSAL)
             .await
             .unwrap_or_default();
         let mut failure = status::failure(head.status, &body);
         failure.message = format!("there is no event stream at this address: {failure}");
         return Err(failure);
     }
-    let mut events = EventReader::new(body, options.max_frame);
+    let mut events = EventReader::new(options.max_frame);
     while let Some(event) = events.next(&mut connection).await? {
         if event.event == ENDPOINT {
             let endpoint = address.join(String::from_utf8_lossy(&event.data).trim())?;

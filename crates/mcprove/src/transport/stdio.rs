@@ -8,7 +8,9 @@ use mcprove_score::trace::ErrorCategory;
 use tokio::task::JoinHandle;
 
 use super::lines::{Outbox, read_lines};
-use super::{BoxFuture, Channel, ChannelOptions, Closing, Failure, Inbox, Outgoing, SendError};
+use super::{
+    BoxFuture, Channel, ChannelOptions, Closing, Detail, Failure, Inbox, Outgoing, SendError,
+};
 use crate::process::{Child, SpawnError, StderrLog};
 use crate::server::Server;
 
@@ -89,11 +91,13 @@ fn describe_end(exit: Option<ExitStatus>) -> Failure {
         Some(status) if status.success() => Failure::new(
             ErrorCategory::Disconnected,
             "the server process exited with status 0",
-        ),
+        )
+        .with(Detail::Exit(Some(0))),
         Some(status) => Failure::new(
             ErrorCategory::Crash,
             format!("the server process ended: {status}"),
-        ),
+        )
+        .with(Detail::Exit(status.code())),
     }
 }
 
@@ -114,8 +118,32 @@ impl Channel for StdioChannel {
         Some(self.child.pid())
     }
 
+    fn kill(&self) {
+        self.child.kill_now();
+    }
+
+    fn leftovers(&self) -> Vec<u32> {
+        self.child.leftovers()
+    }
+
     fn stderr_tail(&self) -> String {
         self.stderr.tail()
+    }
+
+    fn sever(&self) {
+        self.outbox.close(Failure::new(
+            ErrorCategory::Cancelled,
+            "the connection was dropped",
+        ));
+        // Each task owns one end of a pipe.
+        for task in self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain(..)
+        {
+            task.abort();
+        }
     }
 
     fn close(&self) -> BoxFuture<'_, Closing> {
@@ -142,14 +170,56 @@ impl Channel for StdioChannel {
 
 impl Drop for StdioChannel {
     fn drop(&mut self) {
-        for task in self
-            .tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
-            task.abort();
-        }
+        self.sever();
         self.child.kill_now();
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use crate::transport::MAX_FRAME;
+    use crate::transport::testing::RecordingInbox;
+
+    fn open(script: &str) -> (Arc<StdioChannel>, Arc<RecordingInbox>) {
+        let inbox = Arc::new(RecordingInbox::default());
+        let options = ChannelOptions {
+            max_frame: MAX_FRAME,
+            max_connections: 1,
+            on_stderr: None,
+            stderr_file: None,
+        };
+        let server = Server::stdio("sh").args(["-c", script]);
+        let recording: Arc<dyn Inbox> = Arc::<RecordingInbox>::clone(&inbox);
+        let channel = StdioChannel::open(&server, &options, recording).unwrap();
+        (channel, inbox)
+    }
+
+    #[tokio::test]
+    async fn a_killed_server_crashed() {
+        let (channel, inbox) = open("read line");
+        channel.kill();
+        assert_eq!(inbox.closed_with().await.category, ErrorCategory::Crash);
+        assert!(!channel.close().await.forced);
+        channel.kill();
+        assert_eq!(channel.leftovers(), Vec::<u32>::new());
+    }
+
+    #[tokio::test]
+    async fn a_severed_server_sees_the_end_of_its_input_and_is_not_forced() {
+        let (channel, inbox) = open("echo ready; cat > /dev/null");
+        inbox.delivered(1).await;
+        channel.sever();
+        let closing = channel.close().await;
+        assert!(!closing.forced && closing.exit.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn what_a_server_leaves_behind_is_told() {
+        let (channel, inbox) = open("sleep 1000 > /dev/null 2>&1 & echo $!");
+        let sleeper = inbox.delivered(1).await[0].parse::<u32>().unwrap();
+        channel.close().await;
+        assert_eq!(channel.leftovers(), [sleeper]);
     }
 }

@@ -82,7 +82,7 @@ impl WebSocketChannel {
             .await
             .unwrap_or_else(|_| {
                 let seconds = options.connect_timeout.as_secs_f64();
-                Err(address.unreachable(&format!("no WebSocket within {seconds} s")))
+                Err(address.silent(&format!("no WebSocket within {seconds} s")))
             })?
             .ok_or_else(|| address.unreachable("the subprotocol cannot be agreed on"))?;
         let shared = Arc::new(Shared {
@@ -147,6 +147,14 @@ impl Channel for WebSocketChannel {
         })
     }
 
+    fn sever(&self) {
+        self.shared.close();
+        if let Some(reader) = self.take_reader() {
+            reader.abort();
+        }
+        self.writer.abort();
+    }
+
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
             let was_closed = self.shared.close();
@@ -180,10 +188,7 @@ impl WebSocketChannel {
 
 impl Drop for WebSocketChannel {
     fn drop(&mut self) {
-        if let Some(reader) = self.take_reader() {
-            reader.abort();
-        }
-        self.writer.abort();
+        self.sever();
     }
 }
 

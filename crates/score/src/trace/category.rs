@@ -100,12 +100,14 @@ impl ErrorCategory {
             Self::ToolError => {
                 "the tool ran and reported a failure; its text says why, check the arguments"
             }
-            Self::Crash => "the server process ended; read its stderr (--tee-stderr shows it live)",
+            Self::Crash => {
+                "the server process ended; read its stderr (--tee-stderr shows that of a command live)"
+            }
             Self::Malformed => {
                 "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise --max-frame for large replies"
             }
             Self::Disconnected => {
-                "the connection closed before the answer; read the server's stderr (--tee-stderr shows it live)"
+                "the connection closed before the answer; read the server's stderr (--tee-stderr shows that of a command live)"
             }
             Self::Cancelled => {
                 "the call was cancelled before it was answered; run again to finish it"

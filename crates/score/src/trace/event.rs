@@ -23,6 +23,15 @@ pub struct RequestKey {
     pub id: u64,
 }
 
+/// What a load run knows of a call besides its request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallTag {
+    /// The phase of the run that the call belongs to; 0 is outside of any.
+    pub phase: u16,
+    /// From the intended start to the sending: how long the call waited for us, not for the server.
+    pub wait: Duration,
+}
+
 /// What an [`Event`] is about. JSON texts are whole values, as they were on the wire.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EventKind<'a> {
@@ -36,6 +45,8 @@ pub enum EventKind<'a> {
         tool: Option<&'a str>,
         /// The parameters, as JSON.
         params: &'a str,
+        /// What a load run knows of it.
+        tag: CallTag,
     },
     /// A request was answered with a result.
     Response {
@@ -49,6 +60,8 @@ pub enum EventKind<'a> {
         duration: Duration,
         /// The result, as JSON.
         result: &'a str,
+        /// What a load run knows of it.
+        tag: CallTag,
     },
     /// A request ended in a failure. This is its terminal event.
     Error {
@@ -62,6 +75,8 @@ pub enum EventKind<'a> {
         duration: Duration,
         /// Why it failed.
         failure: CallFailure<'a>,
+        /// What a load run knows of it.
+        tag: CallTag,
     },
     /// A request passed the hang threshold without an answer; what follows decides how it ends.
     Hang {
@@ -88,6 +103,12 @@ pub enum EventKind<'a> {
         rss_mb: f64,
         /// Share of one core, in percent.
         cpu_pct: f64,
+        /// Threads, where the system tells.
+        threads: Option<u32>,
+        /// Open descriptors, where the system tells.
+        descriptors: Option<u32>,
+        /// Processes.
+        processes: u32,
     },
     /// Something the engine did or noticed.
     ScenarioEvent {
@@ -95,6 +116,8 @@ pub enum EventKind<'a> {
         name: &'a str,
         /// The rest, for people.
         message: &'a str,
+        /// The rest, for programs, as JSON; empty for none.
+        data: &'a str,
     },
 }
 

@@ -7,5 +7,5 @@ mod event;
 mod record;
 
 pub use category::ErrorCategory;
-pub use event::{CallFailure, Event, EventKind, RequestKey};
+pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
 pub use record::{RecordError, TraceError, TraceRecord};

@@ -17,6 +17,9 @@ use super::ErrorCategory;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRecord {
+    /// The format, `trace.v1`: in the first line of a trace only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// Seconds since the run started.
     pub ts: f64,
     /// What happened: `request`, `response`, `error`, `hang`, `deadlock`, `crash`,
@@ -52,18 +55,36 @@ pub struct TraceRecord {
     /// From sending to the end of the request, or how long it has hung.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+    /// From the intended start of a call to its sending, in a load run on a schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<f64>,
+    /// The phase of a load run; its name is in the scenario event `phase`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u16>,
     /// Resident memory of the server, in MB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rss_mb: Option<f64>,
     /// Share of one core that the server used, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pct: Option<f64>,
+    /// Threads of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Open descriptors of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptors: Option<u32>,
+    /// Processes of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
     /// The name of a scenario event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What happened, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What a scenario event has for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
 }
 
 /// Why a request failed, as a trace has it.

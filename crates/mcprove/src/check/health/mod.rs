@@ -12,14 +12,13 @@ use serde_json::Value;
 use crate::arguments;
 use crate::event::Recorder;
 use crate::process::Closing;
-use crate::protocol::{Era, METHOD_NOT_FOUND, Tool};
+use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use crate::quantity::describe_duration;
 use crate::server::Server;
 use crate::session::{CallError, ConnectError, Session, SessionOptions, Violation};
 use crate::text::shorten;
 
 mod report;
-mod result;
 
 pub use report::{Coverage, Finding, ProbeReport, ServerName, ToolHealth, ToolOutcome};
 
@@ -111,7 +110,7 @@ pub async fn probe(
 
 /// How a tool fared that answered with a result.
 fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
-    let fault = result::find_fault(result, tool);
+    let fault = find_fault(result, tool.output_schema.is_some());
     ToolHealth {
         name: tool.name.clone(),
         outcome: fault

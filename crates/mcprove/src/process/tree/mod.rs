@@ -152,6 +152,20 @@ impl Snapshot {
         family
     }
 
+    /// The descendants of `root` that ended, and that their parent takes no notice of.
+    pub(super) fn zombies_under(&self, root: u32) -> Vec<u32> {
+        let Ok(root) = i32::try_from(root) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        self.descend(vec![root], &mut HashSet::from([root]), &mut found);
+        found
+            .iter()
+            .filter(|entry| entry.zombie)
+            .filter_map(|entry| u32::try_from(entry.identity.pid).ok())
+            .collect()
+    }
+
     /// Adds to `found` what descends from `queue` and was not `seen` yet.
     fn descend<'a>(
         &'a self,
@@ -235,6 +249,24 @@ mod tests {
         );
         let without = family(entries().split_off(3), None, &[]);
         assert_eq!(without, [1_000_014]);
+    }
+
+    #[test]
+    fn only_ended_descendants_are_zombies() {
+        let zombie = |pid, parent| Entry {
+            zombie: true,
+            ..entry(pid, parent, 1, None)
+        };
+        let snapshot = Snapshot {
+            entries: vec![
+                entry(1_000_010, 1, 1, None),
+                entry(1_000_011, 1_000_010, 1, None),
+                zombie(1_000_012, 1_000_011),
+                zombie(1_000_013, 1),
+            ],
+        };
+        assert_eq!(snapshot.zombies_under(1_000_010), [1_000_012]);
+        assert!(snapshot.zombies_under(u32::MAX).is_empty());
     }
 
     #[test]

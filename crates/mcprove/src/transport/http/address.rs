@@ -16,6 +16,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::HttpOptions;
+use crate::secret::redact_urls;
 use crate::transport::{Failure, tls};
 
 /// An address that can be dialled again and again.
@@ -38,7 +39,8 @@ impl Address {
         options: &HttpOptions,
     ) -> Result<Self, Failure> {
         let refuse = |why: &str| {
-            let message = format!("cannot use the address {url}: {why}");
+            let shown = redact_urls(url);
+            let message = format!("cannot use the address {shown}: {why}");
             Failure::new(ErrorCategory::Disconnected, message)
         };
         let uri: Uri = url.parse().map_err(|error| refuse(&format!("{error}")))?;
@@ -152,6 +154,14 @@ impl Address {
         Failure::new(ErrorCategory::Disconnected, message)
     }
 
+    /// The failure of a server that can be reached, for all we know, and says nothing.
+    pub fn silent(&self, why: &str) -> Failure {
+        Failure {
+            category: ErrorCategory::Timeout,
+            ..self.unreachable(why)
+        }
+    }
+
     async fn open(&self) -> io::Result<Wire> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
@@ -211,24 +221,6 @@ impl AsyncWrite for Wire {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-            Self::Secure(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Secure(stream) => stream.is_write_vectored(),
         }
     }
 

@@ -3,7 +3,6 @@
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use hyper::body::{Body, Incoming};
 use mcprove_score::trace::ErrorCategory;
 
 use super::connection::Connection;
@@ -16,24 +15,23 @@ const MAX_RESERVE: u64 = 1024 * 1024;
 /// Reads a whole body of `limit` bytes at most.
 pub(in crate::transport) async fn read_body(
     connection: &mut Connection,
-    body: &mut Incoming,
     limit: usize,
 ) -> Result<Bytes, Failure> {
-    let Some(first) = connection.next_chunk(body).await? else {
+    let Some(first) = connection.next_chunk().await? else {
         return Ok(Bytes::new());
     };
     check_size(&first, limit)?;
     // A short answer arrives in one piece, and is passed on as it is.
-    let Some(second) = connection.next_chunk(body).await? else {
+    let Some(second) = connection.next_chunk().await? else {
         return Ok(first);
     };
-    let rest = body.size_hint().lower().min(MAX_RESERVE);
+    let rest = connection.rest_of_body().min(MAX_RESERVE);
     let capacity = first.len() + second.len() + usize::try_from(rest).unwrap_or(0);
     let mut whole = BytesMut::with_capacity(capacity);
     whole.extend_from_slice(&first);
     whole.extend_from_slice(&second);
     check_size(&whole, limit)?;
-    while let Some(chunk) = connection.next_chunk(body).await? {
+    while let Some(chunk) = connection.next_chunk().await? {
         whole.extend_from_slice(&chunk);
         check_size(&whole, limit)?;
     }

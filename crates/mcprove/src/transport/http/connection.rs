@@ -1,32 +1,44 @@
 //! One HTTP/1.1 connection, driven by the task that uses it.
 //!
-//! hyper splits a connection into a handle and a driver that some task must poll. Here both
-//! stay in one task: a request then costs no hop to another task, and dropping the task closes
-//! the socket, which is how a request is abandoned.
+//! Written here and not left to a library, for two reasons. A load has thousands of these: an
+//! idle one holds no buffers, where hyper's hold 25 KiB and more. And dropping the task that waits
+//! closes the socket, which is how a request is abandoned.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use bytes::{Bytes, BytesMut};
 use mcprove_score::trace::ErrorCategory;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::HttpOptions;
 use super::address::{Address, Wire};
+use super::framing::{Framing, Taken};
+use super::head::{self, Head, Parsed, Request};
 use crate::transport::Failure;
 
-type Driver = http1::Connection<TokioIo<Wire>, Full<Bytes>>;
+/// How much is read at once.
+const READ_BYTES: usize = 64 * 1024;
+/// A buffer of more is not kept while nothing is under way.
+const KEPT_BYTES_MAX: usize = 4096;
+
+thread_local! {
+    /// What is read goes here first, so that a connection that waits needs no memory for it.
+    static ARRIVING: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
 
 /// An open connection.
 pub(in crate::transport) struct Connection {
-    sender: http1::SendRequest<Full<Bytes>>,
-    /// `None` once the connection is closed.
-    driver: Option<Box<Driver>>,
+    wire: Wire,
+    /// What has arrived and was not taken yet.
+    received: BytesMut,
+    /// The body of the response under way.
+    framing: Framing,
+    /// Whether another request may follow the response under way.
+    stays_open: bool,
 }
 
 /// Why a request got no response.
@@ -37,49 +49,86 @@ pub(in crate::transport) struct NoResponse {
     pub is_unsent: bool,
 }
 
+/// A request on its way.
+struct Sending {
+    bytes: Vec<u8>,
+    sent: usize,
+    is_flushed: bool,
+    /// Why no more of it can be sent. The server may have said something before.
+    broken: Option<io::Error>,
+}
+
 impl Connection {
     /// Dials `address`.
     pub async fn open(address: &Address, options: &HttpOptions) -> Result<Self, Failure> {
-        let wire = address.dial(options).await?;
-        let (sender, driver) = http1::handshake(TokioIo::new(wire))
-            .await
-            .map_err(|error| address.unreachable(&error.to_string()))?;
         Ok(Self {
-            sender,
-            driver: Some(Box::new(driver)),
+            wire: address.dial(options).await?,
+            received: BytesMut::new(),
+            framing: Framing::Length(0),
+            stays_open: true,
         })
     }
 
     /// Sends `request` and waits for the head of the response.
-    pub async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, NoResponse> {
-        let Self { sender, driver } = self;
-        let exchange = async {
-            sender.ready().await?;
-            sender.send_request(request).await
+    pub async fn send(&mut self, request: &Request<'_>) -> Result<Head, NoResponse> {
+        let is_usable = poll_fn(|context| Poll::Ready(self.poll_unasked(context))).await;
+        let mut sending = Sending {
+            bytes: request.encode(),
+            sent: 0,
+            is_flushed: false,
+            broken: None,
         };
-        drive(driver, exchange).await.map_err(|error| NoResponse {
-            failure: describe(&error),
-            is_unsent: error.is_canceled(),
-        })
+        // Until the response has been read to its end.
+        self.stays_open = false;
+        let response = if is_usable {
+            let mut searched = 0;
+            poll_fn(|context| self.poll_response(&mut sending, &mut searched, context)).await
+        } else {
+            Err(closed(None))
+        };
+        match response {
+            Ok(parsed) => {
+                self.framing = parsed.framing;
+                // A server that answers before it has read everything will not read on.
+                self.stays_open = parsed.stays_open && sending.is_flushed;
+                Ok(parsed.head)
+            }
+            Err(failure) => Err(NoResponse {
+                is_unsent: sending.sent == 0 && failure.category == ErrorCategory::Disconnected,
+                failure,
+            }),
+        }
     }
 
-    /// The next piece of a response's body; `None` at its end.
-    pub async fn next_chunk(&mut self, body: &mut Incoming) -> Result<Option<Bytes>, Failure> {
+    /// The next piece of the response's body; `None` at its end. Dropping the future loses nothing.
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
-            match drive(&mut self.driver, body.frame()).await {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(describe(&error)),
-                // Trailers carry nothing for us.
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Ok(Some(data));
-                    }
+            match self.framing.take(&mut self.received) {
+                Ok(Taken::Piece(piece)) => return Ok(Some(piece)),
+                Ok(Taken::End) => {
+                    self.rest_a_while();
+                    return Ok(None);
+                }
+                Ok(Taken::Nothing) => {}
+                Err(why) => {
+                    self.stays_open = false;
+                    return Err(no_http(&why));
                 }
             }
+            match poll_fn(|context| self.poll_receive(context)).await {
+                Ok(0) if self.framing == Framing::UntilClose => {
+                    self.framing = Framing::Length(0);
+                }
+                Ok(0) => return Err(self.broken(None)),
+                Ok(_) => {}
+                Err(error) => return Err(self.broken(Some(&error))),
+            }
         }
+    }
+
+    /// At least this many bytes of the response's body are still to come.
+    pub fn rest_of_body(&self) -> u64 {
+        self.framing.rest()
     }
 
     /// Waits for `future` while keeping an eye on the connection; `None` if it closes first.
@@ -88,8 +137,7 @@ impl Connection {
             if let Poll::Ready(output) = Pin::new(&mut future).poll(context) {
                 return Poll::Ready(Some(output));
             }
-            poll_driver(&mut self.driver, context);
-            if self.is_open() {
+            if self.poll_unasked(context) {
                 Poll::Pending
             } else {
                 Poll::Ready(None)
@@ -100,41 +148,99 @@ impl Connection {
 
     /// Whether another request can be sent, as far as we know.
     pub fn is_open(&self) -> bool {
-        self.driver.is_some() && !self.sender.is_closed()
+        self.stays_open && self.framing == Framing::Length(0)
     }
-}
 
-/// Polls `future` and the connection it depends on, until the future is ready.
-async fn drive<F: Future>(driver: &mut Option<Box<Driver>>, future: F) -> F::Output {
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        if let Poll::Ready(output) = future.as_mut().poll(context) {
-            return Poll::Ready(output);
+    /// Whether nothing came that was not asked for, neither an end nor a word.
+    fn poll_unasked(&mut self, context: &mut Context<'_>) -> bool {
+        if self.is_open() && (!self.received.is_empty() || self.poll_receive(context).is_ready()) {
+            self.stays_open = false;
         }
-        poll_driver(driver, context);
-        // What the driver just read is often what the future waits for.
-        future.as_mut().poll(context)
-    })
-    .await
+        self.is_open()
+    }
+
+    /// Sends what is left of a request and looks for the head of the response, which may come
+    /// before all of it is sent.
+    fn poll_response(
+        &mut self,
+        sending: &mut Sending,
+        searched: &mut usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Parsed, Failure>> {
+        sending.poll_on(&mut self.wire, context);
+        if sending.sent == 0 && sending.broken.is_some() {
+            return Poll::Ready(Err(closed(sending.broken.as_ref())));
+        }
+        loop {
+            let end = match ready!(self.poll_receive(context)) {
+                Ok(0) => closed(sending.broken.as_ref()),
+                Ok(_) => match head::take(&mut self.received, searched) {
+                    Ok(Some(parsed)) => return Poll::Ready(Ok(parsed)),
+                    Ok(None) => continue,
+                    Err(why) => no_http(&why),
+                },
+                Err(error) => closed(Some(&error)),
+            };
+            return Poll::Ready(Err(end));
+        }
+    }
+
+    /// Takes over what has arrived, and tells how much; 0 is the end.
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        ARRIVING.with_borrow_mut(|arriving| {
+            let mut buffer = ReadBuf::new(arriving);
+            ready!(Pin::new(&mut self.wire).poll_read(context, &mut buffer))?;
+            self.received.extend_from_slice(buffer.filled());
+            Poll::Ready(Ok(buffer.filled().len()))
+        })
+    }
+
+    /// A response is over.
+    fn rest_a_while(&mut self) {
+        self.framing = Framing::Length(0);
+        if self.received.is_empty() && self.received.capacity() > KEPT_BYTES_MAX {
+            self.received = BytesMut::new();
+        }
+    }
+
+    fn broken(&mut self, error: Option<&io::Error>) -> Failure {
+        self.stays_open = false;
+        closed(error)
+    }
 }
 
-fn poll_driver(driver: &mut Option<Box<Driver>>, context: &mut Context<'_>) {
-    if let Some(connection) = driver
-        && Pin::new(connection).poll(context).is_ready()
-    {
-        *driver = None;
+impl Sending {
+    /// Sends as much as the socket takes.
+    fn poll_on(&mut self, wire: &mut Wire, context: &mut Context<'_>) {
+        while let Some(rest) = self.bytes.get(self.sent..).filter(|rest| !rest.is_empty())
+            && self.broken.is_none()
+        {
+            match Pin::new(&mut *wire).poll_write(context, rest) {
+                Poll::Ready(Ok(0)) => self.broken = Some(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => self.sent += count,
+                Poll::Ready(Err(error)) => self.broken = Some(error),
+                Poll::Pending => return,
+            }
+        }
+        if !self.is_flushed && self.broken.is_none() {
+            match Pin::new(wire).poll_flush(context) {
+                Poll::Ready(Ok(())) => self.is_flushed = true,
+                Poll::Ready(Err(error)) => self.broken = Some(error),
+                Poll::Pending => {}
+            }
+        }
     }
 }
 
-fn describe(error: &hyper::Error) -> Failure {
-    if error.is_parse() {
-        let message = format!("the server did not answer in HTTP/1.1: {error}");
-        return Failure::new(ErrorCategory::Malformed, message);
+fn no_http(why: &str) -> Failure {
+    let message = format!("the server did not answer in HTTP/1.1: {why}");
+    Failure::new(ErrorCategory::Malformed, message)
+}
+
+fn closed(error: Option<&io::Error>) -> Failure {
+    let mut message = "the connection closed before the answer was complete".to_owned();
+    if let Some(error) = error {
+        message = format!("{message}: {error}");
     }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let message = format!("the connection closed before the answer was complete: {cause}");
     Failure::new(ErrorCategory::Disconnected, message)
 }

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, LOCATION};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::{HeaderMap, Method, StatusCode};
 use mcprove_score::trace::ErrorCategory;
 
 use super::body::{ContentType, content_type, read_body};
 use super::connection::Connection;
+use super::head::{Head, Request};
 use super::headers::SESSION_ID;
 use super::pool::{Answers, Job, Pool};
 use super::{status, stream};
@@ -43,7 +42,10 @@ pub(super) async fn run(
             })
     };
     result.unwrap_or_else(|failure| {
-        pool.inbox.fail(job.request(), failure);
+        match job.kind {
+            OutgoingKind::Raw => pool.inbox.answer_raw(Err(failure)),
+            _ => pool.inbox.fail(job.request(), failure),
+        }
         None
     })
 }
@@ -53,18 +55,17 @@ async fn exchange(
     connection: Option<Connection>,
     job: &Job,
 ) -> Result<Option<Connection>, Failure> {
-    let (mut connection, response) = request(pool, connection, || {
-        let mut headers = HeaderMap::clone(&job.headers.shared);
-        for (name, value) in &job.headers.own {
-            headers.append(name.clone(), value.clone());
-        }
-        build(pool, Method::POST, headers, job.body.clone())
-    })
-    .await?;
+    let post = Request {
+        method: &Method::POST,
+        path: &pool.address.path,
+        headers: &job.headers.shared,
+        own: &job.headers.own,
+        body: &job.body,
+    };
+    let (mut connection, head) = request(pool, connection, &post).await?;
     if job.is_barrier {
         pool.lift_barrier();
     }
-    let (head, mut body) = response.into_parts();
     if job.headers.opens_session
         && head.status.is_success()
         && let Some(session) = head.headers.get(SESSION_ID)
@@ -83,15 +84,15 @@ async fn exchange(
     }
     let kind = content_type(&head.headers);
     if in_response && head.status.is_success() && kind == ContentType::Events {
-        return stream::follow(pool, connection, body, job).await;
+        return stream::follow(pool, connection, job).await;
     }
-    let body = read_body(&mut connection, &mut body, pool.options.max_frame).await?;
+    let body = read_body(&mut connection, pool.options.max_frame).await?;
     if head.status.is_success() {
         if in_response {
             accept(pool, job, head.status, kind, body);
         }
     } else {
-        status::refuse(pool, job, head.status, body);
+        status::refuse(pool, job, head.status, &body);
     }
     Ok(connection.is_open().then_some(connection))
 }
@@ -103,39 +104,25 @@ fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
     (!is_plain).then(|| String::from_utf8_lossy(encoding).into_owned())
 }
 
-/// Sends what `build` makes, on `connection` or a new one. A kept connection that the server
+/// Sends `request` on `connection` or a new one. A kept connection that the server
 /// closed in the meantime is replaced once; nothing else is ever sent twice.
 pub(super) async fn request(
     pool: &Pool,
     connection: Option<Connection>,
-    build: impl Fn() -> Request<Full<Bytes>>,
-) -> Result<(Connection, Response<Incoming>), Failure> {
+    request: &Request<'_>,
+) -> Result<(Connection, Head), Failure> {
     if let Some(mut kept) = connection.filter(Connection::is_open) {
-        match kept.send(build()).await {
-            Ok(response) => return Ok((kept, response)),
+        match kept.send(request).await {
+            Ok(head) => return Ok((kept, head)),
             Err(error) if !error.is_unsent => return Err(error.failure),
             Err(_) => {}
         }
     }
     let mut fresh = Connection::open(&pool.address, &pool.options).await?;
-    match fresh.send(build()).await {
-        Ok(response) => Ok((fresh, response)),
+    match fresh.send(request).await {
+        Ok(head) => Ok((fresh, head)),
         Err(error) => Err(error.failure),
     }
-}
-
-/// A request to the address of `pool`.
-pub(super) fn build(
-    pool: &Pool,
-    method: Method,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(body));
-    *request.method_mut() = method;
-    *request.uri_mut() = pool.address.path.clone();
-    *request.headers_mut() = headers;
-    request
 }
 
 /// Deals with a response of success that is no stream.
@@ -148,7 +135,10 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
             return;
         }
         "an empty body where the answer belongs"
-    } else if kind == ContentType::Json || job.kind == OutgoingKind::Raw {
+    } else if job.kind == OutgoingKind::Raw {
+        pool.inbox.answer_raw(Ok(body));
+        return;
+    } else if kind == ContentType::Json {
         let excerpt = status::excerpt(&body);
         pool.inbox.deliver(body);
         if let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id))

@@ -3,20 +3,20 @@
 //! [`HttpChannel`] knows the headers, the session and the streams of each revision. Messages
 //! come from the session above; answers go into its inbox. The parts, from the outside in:
 //! `pool` decides who sends when, `worker` keeps a connection busy, `exchange` does one POST, `stream` reads events and resumes,
-//! `status` reads refusals, `headers` holds what every request carries, `connection` and
-//! `address` are the way to the server.
+//! `status` reads refusals, `headers` holds what every request carries; `connection` and `address`
+//! are the way to the server, on which `head` and `framing` tell messages apart.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::Method;
 use rustls::pki_types::CertificateDer;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use self::address::Address;
+use self::head::Request;
 use self::headers::Headers;
 use self::pool::{Answers, Pool};
 use super::{BoxFuture, Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
@@ -26,6 +26,8 @@ pub(super) mod address;
 pub(super) mod body;
 pub(super) mod connection;
 mod exchange;
+mod framing;
+pub(super) mod head;
 pub(super) mod headers;
 pub(super) mod pool;
 pub(super) mod status;
@@ -112,13 +114,16 @@ impl HttpChannel {
             }
             headers.get()
         };
-        let build = || {
-            let headers = http::HeaderMap::clone(&headers);
-            exchange::build(&self.pool, Method::DELETE, headers, Bytes::new())
+        let request = Request {
+            method: &Method::DELETE,
+            path: &self.pool.address.path,
+            headers: &headers,
+            own: &[],
+            body: b"",
         };
         // Whether the server takes it or not (405), this was only a courtesy.
-        let request = exchange::request(&self.pool, None, build);
-        let _ = tokio::time::timeout(DELETE_TIMEOUT, request).await;
+        let response = exchange::request(&self.pool, None, &request);
+        let _ = tokio::time::timeout(DELETE_TIMEOUT, response).await;
     }
 }
 
@@ -162,6 +167,11 @@ impl Channel for HttpChannel {
         })
     }
 
+    fn sever(&self) {
+        self.set_listener(None);
+        self.pool.close();
+    }
+
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
             self.set_listener(None);
@@ -175,7 +185,6 @@ impl Channel for HttpChannel {
 
 impl Drop for HttpChannel {
     fn drop(&mut self) {
-        self.set_listener(None);
-        self.pool.close();
+        self.sever();
     }
 }

@@ -1,6 +1,5 @@
 //! What a status that is no success means for the message that got it.
 
-use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use mcprove_score::trace::ErrorCategory;
 use serde::Deserialize;
@@ -23,14 +22,14 @@ struct Envelope {
 }
 
 /// Deals with the response to `job` when its status is no success.
-pub(super) fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: Bytes) {
-    let envelope = parse(&body);
+pub(super) fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
+    let envelope = parse(body);
     let error = envelope
         .as_ref()
         .and_then(|envelope| envelope.error.as_ref());
     let is_about_method = error.is_some_and(|error| error.code == METHOD_NOT_FOUND);
     let is_expired = status == StatusCode::NOT_FOUND && job.headers.has_session && !is_about_method;
-    let failure = describe(status, &body, error, is_expired);
+    let failure = describe(status, body, error, is_expired);
     match job.kind {
         OutgoingKind::Request(id) => {
             // An error of JSON-RPC is the answer. Its id may be missing or made up, for a server
@@ -42,12 +41,7 @@ pub(super) fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: Bytes) {
             pool.inbox.fail(Some(id), failure);
         }
         OutgoingKind::Notification | OutgoingKind::Reply => pool.inbox.fail(None, failure),
-        OutgoingKind::Raw => {
-            if !body.is_empty() {
-                pool.inbox.deliver(body);
-            }
-            pool.inbox.fail(None, failure);
-        }
+        OutgoingKind::Raw => pool.inbox.answer_raw(Err(failure)),
     }
 }
 

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderValue, Method, StatusCode};
 use mcprove_score::trace::ErrorCategory;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::body::{ContentType, content_type, oversized, read_body};
 use super::connection::Connection;
+use super::head::Request;
 use super::headers::LAST_EVENT_ID;
 use super::pool::{Job, Pool};
 use super::{exchange, status};
@@ -83,7 +82,6 @@ impl Cursor {
 
 /// Takes the events of one body apart.
 pub(in crate::transport) struct EventReader {
-    body: Incoming,
     parser: EventParser,
     limit: usize,
     /// Bytes read since the other tasks had a turn.
@@ -91,9 +89,8 @@ pub(in crate::transport) struct EventReader {
 }
 
 impl EventReader {
-    pub fn new(body: Incoming, limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
-            body,
             parser: EventParser::new(limit),
             limit,
             unyielded: 0,
@@ -113,7 +110,7 @@ impl EventReader {
                 Ok(None) => {}
                 Err(error) => return Err(oversized(error.size, self.limit, error.head)),
             }
-            match connection.next_chunk(&mut self.body).await? {
+            match connection.next_chunk().await? {
                 Some(chunk) => {
                     self.unyielded += chunk.len();
                     self.parser.push(chunk);
@@ -128,12 +125,11 @@ impl EventReader {
 pub(super) async fn follow(
     pool: &Arc<Pool>,
     connection: Connection,
-    body: Incoming,
     job: &Job,
 ) -> Result<Option<Connection>, Failure> {
     let mut cursor = Cursor::new();
     let mut resumes = 0;
-    let mut end = read(pool, connection, body, job.request(), &mut cursor).await;
+    let mut end = read(pool, connection, job.request(), &mut cursor).await;
     loop {
         let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id)) else {
             return end.or(Ok(None));
@@ -167,9 +163,7 @@ pub(super) async fn follow(
             return end.or(Ok(None));
         }
         end = match open(pool, end.ok().flatten(), &cursor).await {
-            Ok(Opened::Stream(connection, body)) => {
-                read(pool, connection, body, Some(id), &mut cursor).await
-            }
+            Ok(Opened::Stream(connection)) => read(pool, connection, Some(id), &mut cursor).await,
             Ok(Opened::Refused(refused, failure)) if !refused.is_server_error() => {
                 return Err(failure);
             }
@@ -183,11 +177,10 @@ pub(super) async fn follow(
 async fn read(
     pool: &Arc<Pool>,
     mut connection: Connection,
-    body: Incoming,
     request: Option<u64>,
     cursor: &mut Cursor,
 ) -> Result<Option<Connection>, Failure> {
-    let mut reader = EventReader::new(body, pool.options.max_frame);
+    let mut reader = EventReader::new(pool.options.max_frame);
     let mut deadline = request.is_none().then(|| Instant::now() + UNASKED_STREAM);
     loop {
         let next = reader.next(&mut connection);
@@ -224,7 +217,7 @@ fn deliver(pool: &Pool, event: Event, cursor: &mut Cursor) {
 
 /// What came of asking for a stream.
 enum Opened {
-    Stream(Connection, Incoming),
+    Stream(Connection),
     Refused(StatusCode, Failure),
 }
 
@@ -238,19 +231,21 @@ async fn open(
         let headers = pool.headers();
         (headers.get(), headers.has_session())
     };
-    let (mut connection, response) = exchange::request(pool, connection, || {
-        let mut headers = HeaderMap::clone(&headers);
-        if let Some(id) = &cursor.last_id {
-            headers.insert(LAST_EVENT_ID, id.clone());
-        }
-        exchange::build(pool, Method::GET, headers, Bytes::new())
-    })
-    .await?;
-    let (head, mut body) = response.into_parts();
+    let own: Vec<_> = (cursor.last_id.iter())
+        .map(|id| (LAST_EVENT_ID, id.clone()))
+        .collect();
+    let get = Request {
+        method: &Method::GET,
+        path: &pool.address.path,
+        headers: &headers,
+        own: &own,
+        body: b"",
+    };
+    let (mut connection, head) = exchange::request(pool, connection, &get).await?;
     if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
-        return Ok(Opened::Stream(connection, body));
+        return Ok(Opened::Stream(connection));
     }
-    let body = read_body(&mut connection, &mut body, MAX_REFUSAL)
+    let body = read_body(&mut connection, MAX_REFUSAL)
         .await
         .unwrap_or_default();
     let mut failure = status::failure(head.status, &body);
@@ -276,8 +271,8 @@ pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
             let _ = tried.send(());
         }
         match opened {
-            Ok(Opened::Stream(connection, body)) => {
-                match listen_once(&pool, connection, body, &mut cursor).await {
+            Ok(Opened::Stream(connection)) => {
+                match listen_once(&pool, connection, &mut cursor).await {
                     Ok(connection) => kept = connection,
                     Err(failure) if failure.category == ErrorCategory::Malformed => {
                         pool.inbox.fail(None, failure);
@@ -304,10 +299,9 @@ pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
 async fn listen_once(
     pool: &Pool,
     mut connection: Connection,
-    body: Incoming,
     cursor: &mut Cursor,
 ) -> Result<Option<Connection>, Failure> {
-    let mut reader = EventReader::new(body, pool.options.max_frame);
+    let mut reader = EventReader::new(pool.options.max_frame);
     while let Some(event) = reader.next(&mut connection).await? {
         deliver(pool, event, cursor);
     }

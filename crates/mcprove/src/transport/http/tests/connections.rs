@@ -105,6 +105,39 @@ async fn a_request_that_was_sent_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn an_answer_may_come_before_all_was_sent() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.read_exact(&mut [0; 100]).await.unwrap();
+        // Far less than was sent: whoever only writes would wait for ever.
+        let refusal = "HTTP/1.1 413 Content Too Large\r\ncontent-length: 3\r\n\r\nbig";
+        socket.write_all(refusal.as_bytes()).await.unwrap();
+        let mut next = listener.accept().await.unwrap().0;
+        next.read_exact(&mut [0; 100]).await.unwrap();
+        let answer = answer(2);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
+        let text = format!("{head} {}\r\n\r\n{answer}", answer.len());
+        next.write_all(text.as_bytes()).await.unwrap();
+        (socket, next)
+    });
+    let client = Client::with(&url, HttpOptions::default());
+    client.inbox.expect(1);
+    let giant = vec![b' '; 16 * 1024 * 1024];
+    let request = message(OutgoingKind::Request(1), "tools/call", &giant);
+    client.channel.send(request).unwrap();
+    let (id, failure) = client.inbox.failed().await;
+    assert_eq!(id, Some(1));
+    assert!(failure.message.contains("413"), "{failure}");
+    // The rest of the request would be read as the next one.
+    client.call(2);
+    client.inbox.delivered(1).await;
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
     let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = unused.local_addr().unwrap();

@@ -1,0 +1,75 @@
+//! `mcprove report`: the report of a run, computed again from its trace.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mcprove::run::{RunDirectory, recompute};
+
+use crate::failure::Failure;
+use crate::load_run::{exit_code, show};
+use crate::terminal;
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Reads trace.jsonl in the directory of a run, and computes the report again from its events:
+     the very report that the run gave.
+  2. Where there is no trace, or not a whole one (a run with --no-trace, one that was killed, a trace
+     that reached its size limit), takes the report from metrics.json, and says so.
+  3. Writes metrics.json, summary.json, report.md and report.html anew; nothing else is touched.
+  4. Prints the summary, or with --json the report (format metrics.v1).
+It starts no server and makes no call.
+
+Exit code: how the run ended: 0 passed, 1 a finding, 2 inconclusive, as one that was killed before
+anything came of it; also 2 when there is nothing to report, a line of the trace is not what was
+written, or a file is of a format that this version does not read. That of an interrupted run, 130,
+is in summary.json.
+";
+
+/// Arguments of `mcprove report`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The directory of a run, such as runs/2026-05-10T14-30-00-4F7K2M
+    #[arg(value_name = "DIR", required_unless_present = "explain")]
+    directory: Option<PathBuf>,
+
+    /// Print metrics.json (format metrics.v1) instead of the summary
+    #[arg(long)]
+    json: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let Some(path) = arguments.directory.as_ref().filter(|_| !arguments.explain) else {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let directory = RunDirectory::open(path).map_err(|error| {
+        Failure::new(
+            error.to_string(),
+            "`mcprove runs` lists the runs that there are",
+        )
+    })?;
+    let recomputed =
+        recompute(&directory).map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    if let Some(warning) = &recomputed.warning {
+        terminal::print_error(&format!("warning: {warning}\n"));
+    }
+    let report = recomputed.report;
+    let written = directory.write_report(&report);
+    show(&report, Some(&directory), arguments.json);
+    written.map_err(|error| {
+        Failure::new(
+            format!(
+                "{}: the files cannot be written anew: {error}",
+                path.display()
+            ),
+            "check the permissions of the directory and the space on the disk",
+        )
+    })?;
+    Ok(exit_code(&report, false))
+}

@@ -1,0 +1,226 @@
+//! `mcprove run`: a load, from files or from flags.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use mcprove::Server;
+use mcprove::drive::Stop;
+use mcprove::report::side_by_side_text;
+use mcprove::run::report::Report;
+use mcprove::run::{ServerRun, SideBySide};
+use mcprove::session::SessionOptions;
+use mcprove::suite::load::{Format, LoadConfig};
+
+use crate::failure::Failure;
+use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
+use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
+use crate::target::{ServerArguments, SessionArguments};
+use crate::terminal;
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Reads the config files, or takes one scenario from the flags (both have the same knobs; with a
+     file, flags stand in for its values).
+  2. Calibrates itself against a built-in server for 200 ms.
+  3. Starts the server (or connects to --url), lists its tools, makes arguments from their schemas
+     unless given. Each call then carries a unique token; a reply with another call's token is a
+     crossed reply.
+  4. Makes the load: closed (so many calls in flight) or open (--rate: a fixed schedule, latency
+     counted from the intended start). A call without an answer within --hang-timeout is hung; after
+     --grace-period more it is a deadlock, and the server is asked whether it still lives.
+     A server that dies is started again, and counted.
+  5. Makes up to 20 calls of each tool one at a time, within a second, to grade by; not of tools
+     that took longer than that.
+  6. Writes runs/<time>-<id>/ with config.toml, trace.jsonl, metrics.json, summary.json, report.md,
+     report.html, latency.hlog and the server's stderr; prints the summary.
+With several servers (--server A --server B) the same load is made on each in turn, and put side by
+side: printed, with --json as one document (format side-by-side.v1), and written beside the runs as
+runs/<time>-<id of the first>.side-by-side.json.
+
+Exit code: 0 passed; 1 a threshold was violated or a detector has a critical finding; 2 the run
+could not be done, or a threshold could not be judged; 130 interrupted, after a partial report.
+Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
+";
+
+/// Arguments of `mcprove run`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Config files (.toml, .yml): see `mcprove example-config`
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// A config file: the same as FILE
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    load: LoadArguments,
+
+    #[command(flatten)]
+    thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    output: OutputArguments,
+
+    #[command(flatten)]
+    server: ServerArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
+}
+
+/// A load on one server, ready to be made.
+struct Job {
+    config: LoadConfig,
+    server: Server,
+    session: SessionOptions,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let jobs = jobs(arguments)?;
+    let stop = stop_on_interrupt();
+    let mut runs: Vec<ServerRun> = Vec::new();
+    let mut worst = Worst::default();
+    let is_one = jobs.len() == 1;
+    let as_json = arguments.output.json;
+    let mut is_anything_shown = false;
+    for job in jobs {
+        if !stop.is_running() {
+            break;
+        }
+        let name = job.server.describe();
+        // A file may ask for files only.
+        let is_shown = as_json || job.config.output.formats.contains(&Format::Terminal);
+        is_anything_shown |= is_shown;
+        match perform(&job.config, job.server, job.session, &stop).await {
+            Ok((report, directory)) => {
+                worst.add(&report, &stop);
+                // Of several, the JSON is one document, printed at the end.
+                if is_shown && (is_one || !as_json) {
+                    show(&report, directory.as_ref(), as_json);
+                }
+                runs.push(ServerRun::made(name, report, directory.as_ref()));
+            }
+            Err(error) => {
+                let failure = describe(&error, !stop.is_running());
+                if is_one {
+                    return Err(failure);
+                }
+                // The others are still worth a run.
+                runs.push(ServerRun::failed(
+                    name.clone(),
+                    failure.message().to_owned(),
+                ));
+                worst.fail(failure.within(&name).report());
+            }
+        }
+    }
+    if !is_one {
+        let side_by_side = SideBySide::new(runs, !stop.is_running());
+        put_side_by_side(&side_by_side, as_json, is_anything_shown);
+    }
+    Ok(worst.code(&stop))
+}
+
+/// Tells what all servers came to, and writes it beside their runs.
+fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
+    let written = runs.write_beside();
+    if as_json {
+        terminal::print(&runs.to_json());
+    } else if is_shown && runs.servers.iter().any(|run| run.report.is_some()) {
+        let text = side_by_side_text(&runs.servers, terminal::style());
+        terminal::print(&format!("\n{text}"));
+    }
+    match written {
+        Ok(Some(path)) if is_shown && !as_json => {
+            terminal::print(&format!("\nSide by side in {}\n", path.display()));
+        }
+        Ok(_) => {}
+        Err(error) => terminal::print_error(&format!("warning: {error}\n")),
+    }
+}
+
+/// The exit code of several runs: a failure to run outweighs a finding, which outweighs a pass.
+#[derive(Default)]
+struct Worst {
+    codes: Vec<ExitCode>,
+}
+
+impl Worst {
+    fn add(&mut self, report: &Report, stop: &Stop) {
+        self.codes.push(exit_code(report, !stop.is_running()));
+    }
+
+    fn fail(&mut self, code: ExitCode) {
+        self.codes.push(code);
+    }
+
+    fn code(&self, stop: &Stop) -> ExitCode {
+        use crate::failure::{COULD_NOT_RUN, INTERRUPTED};
+        let has = |code: u8| self.codes.contains(&ExitCode::from(code));
+        if self.codes.is_empty() || (!stop.is_running() && has(INTERRUPTED)) {
+            return INTERRUPTED.into();
+        }
+        [COULD_NOT_RUN, super::FINDING, INTERRUPTED]
+            .into_iter()
+            .find(|code| has(*code))
+            .map_or(ExitCode::SUCCESS, ExitCode::from)
+    }
+}
+
+fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
+    let files: Vec<&PathBuf> = arguments.files.iter().chain(&arguments.config).collect();
+    if files.is_empty() {
+        let mut config = arguments
+            .load
+            .resolve(&arguments.thresholds, &arguments.output)?;
+        config.session = arguments.session.settings(&arguments.server);
+        let session = arguments.session.options(&arguments.server);
+        let servers = arguments.server.resolve_all(&arguments.session)?;
+        return Ok(servers
+            .into_iter()
+            .map(|server| Job {
+                config: config.clone(),
+                server,
+                session: session.clone(),
+            })
+            .collect());
+    }
+    let mut jobs = Vec::new();
+    for file in files {
+        let mut config =
+            LoadConfig::read(file).map_err(|errors| Failure::of_file(&errors.to_string()))?;
+        for warning in &config.warnings {
+            terminal::print_error(&format!("warning: {warning}\n"));
+        }
+        if arguments.load.is_given() || arguments.thresholds.is_given() {
+            config = arguments.load.over(config, &arguments.thresholds)?;
+        }
+        arguments.output.apply(&mut config);
+        if arguments.load.seed.is_some() {
+            config.scenario.load.seed = arguments.load.seed;
+        }
+        let servers = if arguments.server.is_given() {
+            arguments.server.resolve_all(&arguments.session)?
+        } else {
+            vec![config.server.clone()]
+        };
+        let session = arguments.session.over(config.session.options());
+        jobs.extend(servers.into_iter().map(|server| Job {
+            config: config.clone(),
+            server,
+            session: session.clone(),
+        }));
+    }
+    Ok(jobs)
+}

@@ -1,0 +1,372 @@
+//! `mcprove compare`: directories and servers, exit codes, and what is told.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::report::{directories, make_run};
+use crate::schema::validator;
+use crate::support::{Comparison, Fixture, MCPROVE, Output, in_parallel, mcprove, run, wait};
+
+/// A built-in server whose calls take so long.
+fn slow(milliseconds: u32) -> String {
+    format!("'{MCPROVE}' fixture slow --set delay_ms={milliseconds}")
+}
+
+fn server(mode: &str) -> String {
+    format!("'{MCPROVE}' fixture {mode}")
+}
+
+/// Compares servers, with files under `base`.
+fn compare(base: &Path, arguments: &[&str]) -> Output {
+    let out = base.to_str().unwrap();
+    run(&[&["compare", "--out", out], arguments].concat())
+}
+
+fn json(output: &Output) -> Value {
+    let value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let problems: Vec<String> = validator("comparison.v1")
+        .iter_errors(&value)
+        .map(|error| format!("{error} at {}", error.instance_path()))
+        .collect();
+    assert_eq!(problems, Vec::<String>::new());
+    value
+}
+
+const SHORT: &[&str] = &["--runs", "5", "--duration", "150ms", "--tool", "echo"];
+
+#[test]
+fn a_slower_server_is_found_and_its_runs_can_be_compared_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let servers = ["-s", &slow(5), "-s", &slow(20)];
+    let output = compare(folder.path(), &[SHORT, &servers, &["--json"]].concat());
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert_eq!(output.stderr, "");
+    let live = json(&output);
+    assert_eq!(live["comparison"]["change"], "regressed");
+    assert_eq!(live["comparison"]["runs"], serde_json::json!([5, 5]));
+    assert_eq!(live["warnings"], serde_json::json!([]));
+
+    let made = directories(folder.path()).remove(0);
+    let name = made.file_name().unwrap().to_str().unwrap();
+    assert!(name.contains("-compare-"), "{name}");
+    let written = std::fs::read_to_string(made.join("comparison.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), live);
+    let sides = ["baseline", "current"].map(|side| made.join(side));
+    for side in &sides {
+        let runs = directories(side);
+        assert_eq!(runs.len(), 5);
+        for run in runs {
+            assert!(run.join("config.toml").exists());
+            assert!(!run.join("trace.jsonl").exists());
+        }
+    }
+    let [before, after] = sides.each_ref().map(|side| side.to_str().unwrap());
+    let again = run(&["compare", before, after, "--json"]);
+    assert_eq!(again.code, Some(1));
+    assert_eq!(json(&again), live);
+    // The other way round it is an improvement; p95 may be anything on a busy machine.
+    let improved = run(&["compare", after, before, "--json"]);
+    assert_eq!(improved.code, Some(0), "{improved:?}");
+    assert_eq!(
+        json(&improved)["comparison"]["metrics"][0]["change"],
+        "improved"
+    );
+    let improved = run(&["compare", after, before]);
+    let words: Vec<&str> = improved.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("(5 runs)"), "{improved:?}");
+}
+
+#[test]
+fn failing_servers_regress_and_dead_ones_cannot_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let (healthy, failing) = (server("normal"), server("tool_error"));
+    let few = ["--runs", "2", "--duration", "100ms", "--tool", "echo"];
+    let output = compare(
+        folder.path(),
+        &[&few, ["-s", &healthy, "-s", &failing].as_slice()].concat(),
+    );
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stdout.contains("errors"), "{output:?}");
+    assert!(
+        output.stdout.contains("had no call that succeeded"),
+        "{output:?}"
+    );
+    let output = compare(
+        folder.path(),
+        &[&few, ["-s", &failing, "-s", &failing].as_slice()].concat(),
+    );
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("nothing to compare with"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_new_deadlock_is_worse_unless_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--runs",
+        "1",
+        "--calls",
+        "2",
+        "--concurrent",
+        "1",
+        "--tool",
+        "echo",
+        "--hang-timeout",
+        "200ms",
+        "--grace-period",
+        "200ms",
+        "--json",
+    ];
+    let (healthy, stuck) = (server("normal"), server("lazy_init"));
+    let servers = ["-s", &healthy, "-s", &stuck];
+    let output = compare(folder.path(), &[arguments.as_slice(), &servers].concat());
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let report = json(&output);
+    assert_eq!(report["comparison"]["deadlocks"]["change"], "regressed");
+    let allowed = ["--max-new-deadlocks", "1000"];
+    let output = compare(
+        folder.path(),
+        &[arguments.as_slice(), &allowed, &servers].concat(),
+    );
+    assert_eq!(
+        json(&output)["comparison"]["deadlocks"]["change"],
+        "unchanged"
+    );
+}
+
+#[test]
+fn an_open_limit_is_exit_2_and_anything_else_open_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--calls", "40", "--concurrent", "4", "--tool", "echo"];
+    let mode = ["slow", "--set", "delay_ms=5"];
+    // With itself, for two runs on a busy machine may really differ.
+    let (directory, _) = make_run(folder.path(), &arguments, &mode);
+    let paths = [directory.to_str().unwrap(); 2];
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&[], 0, ""),
+        (
+            &["--require-conclusive"],
+            2,
+            "the comparison is inconclusive",
+        ),
+        (&["--max-p99-ratio", "1.5"], 2, "whether a limit holds: p99"),
+        (&["--max-error-rate-increase", "0.5"], 0, ""),
+        (&["--max-new-deadlocks", "0"], 0, ""),
+    ];
+    for (limits, code, message) in cases {
+        let output = run(&[&["compare"], paths.as_slice(), limits].concat());
+        assert_eq!(output.code, Some(code), "{limits:?}: {output:?}");
+        assert!(output.stdout.starts_with("INCONCLUSIVE"), "{output:?}");
+        assert!(output.stdout.contains("(single run)"), "{output:?}");
+        assert!(output.stderr.contains(message), "{output:?}");
+        assert_eq!(output.stderr.contains("\nhint: "), code == 2, "{output:?}");
+    }
+}
+
+#[test]
+fn runs_that_are_not_alike_are_compared_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |concurrent| ["--duration", "100ms", "--concurrent", concurrent];
+    let (before, _) = make_run(folder.path(), &at("2"), &["normal"]);
+    let (after, _) = make_run(folder.path(), &at("3"), &["normal"]);
+    let (before, after) = (before.to_str().unwrap(), after.to_str().unwrap());
+    let output = run(&["compare", before, after, "--json"]);
+    let warnings = json(&output)["warnings"].to_string();
+    assert!(
+        warnings.contains("concurrent is 2 in the baseline and 3 in the current runs"),
+        "{warnings}"
+    );
+    assert_eq!(json(&output)["comparison"]["change"], "inconclusive");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("error: not like for like: "),
+        "{output:?}"
+    );
+    assert!(output.stderr.contains("--unlike"), "{output:?}");
+    let output = run(&["compare", before, after]);
+    assert!(
+        output.stdout.starts_with("INCONCLUSIVE  not like for like"),
+        "{output:?}"
+    );
+    let output = run(&["compare", before, after, "--unlike", "--json"]);
+    assert_ne!(output.code, Some(2), "{output:?}");
+    assert_eq!(json(&output)["comparison"]["unlike"], false);
+    let warnings = json(&output)["warnings"].to_string();
+    assert!(warnings.contains("not like for like"), "{warnings}");
+    let output = run(&["compare", before, before, after, "--json"]);
+    let report = json(&output);
+    assert_eq!(report["comparison"]["runs"], serde_json::json!([1, 2]));
+    assert!(report["warnings"].to_string().contains("on both sides"));
+}
+
+#[test]
+fn the_server_named_first_is_the_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixture = Fixture::start("http", &["normal"]);
+    let command = server("normal");
+    let (by_command, by_address) = (["-s", &command], ["--url", &fixture.url]);
+    for (first, second, expected) in [
+        (by_command, by_address, "fixture normal"),
+        (by_address, by_command, "http://"),
+    ] {
+        let quick = ["--runs", "1", "--duration", "50ms", "--json"];
+        let arguments = [quick.as_slice(), &first, &second].concat();
+        let report = json(&compare(folder.path(), &arguments));
+        let baseline = report["baseline"][0]["server"].as_str().unwrap();
+        assert!(baseline.contains(expected), "{arguments:?}: {baseline}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_compares_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let healthy = server("normal");
+    let mut child = mcprove(&[
+        "compare",
+        "--out",
+        out,
+        "--runs",
+        "500",
+        "--duration",
+        "50ms",
+        "--json",
+        "-s",
+        &healthy,
+        "-s",
+        &healthy,
+    ])
+    .stdin(Stdio::null())
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let has_runs = || {
+        directories(folder.path()).first().is_some_and(|made| {
+            ["baseline", "current"].iter().all(|side| {
+                let side = made.join(side);
+                side.exists() && directories(&side).len() > 2
+            })
+        })
+    };
+    while !has_runs() {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    let status = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(status.unwrap().success());
+    let mut stdout = child.stdout.take().unwrap();
+    let text = std::io::read_to_string(&mut stdout).unwrap();
+    let status = wait(&mut child).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["partial"], true);
+    // Two servers that are the same may still look different over so few and short runs.
+    let expected = if report["comparison"]["change"] == "regressed" {
+        1
+    } else {
+        130
+    };
+    assert_eq!(status.code(), Some(expected));
+    assert!(report["baseline"].as_array().unwrap().len() >= 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_too_early_it_says_that_there_is_nothing_to_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let healthy = server("normal");
+    let mut child = mcprove(&[
+        "compare",
+        "--out",
+        out,
+        "--duration",
+        "10m",
+        "-s",
+        &healthy,
+        "-s",
+        &healthy,
+    ])
+    .stdin(Stdio::null())
+    .stdout(Stdio::null())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let has_begun = || {
+        let made = directories(folder.path());
+        made.first()
+            .is_some_and(|made| made.join("baseline").exists())
+    };
+    while !has_begun() {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = child.id().to_string();
+    let status = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(status.unwrap().success());
+    let text = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    assert_eq!(wait(&mut child).unwrap().code(), Some(130), "{text}");
+    assert!(
+        text.contains("(0 of the baseline, 0 of the current one), so there is nothing to compare"),
+        "{text}"
+    );
+    assert!(text.contains("\nhint: "), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().to_str().unwrap();
+    let two = ["-s", "no-such-a", "-s", "no-such-b"];
+    let cases: [(&[&str], &str); 10] = [
+        (&[], "nothing to compare was given"),
+        (&[empty], "nothing to compare the run with"),
+        (&[empty, empty], "holds no run"),
+        (&["/no/such", empty], "/no/such: "),
+        (
+            &[empty, empty, "--runs", "3"],
+            "--runs is for a comparison of servers",
+        ),
+        (
+            &[empty, empty, "--tool", "x"],
+            "is for a comparison of servers",
+        ),
+        (&[empty, "-s", "x"], "directories and servers were given"),
+        (&["-s", "x"], "1 server was given, and two are compared"),
+        (&["-s", "x", "-s", "y", "-s", "z"], "3 servers were given"),
+        (&two, "run 1 of 8 on the baseline server could not be made"),
+    ];
+    in_parallel(cases, |(arguments, message)| {
+        let mut command = mcprove(&[&["compare"], arguments].concat());
+        command.current_dir(folder.path());
+        let output = crate::support::finish(command);
+        let mut comparison = Comparison::new(format!("{arguments:?}"));
+        comparison.same("exit code", output.code, Some(2));
+        comparison.same("stdout", output.stdout.as_str(), "");
+        comparison.holds("stderr", &output.stderr, message);
+        comparison.holds("stderr", &output.stderr, "\nhint: ");
+        comparison.finish(&output)
+    });
+    for limits in [
+        ["--max-p99-ratio", "0"],
+        ["--max-p99-ratio", "nan"],
+        ["--max-error-rate-increase", "2"],
+        ["--runs", "0"],
+    ] {
+        let output = run(&[&["compare"], limits.as_slice()].concat());
+        assert_eq!(output.code, Some(2), "{output:?}");
+    }
+}

@@ -1,0 +1,261 @@
+//! `mcprove report` and `mcprove runs`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::schema::validator;
+use crate::support::{MCPROVE, Output, finish, mcprove, run};
+
+/// Makes a run under `base` and gives its directory.
+pub fn make_run(base: &Path, arguments: &[&str], mode: &[&str]) -> (PathBuf, Output) {
+    let before = directories(base);
+    let out = base.to_str().unwrap();
+    let all = [
+        &["run"],
+        arguments,
+        &["--out", out, "--", MCPROVE, "fixture"],
+        mode,
+    ]
+    .concat();
+    let output = run(&all);
+    let mut new = directories(base);
+    new.retain(|path| !before.contains(path));
+    let [directory] = &new[..] else {
+        panic!("{new:?}: {output:?}");
+    };
+    (directory.clone(), output)
+}
+
+/// The directories in a directory, by name.
+pub fn directories(base: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(base)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    found.sort();
+    found
+}
+
+fn report(directory: &Path) -> Output {
+    run(&["report", directory.to_str().unwrap()])
+}
+
+const SHORT: &[&str] = &["--concurrent", "4", "--duration", "300ms"];
+/// What a report writes.
+const FILES: [&str; 4] = ["metrics.json", "summary.json", "report.md", "report.html"];
+
+#[test]
+fn a_trace_gives_the_same_files_and_the_same_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = &["--rate", "200", "--sessions", "3", "--duration", "500ms"];
+    let iterations = &["--scenario", "cold_start", "--iterations", "3"];
+    let threshold = &["--p50", "1ms", "--calls", "30"];
+    let cases: [(&[&str], &[&str], i32); 6] = [
+        (SHORT, &["normal"], 0),
+        (&[SHORT, &["--sessions", "3"]].concat(), &["normal"], 0),
+        (open, &["normal"], 0),
+        (iterations, &["normal"], 0),
+        (SHORT, &["tool_error"], 1),
+        (threshold, &["slow", "--set", "delay_ms=5"], 1),
+    ];
+    for (arguments, mode, code) in cases {
+        let (directory, live) = make_run(folder.path(), arguments, mode);
+        assert_eq!(live.code, Some(code), "{arguments:?} {mode:?}: {live:?}");
+        let written = FILES.map(|file| std::fs::read_to_string(directory.join(file)).unwrap());
+        for file in FILES {
+            std::fs::write(directory.join(file), "").unwrap();
+        }
+        let again = report(&directory);
+        assert_eq!(again.code, live.code, "{again:?}");
+        assert_eq!(again.stdout, live.stdout);
+        assert_eq!(again.stderr, "");
+        for (file, text) in FILES.iter().zip(written) {
+            let now = std::fs::read_to_string(directory.join(file)).unwrap();
+            assert_eq!(now, text, "{file} of {arguments:?} {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn a_gate_without_evidence_ends_with_2_both_times() {
+    let folder = tempfile::tempdir().unwrap();
+    // Ten calls say nothing of p99, and one of them is slower than the limit.
+    let arguments = ["--calls", "10", "--concurrent", "1", "--p99", "1ms"];
+    let mode = ["slow", "--set", "delay_ms=5"];
+    let (directory, live) = make_run(folder.path(), &arguments, &mode);
+    assert_eq!(live.code, Some(2), "{live:?}");
+    assert_eq!(report(&directory).code, Some(2));
+}
+
+#[test]
+fn without_a_whole_trace_the_report_is_that_of_metrics_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [SHORT, &["--no-trace"]].concat();
+    let (directory, live) = make_run(folder.path(), &arguments, &["normal"]);
+    let output = report(&directory);
+    assert_eq!(output.code, Some(0));
+    assert_eq!(output.stdout, live.stdout);
+    assert!(
+        output
+            .stderr
+            .starts_with("warning: there is no trace.jsonl"),
+        "{output:?}"
+    );
+    assert!(output.stderr.contains("taken from metrics.json"));
+
+    let (directory, live) = make_run(folder.path(), SHORT, &["normal"]);
+    let written = std::fs::read_to_string(directory.join("metrics.json")).unwrap();
+    let trace = directory.join("trace.jsonl");
+    let whole = std::fs::read(&trace).unwrap();
+    std::fs::write(&trace, &whole[..whole.len() / 2]).unwrap();
+    let output = report(&directory);
+    assert_eq!((output.code, &output.stdout), (Some(0), &live.stdout));
+    assert!(
+        output
+            .stderr
+            .starts_with("warning: trace.jsonl is not complete"),
+        "{output:?}"
+    );
+    let now = std::fs::read_to_string(directory.join("metrics.json")).unwrap();
+    assert_eq!(now, written);
+}
+
+#[test]
+fn a_changed_line_is_told_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (directory, _) = make_run(folder.path(), SHORT, &["normal"]);
+    let trace = directory.join("trace.jsonl");
+    let whole = std::fs::read_to_string(&trace).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    for (line, problem) in [
+        ("{\"ts\":0.1", "not a line of trace.v1"),
+        ("{\"ts\":0.1,\"kind\":\"request\"}", "without session"),
+        ("\u{1}", "not a line of trace.v1"),
+    ] {
+        let mut changed = lines.clone();
+        changed[4] = line;
+        std::fs::write(&trace, changed.join("\n") + "\n").unwrap();
+        let output = report(&directory);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stderr.contains("trace.jsonl:5: "), "{output:?}");
+        assert!(output.stderr.contains(problem), "{output:?}");
+        assert!(output.stderr.contains("\nhint: "), "{output:?}");
+        assert_eq!(output.stdout, "");
+    }
+}
+
+#[test]
+fn files_of_another_version_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (directory, _) = make_run(folder.path(), SHORT, &["normal"]);
+    let (path, base) = (directory.to_str().unwrap(), folder.path().to_str().unwrap());
+    let change = |file: &str, from: &str, to: &str| {
+        let file = directory.join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{}", &text[..200]);
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    };
+    let is_refused = |arguments: &[&str], format: &str| {
+        let output = run(arguments);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        let problem = format!("is of the format \"{format}\"");
+        assert!(output.stderr.contains(&problem), "{output:?}");
+        assert!(
+            output.stderr.contains("\nhint: another version"),
+            "{output:?}"
+        );
+    };
+    change("metrics.json", "metrics.v1", "metrics.v9");
+    is_refused(&["report", path], "metrics.v9");
+    is_refused(&["runs", "--dir", base], "metrics.v9");
+    is_refused(&["compare", path, path], "metrics.v9");
+    is_refused(&["compare", base, base], "metrics.v9");
+    change("metrics.json", "metrics.v9", "metrics.v1");
+    change(
+        "trace.jsonl",
+        "\"schema\":\"trace.v1\"",
+        "\"schema\":\"trace.v2\"",
+    );
+    is_refused(&["report", path], "trace.v2");
+    // One from before there was a version is of the first.
+    change("trace.jsonl", "\"schema\":\"trace.v2\",", "");
+    assert_eq!(report(&directory).code, Some(0));
+}
+
+#[test]
+fn what_is_no_run_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = report(folder.path());
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("is no run directory"), "{output:?}");
+    assert!(output.stderr.contains("hint: `mcprove runs`"), "{output:?}");
+    std::fs::write(folder.path().join("metrics.json"), "{}").unwrap();
+    let output = report(folder.path());
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("is no metrics.v1"), "{output:?}");
+}
+
+#[test]
+fn json_is_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (directory, _) = make_run(folder.path(), SHORT, &["normal"]);
+    let output = run(&["report", "--json", directory.to_str().unwrap()]);
+    let written = std::fs::read_to_string(directory.join("metrics.json")).unwrap();
+    assert_eq!(output.stdout, written);
+}
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().to_str().unwrap();
+    let (first, _) = make_run(folder.path(), SHORT, &["normal"]);
+    // Names tell seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let (second, _) = make_run(folder.path(), SHORT, &["tool_error"]);
+    let broken = folder.path().join("1999-01-01T00-00-00-BROKEN");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::write(broken.join("metrics.json"), "{").unwrap();
+    std::fs::create_dir(folder.path().join("something-else")).unwrap();
+
+    let output = run(&["runs", "--dir", base, "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let list: Value = serde_json::from_str(&output.stdout).unwrap();
+    let problems: Vec<String> = validator("runs.v1")
+        .iter_errors(&list)
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(problems, Vec::<String>::new());
+    let names: Vec<&str> = list["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["directory"].as_str().unwrap())
+        .collect();
+    let expected = [&second, &first, &broken].map(|path| path.to_str().unwrap());
+    assert_eq!(names, expected);
+    assert_eq!(list["runs"][0]["summary"]["outcome"], "failed");
+    assert_eq!(list["runs"][1]["summary"]["outcome"], "passed");
+    assert!(list["runs"][2]["summary"].is_null());
+    assert!(list["runs"][2]["problem"].is_string());
+
+    let text = run(&["runs", "--dir", base, "--limit", "1"]).stdout;
+    let name = second.file_name().unwrap().to_str().unwrap();
+    assert!(text.contains(name), "{text}");
+    assert!(!text.contains("BROKEN"), "{text}");
+    assert!(text.contains("The newest 1; --limit"), "{text}");
+}
+
+#[test]
+fn no_runs_yet_is_no_mistake_and_a_wrong_directory_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = mcprove(&["runs"]);
+    command.current_dir(folder.path());
+    let output = finish(command);
+    assert_eq!(output.code, Some(0));
+    assert!(output.stdout.contains("`mcprove run`"), "{output:?}");
+    let output = run(&["runs", "--dir", "/no/such/directory"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("hint: "), "{output:?}");
+}

@@ -1,0 +1,11 @@
+//! Loads on built-in and real servers, through the library and through the command.
+
+// The helpers of tests are tests too; clippy knows only the functions themselves as such.
+#![allow(clippy::unwrap_used)]
+
+#[path = "load/matrix.rs"]
+mod matrix;
+#[path = "load/real.rs"]
+mod real;
+#[path = "load/support.rs"]
+mod support;

@@ -1,0 +1,206 @@
+//! What the load engine costs: a whole run, by its own measure of its driver threads, and what it
+//! finds on servers that are healthy.
+//!
+//! Run by `cargo xtask bench`. Prints one JSON object per measurement on stdout.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use mcprove::run::report::Report;
+use mcprove::{Run, Scenario, Server};
+use serde_json::json;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Each figure is the median of this many rounds.
+const ROUNDS: usize = 3;
+/// How long one round lasts.
+const TIME: Duration = Duration::from_secs(2);
+
+/// Name, calls in flight, whether the trace is written, target in µs.
+const STDIO: &[(&str, u32, bool, f64)] = &[
+    ("run, stdio, 100 in flight, metrics on", 100, false, 1.0),
+    ("run, stdio, 1000 in flight, metrics on", 1000, false, 1.0),
+    ("run, stdio, 1000 in flight, full trace", 1000, true, 2.0),
+    ("run, stdio, 5000 in flight, metrics on", 5000, false, 2.0),
+];
+
+fn main() -> Outcome<()> {
+    let program = std::env::var("MCPROVE_BIN").map_err(|_| "run this by `cargo xtask bench`")?;
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    let is_wanted =
+        |name: &str| arguments.is_empty() || arguments.iter().any(|part| name.contains(part));
+    mcprove::process::raise_descriptor_limit();
+    let echo = Server::stdio(&program).args(["fixture", "echo"]);
+
+    for (name, in_flight, with_trace, target) in STDIO {
+        if is_wanted(name) {
+            let scenario = sustained(*in_flight);
+            let value = median(|| cpu_per_call(&run(&echo, &scenario, *with_trace)?))?;
+            report(name, value, "µs/call", *target);
+        }
+    }
+    let name = "run, HTTP, 64 connections, metrics on";
+    if is_wanted(name) {
+        let listening = Listening::start(&program, "echo")?;
+        let server = Server::http(&listening.url);
+        let value = median(|| cpu_per_call(&run(&server, &sustained(64), false)?))?;
+        report(name, value, "µs/call", 12.0);
+    }
+    let name = "worker with its HTTP connection, memory";
+    if is_wanted(name) {
+        report(name, worker_memory(&program)?, "KiB", 25.0);
+    }
+    let name = "pacing lateness at 2000/s, p99";
+    if is_wanted(name) {
+        let scenario = sustained(1).rate(2000.0);
+        let value = median(|| {
+            let report = run(&echo, &scenario, false)?;
+            let lateness = report.lateness.ok_or("an open run measures lateness")?;
+            Ok(lateness.p99.as_secs_f64() * 1e6)
+        })?;
+        report(name, value, "µs", 200.0);
+    }
+    let name = "open model at 2000/s, calls dropped or missed";
+    if is_wanted(name) {
+        let scenario = sustained(1).rate(2000.0);
+        #[allow(clippy::cast_precision_loss)]
+        let value = median(|| Ok(run(&echo, &scenario, false)?.dropped as f64))?;
+        report(name, value, "calls", 80.0);
+    }
+    Ok(())
+}
+
+fn sustained(concurrent: u32) -> Scenario {
+    Scenario::sustained()
+        .concurrent(concurrent)
+        .duration(TIME)
+        .warmup(Duration::from_millis(300))
+        .tool("echo")
+}
+
+fn run(server: &Server, scenario: &Scenario, with_trace: bool) -> Outcome<Report> {
+    eprintln!("{} on {}", scenario.kind.name(), server.describe());
+    let folder = tempfile::tempdir()?;
+    let mut run = Run::new(server.clone(), scenario.clone());
+    if with_trace {
+        run = run.with_output_dir(folder.path().to_owned());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let report = runtime.block_on(run.execute())?;
+    if report.errors.total > 0 || report.isolation.crossed > 0 {
+        return Err(format!("calls failed: {:?}", report.errors).into());
+    }
+    Ok(report)
+}
+
+/// Microseconds of the driver threads per call, warm-up included in both.
+fn cpu_per_call(report: &Report) -> Outcome<f64> {
+    let share = report
+        .generator
+        .cpu_share
+        .ok_or("this system does not tell CPU time by thread")?;
+    let time: Duration = report
+        .phases
+        .iter()
+        .filter(|phase| phase.name != "alone")
+        .map(|phase| phase.duration)
+        .sum();
+    let calls: u64 = report
+        .phases
+        .iter()
+        .filter(|phase| phase.name != "alone")
+        .map(|phase| phase.count)
+        .sum();
+    #[allow(clippy::cast_precision_loss)]
+    Ok(share * f64::from(report.generator.drivers) * time.as_secs_f64() * 1e6 / calls as f64)
+}
+
+/// How much more memory two thousand workers with a connection each take than twenty.
+fn worker_memory(program: &str) -> Outcome<f64> {
+    let listening = Listening::start(program, "echo")?;
+    let server = Server::http(&listening.url);
+    let peak = |workers: u32| -> Outcome<f64> {
+        let command = Command::new(program)
+            .args(["run", "--url", &listening.url, "--tool", "echo"])
+            .args(["--concurrent", &workers.to_string(), "--duration", "2s"])
+            .args(["--no-trace", "--json", "--out"])
+            .arg(std::env::temp_dir().join("mcprove-bench-runs"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        peak_rss_kib(command)
+    };
+    eprintln!("memory of workers on {}", server.describe());
+    let (few, many) = (peak(20)?, peak(2020)?);
+    Ok((many - few) / 2000.0)
+}
+
+/// The most resident memory of a process until it ends, in KiB.
+fn peak_rss_kib(mut child: Child) -> Outcome<f64> {
+    let path = format!("/proc/{}/status", child.id());
+    let mut peak = 0.0_f64;
+    while child.try_wait()?.is_none() {
+        if let Ok(status) = std::fs::read_to_string(&path)
+            && let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))
+        {
+            peak = peak.max(line.trim().trim_end_matches(" kB").parse()?);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if peak == 0.0 {
+        return Err("the memory of the process could not be read".into());
+    }
+    Ok(peak)
+}
+
+fn median(mut measure: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
+    let mut values = (0..ROUNDS)
+        .map(|_| measure())
+        .collect::<Outcome<Vec<f64>>>()?;
+    values.sort_by(f64::total_cmp);
+    Ok(values[ROUNDS / 2])
+}
+
+/// One line for `cargo xtask bench`.
+fn report(name: &str, value: f64, unit: &str, target: f64) {
+    println!(
+        "{}",
+        json!({ "name": name, "value": value, "unit": unit, "target": format!("<= {target}") })
+    );
+}
+
+/// A built-in server on a free port.
+struct Listening {
+    child: Child,
+    url: String,
+}
+
+impl Listening {
+    fn start(program: &str, mode: &str) -> Outcome<Self> {
+        let mut child = Command::new(program)
+            .args(["fixture", mode, "--http", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = child.stderr.take().ok_or("no stderr")?;
+        let line = BufReader::new(stderr)
+            .lines()
+            .next()
+            .ok_or("the server ended")??;
+        let url = line.trim_start_matches("listening on ").to_owned();
+        Ok(Self { child, url })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,73 @@
+//! A minute and a half of steady load on each real server that people rely on: nothing is to be
+//! found on any of them.
+//!
+//! Run by `cargo xtask bench`, after `cargo xtask setup`. Prints one JSON object per measurement on
+//! stdout. With `--quick` the soaks are short.
+
+use std::time::Duration;
+
+use harness::{RealServers, ServerKind};
+use mcprove::{Run, Scenario, Server};
+use serde_json::json;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+const KINDS: [(&str, ServerKind); 5] = [
+    ("server-everything", ServerKind::Everything),
+    ("Python mcp 1.x", ServerKind::Mcp1),
+    ("Python mcp 2.x", ServerKind::Mcp2),
+    ("fastmcp", ServerKind::Fastmcp),
+    ("rmcp", ServerKind::Rmcp),
+];
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    let wanted: Vec<&String> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    let time = Duration::from_secs(if is_quick { 10 } else { 90 });
+    let Some(servers) = RealServers::locate() else {
+        eprintln!("the real servers are not installed (cargo xtask setup): nothing is soaked");
+        return Ok(());
+    };
+    for (label, kind) in KINDS {
+        let name = format!("soak {} s, {label}: findings", time.as_secs());
+        if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part.as_str())) {
+            continue;
+        }
+        eprintln!("{name}");
+        let command = servers.stdio(kind);
+        let server = Server::stdio(command.program.display().to_string())
+            .args(command.args)
+            .startup_timeout(Duration::from_mins(1));
+        let scenario = Scenario::soak().duration(time).concurrent(4).tool("echo");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let report = runtime.block_on(Run::new(server, scenario).execute())?;
+        let findings = report.findings();
+        for finding in &findings {
+            eprintln!("  {}: {}", finding.detector, finding.sentence);
+        }
+        let reference = format!(
+            "{} calls, {} errors, {}",
+            report.throughput.total_requests,
+            report.errors.total,
+            report
+                .leak
+                .as_ref()
+                .and_then(|leak| leak.growth_mb)
+                .map_or_else(
+                    || "memory not judged".to_owned(),
+                    |growth| format!("{growth:+.1} MB")
+                )
+        );
+        println!(
+            "{}",
+            json!({ "name": name, "value": findings.len(), "unit": "", "target": "<= 0", "reference": reference })
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,361 @@
+//! What every scenario works with: the server, how to talk to it, where events go, when to stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mcprove_score::hang::HangLimits;
+use serde_json::{Value, json};
+
+use super::definition::Scenario;
+use super::error::StageError;
+use super::mix::check_limited;
+use super::stop::{Stop, StopLevel};
+use super::strict::{Strict, result_check};
+use super::token::Tokens;
+use super::worker::Tally;
+use crate::event::{EventStream, Recorder};
+use crate::protocol::Tool;
+use crate::server::Server;
+use crate::session::{ConnectError, Session, SessionOptions};
+
+/// What a scenario works with.
+pub(crate) struct Stage {
+    /// Who is tested.
+    pub server: Server,
+    /// How sessions behave.
+    pub options: SessionOptions,
+    /// What is to be done.
+    pub scenario: Scenario,
+    /// Decides every random choice.
+    pub seed: u64,
+    /// The tokens of this run.
+    pub tokens: Tokens,
+    /// Where events go.
+    pub stream: EventStream,
+    /// When to stop.
+    pub stop: Stop,
+    /// The processes of the server, for the sampler.
+    pub processes: Processes,
+    /// What strict mode checks, where it is on.
+    pub strict: Option<Arc<Strict>>,
+    /// What the live view shows.
+    pub gauges: Gauges,
+    /// Tools too slow to be called alone after the load.
+    pub slow_tools: SlowTools,
+    /// The tools that have limits of their own.
+    limited_tools: Vec<String>,
+    sessions: AtomicU32,
+}
+
+/// What the live view shows and no event tells.
+#[derive(Debug, Default)]
+pub(crate) struct Gauges {
+    /// Calls under way.
+    pub in_flight: AtomicU64,
+    /// The place of the phase that is on; past the last when the load is over.
+    pub place: AtomicU32,
+    /// Whether the load is over, so that nothing is begun for it any more.
+    pub is_over: AtomicBool,
+    /// When the load is to end, in milliseconds since the events began; 0 while not known.
+    pub ends_at_ms: AtomicU64,
+    /// The share of a scenario without a fixed end that is done, in thousandths.
+    pub done_permille: AtomicU32,
+    /// What each driver of a load counts.
+    tallies: Mutex<Vec<Arc<Tally>>>,
+}
+
+impl Gauges {
+    /// Lets the live view see what a driver counts.
+    pub fn show_tally(&self, tally: &Arc<Tally>) {
+        self.lock_tallies().push(Arc::clone(tally));
+    }
+
+    /// Calls that ended so far; none where no driver counts them.
+    pub fn ended(&self) -> Option<u64> {
+        let tallies = self.lock_tallies();
+        let ended = tallies.iter().map(|tally| tally.ended_in_all()).sum();
+        (!tallies.is_empty()).then_some(ended)
+    }
+
+    fn lock_tallies(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Tally>>> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tools that took long, known by all drivers. Whoever adds to them has just waited long, so that
+/// the lock is rarely taken.
+#[derive(Debug, Default)]
+pub(crate) struct SlowTools {
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl SlowTools {
+    /// Notes a tool.
+    pub fn add(&self, tool: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains(tool) {
+            names.insert(tool.to_owned());
+        }
+    }
+
+    /// All of them.
+    pub fn names(&self) -> BTreeSet<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.clone()
+    }
+}
+
+/// The server processes that are alive, by the session that they belong to.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    roots: Mutex<BTreeMap<u32, u32>>,
+}
+
+impl Processes {
+    /// Notes the process of a session.
+    pub fn add(&self, session: u32, process: u32) {
+        self.lock().insert(session, process);
+    }
+
+    /// Forgets the process of a session.
+    pub fn remove(&self, session: u32) {
+        self.lock().remove(&session);
+    }
+
+    /// All of them.
+    pub fn roots(&self) -> Vec<u32> {
+        self.lock().values().copied().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, u32>> {
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session that is part of a run: known by its number, its process watched while it lives.
+pub(crate) struct Connection {
+    /// The session.
+    pub session: Session,
+    /// Its number in events.
+    pub number: u32,
+    stage: Arc<Stage>,
+}
+
+impl Connection {
+    /// Ends the session in an orderly way.
+    pub async fn end(&self) {
+        self.look_away();
+        self.session.end().await;
+    }
+
+    /// Ends the server's process at once, where the session started it.
+    pub fn kill(&self) {
+        self.look_away();
+        self.session.kill();
+    }
+
+    /// A process that gives back its memory as it ends says nothing about the server.
+    fn look_away(&self) {
+        self.stage.processes.remove(self.number);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.look_away();
+    }
+}
+
+impl Stage {
+    /// Sets the stage.
+    pub fn new(
+        server: Server,
+        mut options: SessionOptions,
+        scenario: Scenario,
+        seed: u64,
+        stream: EventStream,
+        stop: Stop,
+        limited_tools: Vec<String>,
+    ) -> Arc<Self> {
+        let strict = scenario.load.strict.then(Arc::<Strict>::default);
+        options.result_check = strict.as_ref().map(result_check);
+        Arc::new(Self {
+            server,
+            options,
+            scenario,
+            seed,
+            tokens: Tokens::new(seed),
+            stream,
+            stop,
+            processes: Processes::default(),
+            strict,
+            gauges: Gauges::default(),
+            slow_tools: SlowTools::default(),
+            limited_tools,
+            sessions: AtomicU32::new(0),
+        })
+    }
+
+    /// Starts or reaches the server once more.
+    pub async fn connect(
+        self: &Arc<Self>,
+        recorder: &Arc<Recorder>,
+    ) -> Result<Connection, ConnectError> {
+        self.connect_with(recorder, |_| {}).await
+    }
+
+    /// [`Stage::connect`] with options of its own.
+    pub async fn connect_with(
+        self: &Arc<Self>,
+        recorder: &Arc<Recorder>,
+        adjust: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Connection, ConnectError> {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let mut options = self.options.clone();
+        options.session_number = number;
+        adjust(&mut options);
+        let session = Session::connect(&self.server, options, Arc::clone(recorder)).await?;
+        if let Some(process) = session.process() {
+            self.processes.add(number, process);
+        }
+        if number == 0 {
+            self.introduce(recorder, &session);
+        }
+        Ok(Connection {
+            session,
+            number,
+            stage: Arc::clone(self),
+        })
+    }
+
+    /// Notes who the server is.
+    fn introduce(&self, recorder: &Recorder, session: &Session) {
+        let facts = session.facts();
+        recorder.note(
+            "server",
+            &facts.implementation.name,
+            &json!({
+                "target": self.server.describe(),
+                "name": facts.implementation.name,
+                "version": facts.implementation.version,
+                "protocol": facts.revision.to_string(),
+                "transport": session.transport(),
+                "startup_secs": facts.startup.as_secs_f64(),
+            }),
+        );
+    }
+
+    /// Lists the tools, and notes them for the coverage. A limit for a tool that is not among
+    /// them is a mistake.
+    pub async fn list_tools(
+        &self,
+        recorder: &Recorder,
+        session: &Session,
+    ) -> Result<Vec<Tool>, StageError> {
+        let tools = session.list_tools().await?;
+        if let Some(strict) = &self.strict {
+            strict.learn(&tools, session.facts().revision);
+        }
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        recorder.note(
+            "tools",
+            &format!("{} tools", names.len()),
+            &json!({ "names": names }),
+        );
+        for name in &self.limited_tools {
+            check_limited(&tools, name)?;
+        }
+        Ok(tools)
+    }
+
+    /// When a call counts as hung.
+    pub fn hang_limits(&self) -> HangLimits {
+        self.options.hang_limits.unwrap_or_default()
+    }
+
+    /// Runs `work`, unless the run is stopped at once meanwhile.
+    pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            output = work => Some(output),
+            () = self.stop.requested(StopLevel::Now) => None,
+        }
+    }
+
+    /// Runs `work`, unless the run is asked to stop meanwhile, however gently: for what measures
+    /// nothing.
+    pub async fn unless_draining<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            output = work => Some(output),
+            () = self.stop.requested(StopLevel::Drain) => None,
+        }
+    }
+
+    /// Tells the live view how much is done of a scenario that counts steps.
+    pub fn progress(&self, done: u32, total: u32) {
+        let share = u64::from(done) * 1000 / u64::from(total.max(1));
+        self.gauges
+            .done_permille
+            .store(u32::try_from(share).unwrap_or(1000), Ordering::Relaxed);
+    }
+}
+
+/// A phase as it is noted: by it a report knows what its calls are.
+pub(crate) struct PhaseNote<'a> {
+    /// The number in the calls' events.
+    pub index: u16,
+    /// Its name.
+    pub name: &'a str,
+    /// Calls in flight.
+    pub concurrent: u32,
+    /// Calls per second, in the open model.
+    pub rate: Option<f64>,
+    /// Whether its calls count.
+    pub measured: bool,
+    /// When it began and ended, since the events began; the end is not known for all.
+    pub from: Duration,
+    /// When it ended.
+    pub until: Option<Duration>,
+}
+
+impl PhaseNote<'_> {
+    /// Notes the phase, whose calls carry its number.
+    pub fn note(&self, recorder: &Recorder) {
+        recorder.note("phase", self.name, &self.to_json());
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "index": self.index,
+            "name": self.name,
+            "concurrent": self.concurrent,
+            "rate": self.rate,
+            "measured": self.measured,
+            "from_secs": self.from.as_secs_f64(),
+            "until_secs": self.until.map(|until| until.as_secs_f64()),
+        })
+    }
+}
+
+/// The time since the events began, as events have it.
+pub(crate) fn since_start(stream: &EventStream, instant: Instant) -> Duration {
+    instant.saturating_duration_since(stream.started())
+}
+
+/// Notes what the server did on `session` that the protocol does not allow.
+pub(crate) fn note_violations(recorder: &Recorder, session: &Session) {
+    let violations = session.violations();
+    for (kind, count) in &violations.counts {
+        let example = violations
+            .first
+            .iter()
+            .find(|violation| violation.kind == *kind)
+            .map_or("", |violation| violation.message.as_str());
+        recorder.note(
+            "violation",
+            kind.explanation(),
+            &json!({ "kind": kind, "count": count, "example": example }),
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! Making calls: one worker makes one after the other and looks at each answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mcprove_score::hang::DeadlockKind;
+use mcprove_score::trace::ErrorCategory;
+use serde_json::json;
+
+use super::driver::ALONE_TIME;
+use super::mix::{Mix, ReadyCall, ReadyPattern, ReadyStep};
+use super::seat::{Seat, Sitting};
+use super::stage::Stage;
+use super::token::{Identity, Tokens};
+use super::workload::ErrorBehavior;
+use crate::event::Recorder;
+use crate::session::{CallError, Reply, Start};
+
+/// An arrival taken up this long after it was due was taken up late.
+const LATE: Duration = Duration::from_millis(1);
+/// How many crossed replies a driver notes one by one.
+const CROSSED_NOTED_MAX: u64 = 20;
+
+/// What the workers of one driver count together.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Calls that ended in each phase, whichever they began in; the last is after the load.
+    pub ended: Vec<AtomicU64>,
+    /// Calls that were due and had no session to be made on.
+    pub unstarted: AtomicU64,
+    /// Calls that were due, in the open model, and taken up by the driver.
+    pub taken_up: AtomicU64,
+    /// Of these, calls that the driver came late for. What they wait for from then on, a session or
+    /// room on it, is the server's.
+    pub taken_up_late: AtomicU64,
+    /// Calls that succeeded.
+    pub succeeded: AtomicU64,
+    /// Replies that held their own token.
+    pub checked: AtomicU64,
+    /// Replies that held another call's token.
+    pub crossed: AtomicU64,
+    /// Calls that carried a token and whose reply held none, or that carried none.
+    pub unchecked: AtomicU64,
+    /// Calls that were never answered though their server went on answering others.
+    pub lost: AtomicU64,
+}
+
+impl Tally {
+    /// Nothing yet, of a load with so many phases.
+    pub fn new(phases: usize) -> Self {
+        Self {
+            ended: (0..=phases).map(|_| AtomicU64::new(0)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Calls that ended, in whichever phase.
+    pub fn ended_in_all(&self) -> u64 {
+        let counts = self.ended.iter();
+        counts.map(|ended| ended.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Notes that a call ended in the phase at `place`.
+    fn end(&self, place: u32) {
+        let last = self.ended.len().saturating_sub(1);
+        if let Some(ended) = self.ended.get((place as usize).min(last)) {
+            ended.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// When and as part of what a call is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// The number of the call, which decides what it is.
+    pub number: u64,
+    /// The phase.
+    pub phase: u16,
+    /// When it should have been made, in the open model.
+    pub intended: Option<Instant>,
+}
+
+/// How a pattern ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The next may begin.
+    Done,
+    /// The run is to end: a step failed that must not.
+    StopRun,
+    /// The seat has no session any more, and will have none.
+    NoSession,
+}
+
+/// One who makes calls on a seat.
+pub(crate) struct Worker {
+    stage: Arc<Stage>,
+    recorder: Arc<Recorder>,
+    seat: Arc<Seat>,
+    tally: Arc<Tally>,
+    sitting: Option<Sitting>,
+    params: String,
+}
+
+impl Worker {
+    /// A worker on `seat`.
+    pub fn new(
+        stage: Arc<Stage>,
+        recorder: Arc<Recorder>,
+        seat: Arc<Seat>,
+        tally: Arc<Tally>,
+    ) -> Self {
+        Self {
+            stage,
+            recorder,
+            sitting: seat.sitting(),
+            seat,
+            tally,
+            params: String::new(),
+        }
+    }
+
+    /// Goes through the pattern that `moment` begins.
+    pub async fn perform(&mut self, mix: &Mix, moment: Moment) -> Ended {
+        let Some((_, pattern)) = mix.choose(moment.number) else {
+            return Ended::Done;
+        };
+        self.go_through(pattern, moment).await
+    }
+
+    async fn go_through(&mut self, pattern: &ReadyPattern, mut moment: Moment) -> Ended {
+        let last = pattern.steps.len().saturating_sub(1);
+        for (place, step) in pattern.steps.iter().enumerate() {
+            if !self.has_session().await {
+                return Ended::NoSession;
+            }
+            let has_failed = match step {
+                ReadyStep::Call(call) => self.call(call, moment).await.is_err(),
+                ReadyStep::List(request) => {
+                    let Some(sitting) = self.sitting.clone() else {
+                        return Ended::NoSession;
+                    };
+                    let outcome = Box::pin(sitting.connection.session.request(request)).await;
+                    if let Err(error) = &outcome {
+                        Box::pin(self.leave_if_over(error, &sitting)).await;
+                    }
+                    outcome.is_err()
+                }
+            };
+            // Only the first step has an intended start: the others follow from answers.
+            moment.intended = None;
+            if has_failed {
+                match pattern.error_behavior {
+                    ErrorBehavior::Continue => {}
+                    ErrorBehavior::Abort => return Ended::Done,
+                    ErrorBehavior::Stop => return Ended::StopRun,
+                }
+            }
+            if place < last && !self.stage.stop.is_running() {
+                return Ended::Done;
+            }
+            if !pattern.think_time.is_zero() {
+                self.think(pattern.think_time).await;
+            }
+        }
+        Ended::Done
+    }
+
+    async fn think(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.stage.stop.requested(super::stop::StopLevel::Drain) => {}
+        }
+    }
+
+    /// Makes sure that there is a session that looks alive.
+    async fn has_session(&mut self) -> bool {
+        if self.sitting.is_some() {
+            return true;
+        }
+        self.sitting = match self.seat.sitting() {
+            Some(sitting) => Some(sitting),
+            // Boxed, as all that is rare: each worker keeps room for its largest future.
+            None => Box::pin(self.seat.renew(None, "no session yet")).await,
+        };
+        self.sitting.is_some()
+    }
+
+    /// Makes one call and looks at its answer.
+    pub async fn call(&mut self, call: &ReadyCall, moment: Moment) -> Result<Reply, CallError> {
+        let Some(sitting) = self.sitting.clone() else {
+            let failure = crate::transport::Failure::new(
+                ErrorCategory::Disconnected,
+                "there is no session to call on",
+            );
+            return Err(CallError::unsent(failure));
+        };
+        let params = if call.places.is_empty() {
+            None
+        } else {
+            self.params.clone_from(&call.request.params);
+            Tokens::write(&mut self.params, &call.places, moment.number);
+            Some(self.params.as_str())
+        };
+        let start = Start {
+            params,
+            intended: moment.intended,
+            phase: moment.phase,
+        };
+        let in_flight = &self.stage.gauges.in_flight;
+        in_flight.fetch_add(1, Ordering::Relaxed);
+        let outcome = sitting
+            .connection
+            .session
+            .request_as(&call.request, &start)
+            .await;
+        in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.tally
+            .end(self.stage.gauges.place.load(Ordering::Relaxed));
+        let duration = match &outcome {
+            Ok(reply) => reply.duration,
+            Err(error) => error.duration,
+        };
+        if duration >= ALONE_TIME {
+            self.stage.slow_tools.add(&call.tool);
+        }
+        match &outcome {
+            Ok(reply) => {
+                self.tally.succeeded.fetch_add(1, Ordering::Relaxed);
+                self.seat.note_answer();
+                self.identify(call, reply, moment.number);
+            }
+            Err(error) => Box::pin(self.look_into(call, error, &sitting)).await,
+        }
+        outcome
+    }
+
+    /// Notes how long after it was due a call was taken up.
+    pub fn note_taken_up(&self, late_by: Duration) {
+        self.tally.taken_up.fetch_add(1, Ordering::Relaxed);
+        if late_by > LATE {
+            self.tally.taken_up_late.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a call was due and could not be made.
+    pub fn note_unstarted(&self) {
+        self.tally.unstarted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Checks that the reply belongs to the call.
+    fn identify(&self, call: &ReadyCall, reply: &Reply, number: u64) {
+        let counter = if call.places.is_empty() {
+            &self.tally.unchecked
+        } else {
+            match self.stage.tokens.identify(reply.result(), number) {
+                Identity::Own => &self.tally.checked,
+                Identity::Unknown => &self.tally.unchecked,
+                Identity::Other(other) => {
+                    if self.tally.crossed.load(Ordering::Relaxed) < CROSSED_NOTED_MAX {
+                        let message = format!(
+                            "the reply to call {number} of {} holds the token of call {other}",
+                            call.tool
+                        );
+                        let data = json!({ "tool": call.tool, "call": number, "other": other, "request_id": reply.request_id });
+                        self.recorder.note("crossed_reply", &message, &data);
+                    }
+                    &self.tally.crossed
+                }
+            }
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Finds out what a failed call means for the session.
+    async fn look_into(&mut self, call: &ReadyCall, error: &CallError, sitting: &Sitting) {
+        if error.category() == ErrorCategory::Deadlock {
+            let kind = self.seat.examine(sitting, &call.tool).await;
+            if kind == Some(DeadlockKind::ToolStuck) {
+                self.tally.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.leave_if_over(error, sitting).await;
+    }
+
+    /// Takes another session if this one is over.
+    async fn leave_if_over(&mut self, error: &CallError, sitting: &Sitting) {
+        let session = &sitting.connection.session;
+        let mut is_over = session.closed().is_some() || error.is_session_expired();
+        if !is_over && error.category() == ErrorCategory::Disconnected {
+            is_over = !self.seat.note_lost_connection().await;
+        }
+        if is_over {
+            let reason = session
+                .closed()
+                .map_or_else(|| error.to_string(), |failure| failure.message);
+            self.sitting = self.seat.renew(Some(sitting.generation), &reason).await;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What processes use, as Linux tells it in `/proc`.
+//!
+//! Listing the processes is cheap, reading what is told of each is not, and most have nothing to
+//! do with the server. Those are read once and then only now and then: no process comes to descend
+//! from another later.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::DirEntryExt as _;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::family::{Identity, Moment, Reading};
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+/// More than `/proc/PID/stat` ever holds: 52 numbers and a name of at most 64 bytes.
+const STAT_BYTES_MAX: usize = 2048;
+/// In how many looks every stranger is read once, in case its parent was missed before.
+const STRANGERS_EVERY: u32 = 10;
+
+/// Reads `/proc`.
+#[derive(Debug)]
+pub(super) struct Source {
+    ticks_per_second: u64,
+    page_bytes: u64,
+    /// The processes that were there at the last look, with the inode that tells them from later
+    /// ones with the same id.
+    seen: FxHashMap<u32, u64>,
+    looks: u32,
+}
+
+impl Source {
+    pub(super) fn new() -> Self {
+        Self {
+            ticks_per_second: clock_ticks_per_second().max(1),
+            page_bytes: u64::try_from(page_size()).unwrap_or_default(),
+            seen: FxHashMap::default(),
+            looks: 0,
+        }
+    }
+
+    /// Who was a stranger may be none now.
+    pub(super) fn forget_strangers(&mut self) {
+        self.seen.clear();
+    }
+
+    /// The processes that have these ids now.
+    pub(super) fn identify(&self, pids: &[u32]) -> Vec<Identity> {
+        pids.iter()
+            .filter_map(|pid| self.read(*pid))
+            .map(|reading| reading.identity)
+            .collect()
+    }
+
+    /// All processes that may descend from a member, and the members, which `is_member` tells.
+    pub(super) fn look(&mut self, is_member: impl Fn(u32) -> bool) -> Moment {
+        let time = self.now();
+        let before = std::mem::take(&mut self.seen);
+        self.looks = self.looks.wrapping_add(1);
+        let mut readings = Vec::new();
+        for (pid, inode) in processes() {
+            let is_stranger = before.get(&pid) == Some(&inode) && !is_member(pid);
+            let is_due = pid.wrapping_add(self.looks).is_multiple_of(STRANGERS_EVERY);
+            if !is_stranger || is_due {
+                let Some(reading) = self.read(pid) else {
+                    continue;
+                };
+                readings.push(reading);
+            }
+            self.seen.insert(pid, inode);
+        }
+        Moment { time, readings }
+    }
+
+    /// How many descriptors these processes have open; `None` if one does not let us know.
+    #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
+    pub(super) fn count_descriptors(&self, readings: &[Reading]) -> Option<u32> {
+        let mut pids = readings.iter().map(|reading| reading.identity.pid);
+        pids.try_fold(0, |sum: u32, pid| {
+            let count = count_descriptors(pid)?;
+            Some(sum.saturating_add(count))
+        })
+    }
+
+    /// What is told of one process.
+    pub(super) fn read(&self, pid: u32) -> Option<Reading> {
+        let mut buffer = [0; STAT_BYTES_MAX];
+        let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+        // The kernel gives the whole line at once.
+        let size = file.read(&mut buffer).ok()?;
+        self.parse(pid, buffer.get(..size)?)
+    }
+
+    /// Reads `PID (NAME) STATE PARENT …`, where the name may hold anything.
+    fn parse(&self, pid: u32, line: &[u8]) -> Option<Reading> {
+        let name_end = memchr::memrchr(b')', line)?;
+        let rest = std::str::from_utf8(line.get(name_end + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        // The parent is field 4, the user time field 14.
+        let mut numbers = fields
+            .skip(9)
+            .map(|field| field.parse::<u64>().unwrap_or_default());
+        let own = self.duration(numbers.next()?.saturating_add(numbers.next()?));
+        let reaped = self.duration(numbers.next()?.saturating_add(numbers.next()?));
+        // Between come the priority and the niceness, then an interval and the address space.
+        let threads = u32::try_from(numbers.nth(2)?).ok()?;
+        let start = numbers.nth(1)?;
+        let pages = numbers.nth(1)?;
+        let is_zombie = matches!(state, "Z" | "X" | "x");
+        Some(Reading {
+            identity: Identity { pid, start },
+            parent,
+            // The main thread may end before the others.
+            ended: is_zombie && threads <= 1,
+            own,
+            reaped,
+            rss_bytes: pages.saturating_mul(self.page_bytes),
+            threads: Some(threads),
+        })
+    }
+
+    fn duration(&self, ticks: u64) -> Duration {
+        let seconds = ticks / self.ticks_per_second;
+        let rest = ticks % self.ticks_per_second;
+        let nanoseconds = rest.saturating_mul(NANOSECONDS_PER_SECOND) / self.ticks_per_second;
+        Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanoseconds))
+    }
+
+    /// The time since boot in ticks, as the start of a process is told.
+    fn now(&self) -> u64 {
+        let now = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+        let nanoseconds = u64::try_from(now.tv_nsec).unwrap_or_default();
+        let ticks = nanoseconds.saturating_mul(self.ticks_per_second) / NANOSECONDS_PER_SECOND;
+        (seconds.saturating_mul(self.ticks_per_second)).saturating_add(ticks)
+    }
+}
+
+/// The ids and inodes of all processes that we may see.
+pub(super) fn processes() -> impl Iterator<Item = (u32, u64)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        Some((pid, entry.ino()))
+    })
+}
+
+/// How many descriptors a process has open: none if it ended meanwhile, `None` if it does not let
+/// us know.
+fn count_descriptors(pid: u32) -> Option<u32> {
+    let directory = format!("/proc/{pid}/fd");
+    // Since Linux 6.2 the size of the directory is their number; before, it is 0.
+    let size = fs::metadata(&directory).map_or(0, |directory| directory.len());
+    if size > 0 {
+        return u32::try_from(size).ok();
+    }
+    match fs::read_dir(directory) {
+        Ok(entries) => u32::try_from(entries.count()).ok(),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+        Err(_) => Some(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read() {
+        let source = Source {
+            ticks_per_second: 100,
+            page_bytes: 4096,
+            ..Source::new()
+        };
+        let line = b"7 (a) R 1 (\xff)) S 3 4 5 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 8 0 12345 \
+                     99999 25 18446744073709551615 1 1\n";
+        let reading = source.parse(7, line).unwrap();
+        let expected = Reading {
+            identity: Identity {
+                pid: 7,
+                start: 12345,
+            },
+            parent: 3,
+            ended: false,
+            own: Duration::from_secs(2),
+            reaped: Duration::from_millis(500),
+            rss_bytes: 25 * 4096,
+            threads: Some(8),
+        };
+        assert_eq!(reading, expected);
+        assert_eq!(source.parse(7, b"7 (a"), None);
+        assert_eq!(source.parse(7, b"7 (a) S 3 4 5"), None);
+    }
+
+    #[test]
+    fn time_and_start_are_told_alike() {
+        let source = Source::new();
+        let own = source.read(std::process::id()).unwrap();
+        let now = source.now();
+        assert!(own.identity.start > 0 && own.identity.start <= now);
+        let age = source.duration(now - own.identity.start);
+        assert!(age < Duration::from_hours(24), "{age:?}");
+    }
+
+    #[test]
+    fn strangers_are_read_once_and_then_now_and_then() {
+        let mut source = Source::new();
+        let own = std::process::id();
+        let mut reads = |is_member: bool| {
+            let moment = source.look(|_| is_member);
+            let mut found = moment.readings.iter();
+            found.any(|reading| reading.identity.pid == own)
+        };
+        assert!(reads(false));
+        let times = (0..2 * STRANGERS_EVERY).filter(|_| reads(false)).count();
+        assert_eq!(times, 2);
+        assert!((0..STRANGERS_EVERY).all(|_| reads(true)));
+        source.forget_strangers();
+        let moment = source.look(|_| false);
+        assert!(
+            moment
+                .readings
+                .iter()
+                .any(|reading| reading.identity.pid == own)
+        );
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_has_no_descriptors() {
+        assert_eq!(count_descriptors(u32::MAX), Some(0));
+    }
+}

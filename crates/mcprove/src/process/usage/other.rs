@@ -1,0 +1,78 @@
+//! What processes use, on systems other than Linux. Threads, descriptors and the time of children
+//! that ended are not told in a way that is the same everywhere.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
+
+use super::family::{Identity, Moment, Reading};
+
+/// Asks the system.
+#[derive(Debug)]
+pub(super) struct Source {
+    system: System,
+}
+
+impl Source {
+    pub(super) fn new() -> Self {
+        Self {
+            system: System::new(),
+        }
+    }
+
+    /// The processes that have these ids now.
+    pub(super) fn identify(&mut self, pids: &[u32]) -> Vec<Identity> {
+        let wanted: Vec<Pid> = pids.iter().copied().map(Pid::from_u32).collect();
+        self.refresh(ProcessesToUpdate::Some(&wanted));
+        let found = wanted.iter().filter_map(|pid| self.system.process(*pid));
+        found.map(identity).collect()
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux has to")]
+    pub(super) fn forget_strangers(&mut self) {}
+
+    /// All processes of the system that we may see.
+    pub(super) fn look(&mut self, _: impl Fn(u32) -> bool) -> Moment {
+        // Starts are told in seconds since 1970.
+        let time = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs());
+        self.refresh(ProcessesToUpdate::All);
+        let readings = self.system.processes().values().map(read).collect();
+        Moment { time, readings }
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux can tell")]
+    pub(super) fn count_descriptors(&self, _: &[Reading]) -> Option<u32> {
+        None
+    }
+
+    fn refresh(&mut self, processes: ProcessesToUpdate<'_>) {
+        let wanted = ProcessRefreshKind::nothing().with_cpu().with_memory();
+        let remove_ended = true;
+        self.system
+            .refresh_processes_specifics(processes, remove_ended, wanted);
+    }
+}
+
+fn identity(process: &Process) -> Identity {
+    Identity {
+        pid: process.pid().as_u32(),
+        start: process.start_time(),
+    }
+}
+
+fn read(process: &Process) -> Reading {
+    Reading {
+        identity: identity(process),
+        parent: process.parent().map_or(0, Pid::as_u32),
+        ended: matches!(
+            process.status(),
+            ProcessStatus::Zombie | ProcessStatus::Dead
+        ),
+        own: Duration::from_millis(process.accumulated_cpu_time()),
+        reaped: Duration::ZERO,
+        rss_bytes: process.memory(),
+        threads: None,
+    }
+}

@@ -1,0 +1,236 @@
+//! `report.md`: a report for people and for programs that read markdown.
+//!
+//! What a server chose can hold anything. Outside of code, whatever markdown or HTML would act on
+//! is escaped; inside of code, the fence is longer than any run of backticks in it; in tables,
+//! bars are escaped in both.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::document::{Block, Line, Section, Span, Table};
+use super::{figure, headline, sections};
+use crate::run::Report;
+
+/// A column is padded up to this width; a longer cell sticks out instead of widening all others.
+const COLUMN_MAX: usize = 40;
+
+/// The text of `report.md`.
+pub fn markdown(report: &Report) -> String {
+    let mut text = format!("# Run {}\n\n", escape(&report.run_id));
+    let reasons = headline::reasons(report);
+    let status = [headline::picture(report), headline::word(report)].join(" ");
+    let status = if reasons.is_empty() {
+        status
+    } else {
+        format!("{status} ({reasons})")
+    };
+    let mut server = draw_line(&Line::code(&report.server_info.target), false);
+    let known = headline::server(report);
+    if !known.is_empty() {
+        let _ = write!(server, " ({})", draw_line(&Line::plain(known), false));
+    }
+    // Two spaces end a line within a paragraph.
+    let _ = writeln!(text, "**Status:** {status}  ");
+    let _ = writeln!(text, "**Server:** {server}  ");
+    let _ = writeln!(text, "**Scenario:** {}  ", headline::scenario(report));
+    let _ = writeln!(text, "**Started:** {}", figure::time(report.started_at));
+    for section in sections::all(report) {
+        draw_section(&section, &mut text);
+    }
+    text
+}
+
+fn draw_section(section: &Section, text: &mut String) {
+    let _ = write!(text, "\n## {}\n", section.title);
+    for block in &section.blocks {
+        text.push('\n');
+        match block {
+            Block::Paragraph(line) => {
+                text.push_str(&draw_line(line, false));
+                text.push('\n');
+            }
+            Block::List(lines) => {
+                for line in lines {
+                    let _ = writeln!(text, "- {}", draw_line(line, false));
+                }
+            }
+            Block::Table(table) => draw_table(table, text),
+            Block::Drawing(drawing) => {
+                let _ = write!(text, "```text\n{drawing}```\n");
+            }
+        }
+    }
+}
+
+fn draw_table(table: &Table, text: &mut String) {
+    let header: Vec<String> = table.header.iter().map(|name| escape(name)).collect();
+    let rows: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|cell| draw_line(cell, true)).collect())
+        .collect();
+    let widths: Vec<usize> = header
+        .iter()
+        .enumerate()
+        .map(|(column, name)| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let widest = cells
+                .map(|cell| cell.width())
+                .filter(|width| *width <= COLUMN_MAX)
+                .max();
+            widest.unwrap_or(0).max(name.width()).max(3)
+        })
+        .collect();
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    for row in [&header, &rule].into_iter().chain(&rows) {
+        text.push('|');
+        for (cell, width) in row.iter().zip(&widths) {
+            let padding = width.saturating_sub(cell.width());
+            let _ = write!(text, " {cell}{} |", " ".repeat(padding));
+        }
+        text.push('\n');
+    }
+}
+
+fn draw_line(line: &Line, in_table: bool) -> String {
+    let mut text = String::new();
+    for span in &line.0 {
+        match span {
+            Span::Plain(plain) => text.push_str(&escape(plain)),
+            Span::Strong(strong) => {
+                let _ = write!(text, "**{}**", escape(strong));
+            }
+            Span::Code(code) => text.push_str(&code_span(code, in_table)),
+        }
+    }
+    escape_start(text)
+}
+
+/// A text in which markdown finds nothing to do.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_active = match character {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' => true,
+            // Within a word it is no emphasis: `p99_latency` stays readable.
+            '_' => !(is_word(before) && is_word(characters.peek().copied())),
+            '&' => characters
+                .peek()
+                .is_some_and(|next| next.is_ascii_alphanumeric() || *next == '#'),
+            _ => false,
+        };
+        if is_active {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        before = Some(character);
+    }
+    escaped
+}
+
+fn is_word(character: Option<char>) -> bool {
+    character.is_some_and(char::is_alphanumeric)
+}
+
+/// At the start of a line some more characters would make a heading, a list or a rule.
+fn escape_start(mut text: String) -> String {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let place = match text.chars().next() {
+        Some('#' | '+' | '-' | '=') => Some(0),
+        Some(_) if digits > 0 => {
+            let after = text.get(digits..).unwrap_or_default();
+            let is_list = after.starts_with(". ") || after.starts_with(") ");
+            is_list.then_some(digits)
+        }
+        _ => None,
+    };
+    if let Some(place) = place {
+        text.insert(place, '\\');
+    }
+    text
+}
+
+/// A text as code, whatever backticks it has.
+fn code_span(text: &str, in_table: bool) -> String {
+    let text = if in_table {
+        text.replace('|', "\\|")
+    } else {
+        text.to_owned()
+    };
+    let longest = text
+        .split(|character| character != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let is_touching = text.starts_with('`') || text.ends_with('`');
+    let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
+    if is_touching || is_padded {
+        format!("{fence} {text} {fence}")
+    } else {
+        format!("{fence}{text}{fence}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_server_chose_is_markdown() {
+        for (text, escaped) in [
+            ("a|b", "a\\|b"),
+            (
+                "<script>alert(1)</script>",
+                "\\<script\\>alert(1)\\</script\\>",
+            ),
+            ("[x](http://e.vil)", "\\[x\\](http://e.vil)"),
+            (
+                "**bold** _it_ p99_latency",
+                "\\*\\*bold\\*\\* \\_it\\_ p99_latency",
+            ),
+            ("a`b`c \\", "a\\`b\\`c \\\\"),
+            ("&lt; & &#60;", "\\&lt; & \\&#60;"),
+        ] {
+            assert_eq!(escape(text), escaped, "{text}");
+        }
+        for (text, escaped) in [
+            ("# x", "\\# x"),
+            ("- x", "\\- x"),
+            ("12. x", "12\\. x"),
+            ("12.5", "12.5"),
+            ("x", "x"),
+            ("", ""),
+        ] {
+            assert_eq!(escape_start(text.to_owned()), escaped, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_has_a_fence_that_holds() {
+        assert_eq!(code_span("a", false), "`a`");
+        assert_eq!(code_span("a`b``c", false), "```a`b``c```");
+        assert_eq!(code_span("`a", false), "`` `a ``");
+        assert_eq!(code_span("a|b", true), "`a\\|b`");
+        assert_eq!(code_span("a|b", false), "`a|b`");
+    }
+
+    #[test]
+    fn a_wide_cell_does_not_widen_the_others() {
+        let mut table = Table::new(["a", "b"]);
+        table.push([Line::plain("x"), Line::plain("y".repeat(60))]);
+        table.push([Line::plain("xyz"), Line::plain("z")]);
+        let mut text = String::new();
+        draw_table(&table, &mut text);
+        assert_eq!(
+            text,
+            format!(
+                "| a   | b   |\n| --- | --- |\n| x   | {} |\n| xyz | z   |\n",
+                "y".repeat(60)
+            )
+        );
+    }
+}

@@ -1,0 +1,398 @@
+//! Doing a run: threads, sinks, sampler and live view around a scenario.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use mcprove_score::hang::HangLimits;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::Run;
+use super::assemble::assemble;
+use super::directory::RunDirectory;
+use super::error::{RunError, at};
+use super::header::{ENDED, Header, STARTED};
+use super::latency_log::LatencyLog;
+use super::report::{Report, TraceStats};
+use super::watch::Watch;
+use crate::drive::error::StageError;
+use crate::drive::sampler::Sampler;
+use crate::drive::scenario::{self, Steps, Work};
+use crate::drive::stage::Stage;
+use crate::drive::{ScenarioKind, StopLevel, calibration, defaults, executor};
+use crate::event::{EventStream, MetricsSink, Sink, TraceFile};
+use crate::process::StderrLog;
+
+/// How often processes are looked at in a run without a duration.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
+/// How often at most in any run.
+const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(50);
+
+/// How long a scenario may go on with what it is at once the run was interrupted.
+const INTERRUPTED_DRAIN: Duration = Duration::from_secs(5);
+
+/// How often the events of a scenario's steps are handed over.
+const MERGE_EVERY: Duration = Duration::from_secs(1);
+
+/// A drawn seed has 53 bits, which every reader of JSON and TOML keeps.
+const SEED_SHIFT: u32 = 11;
+
+pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), RunError> {
+    check(&run)?;
+    let Opened {
+        directory,
+        metrics,
+        trace,
+        latency_log,
+        stream,
+        header,
+    } = open(&run)?;
+    let stage = set_stage(&run, &header, stream, directory.as_ref())?;
+    let recorder = stage.stream.recorder();
+    recorder.note(
+        STARTED,
+        "",
+        &serde_json::to_value(&header).unwrap_or(Value::Null),
+    );
+    // First of all in the trace, so that even a run that is killed can be told.
+    recorder.merge();
+    if run.calibration {
+        calibrate(&stage).await;
+    }
+    let sampler = Sampler::start(&stage, sample_interval(&run.scenario.kind));
+    let mut watching = Watch::new(
+        Arc::clone(&stage),
+        Arc::clone(&metrics),
+        latency_log,
+        run.on_progress.clone(),
+    );
+    let outcome = tokio::select! {
+        outcome = act(&stage) => outcome,
+        never = watching.watch() => match never {},
+    };
+    drop(sampler);
+    if let Err(error) = outcome {
+        if let Some(directory) = &directory {
+            discard(directory);
+        }
+        return Err(error.into());
+    }
+    if let Some(strict) = &stage.strict {
+        strict.note(&recorder);
+    }
+    let ended = stage.stream.started().elapsed();
+    recorder.note(
+        ENDED,
+        "",
+        &json!({ "duration_secs": ended.as_secs_f64(), "interrupted": !stage.stop.is_running() }),
+    );
+    recorder.merge();
+    watching.finish();
+    let mut report = assemble(&metrics.snapshot())
+        .ok_or_else(|| RunError::Internal("the run left no header".into()))?;
+    report.trace = trace.as_ref().map(|trace| {
+        let summary = trace.summary();
+        TraceStats {
+            events: summary.written,
+            bytes: summary.bytes,
+        }
+    });
+    report.warnings = warnings(&stage.stream, trace.as_deref());
+    if let Some(directory) = &directory {
+        // What was measured is not lost with the disk.
+        if let Err(error) = write(&run, directory, &report) {
+            let path = directory.path().display();
+            report.warnings.push(format!(
+                "the report could not be written to {path}: {error}"
+            ));
+        }
+        if trace.is_some() {
+            report.trace_path = directory.trace();
+        }
+    }
+    Ok((report, directory))
+}
+
+/// What a run writes to, and what it is asked to do.
+struct Opened {
+    directory: Option<RunDirectory>,
+    metrics: Arc<MetricsSink>,
+    trace: Option<Arc<TraceFile>>,
+    latency_log: Option<LatencyLog>,
+    stream: EventStream,
+    header: Header,
+}
+
+fn open(run: &Run) -> Result<Opened, RunError> {
+    let started_at = SystemTime::now();
+    let since_epoch = started_at
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let started_at_ms = u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX);
+    // 80 bits; the last of them also tell directories apart.
+    let random = u128::from(draw()) << 64 | u128::from(draw());
+    let run_id = ulid::Ulid::from_parts(started_at_ms, random).to_string();
+    let metrics = Arc::new(MetricsSink::new());
+    let mut sinks: Vec<Arc<dyn Sink>> = vec![metrics.clone()];
+    let (mut directory, mut trace, mut latency_log) = (None, None, None);
+    if let Some(base) = &run.output_dir {
+        let opened = RunDirectory::create(base, started_at, &run_id)?;
+        if run.files.trace {
+            let path = opened.trace();
+            let file = TraceFile::create(&path).map_err(at("create", &path))?;
+            let file = Arc::new(file.with_value_bytes_max(run.trace_value_bytes));
+            sinks.push(file.clone());
+            trace = Some(file);
+        }
+        if let Some(config) = &run.config {
+            opened.write_config(config)?;
+        }
+        latency_log = Some(LatencyLog::create(&opened.latency_log(), started_at)?);
+        directory = Some(opened);
+    }
+    let header = Header {
+        run_id,
+        started_at_ms,
+        seed: run.scenario.load.seed.unwrap_or_else(draw_seed),
+        target: run.server.describe(),
+        scenario: run.scenario.clone(),
+        thresholds: run.thresholds.clone(),
+        has_trace: trace.is_some(),
+    };
+    Ok(Opened {
+        directory,
+        metrics,
+        trace,
+        latency_log,
+        stream: EventStream::new(sinks),
+        header,
+    })
+}
+
+fn write(run: &Run, directory: &RunDirectory, report: &Report) -> Result<(), RunError> {
+    directory.write_data(report)?;
+    if run.files.markdown {
+        directory.write_markdown(report)?;
+    }
+    if run.files.html {
+        directory.write_html(report)?;
+    }
+    Ok(())
+}
+
+/// What went wrong on our side without ending the run.
+fn warnings(stream: &EventStream, trace: Option<&TraceFile>) -> Vec<String> {
+    let mut warnings: Vec<String> = stream.failures().iter().map(ToString::to_string).collect();
+    let dropped = trace.map_or(0, |trace| trace.summary().dropped);
+    if dropped > 0 {
+        warnings.push(format!(
+            "trace.jsonl reached its size limit: {dropped} events are not in it"
+        ));
+    }
+    warnings
+}
+
+/// Leaves nothing of a run that never began but what the server had to say.
+fn discard(directory: &RunDirectory) {
+    for file in [
+        directory.trace(),
+        directory.latency_log(),
+        directory.server_stdout(),
+    ] {
+        let _ = std::fs::remove_file(file);
+    }
+    let stderr = directory.server_stderr();
+    let has_words = std::fs::metadata(&stderr).is_ok_and(|stderr| stderr.len() > 0);
+    if !has_words {
+        let _ = std::fs::remove_dir_all(directory.path());
+    }
+}
+
+fn check(run: &Run) -> Result<(), RunError> {
+    if let Some(problem) = run.scenario.problems.first() {
+        return Err(RunError::Config(problem.clone()));
+    }
+    let unnamed = run
+        .scenario
+        .tool_calls
+        .iter()
+        .any(|call| call.name.is_empty());
+    if unnamed {
+        return Err(RunError::Config(
+            "arguments were given without a tool".into(),
+        ));
+    }
+    let load = &run.scenario.load;
+    if let Some(rate) = load.rate
+        && !(rate.is_finite() && rate > 0.0)
+    {
+        return Err(RunError::Config(format!(
+            "the rate is {rate}, and must be more than 0"
+        )));
+    }
+    if load.sessions == 0 || run.scenario.kind.concurrent() == 0 {
+        return Err(RunError::Config(
+            "sessions and concurrent must be 1 or more".into(),
+        ));
+    }
+    if let Some(rate) = run.thresholds.error_rate
+        && !(0.0..=1.0).contains(&rate)
+    {
+        return Err(RunError::Config(format!(
+            "error_rate is {rate}, and must be from 0 to 1"
+        )));
+    }
+    Ok(())
+}
+
+fn set_stage(
+    run: &Run,
+    header: &Header,
+    stream: EventStream,
+    directory: Option<&RunDirectory>,
+) -> Result<Arc<Stage>, RunError> {
+    let mut options = run.session.clone();
+    options.hang_limits = Some(match run.scenario.kind {
+        ScenarioKind::DeadlockProbe {
+            hang_threshold,
+            grace_period,
+            ..
+        } => HangLimits {
+            threshold: hang_threshold,
+            grace: grace_period,
+        },
+        _ => HangLimits {
+            threshold: run.thresholds.hang_timeout,
+            grace: run.thresholds.grace_period,
+        },
+    });
+    let most = run
+        .scenario
+        .kind
+        .concurrent()
+        .max(run.scenario.load.max_in_flight);
+    options.max_connections = options.max_connections.max(most as usize);
+    if let Some(directory) = directory {
+        options
+            .stderr_file
+            .get_or_insert_with(|| directory.server_stderr());
+        let path = directory.server_stdout();
+        let noise = StderrLog::new()
+            .with_file(&path)
+            .map_err(at("create", &path))?;
+        let known = options.on_noise.take();
+        options.on_noise = Some(Arc::new(move |bytes: &[u8]| {
+            noise.write(bytes);
+            noise.write(b"\n");
+            if let Some(known) = &known {
+                known(bytes);
+            }
+        }));
+    }
+    Ok(Stage::new(
+        run.server.clone(),
+        options,
+        run.scenario.clone(),
+        header.seed,
+        stream,
+        run.stop.clone(),
+        run.thresholds.tools.keys().cloned().collect(),
+    ))
+}
+
+/// Finds out what the generator can do at best, beside whatever runtime we are on.
+async fn calibrate(stage: &Stage) {
+    let (tell, told) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("mcprove-calibration".to_owned())
+        .spawn(move || {
+            let _ = tell.send(calibration::calibrate());
+        });
+    if thread.is_ok()
+        && let Ok(rate) = told.await
+    {
+        let recorder = stage.stream.recorder();
+        recorder.note("calibration", "", &json!({ "per_s": rate }));
+    }
+}
+
+fn sample_interval(kind: &ScenarioKind) -> Duration {
+    match kind {
+        ScenarioKind::Soak {
+            sample_interval, ..
+        } => (*sample_interval).max(SAMPLE_INTERVAL_MIN),
+        kind => kind
+            .duration()
+            .map_or(SAMPLE_INTERVAL, defaults::sample_interval),
+    }
+}
+
+/// Lets the scenario act.
+async fn act(stage: &Arc<Stage>) -> Result<(), StageError> {
+    match scenario::work(stage)? {
+        Work::Load(plan) => executor::execute(Arc::clone(stage), plan).await,
+        Work::Steps(steps) => take_steps(stage, steps).await,
+    }
+}
+
+/// Lets a scenario take its steps on a thread and a runtime of its own, so that the caller's
+/// runtime neither waits for it nor disturbs it.
+async fn take_steps(stage: &Arc<Stage>, steps: Box<dyn Steps>) -> Result<(), StageError> {
+    let (tell, told) = oneshot::channel();
+    let stage = Arc::clone(stage);
+    std::thread::Builder::new()
+        .name("mcprove-driver-0".to_owned())
+        .spawn(move || {
+            let _ = tell.send(step_by_step(&stage, steps.as_ref()));
+        })
+        .map_err(StageError::Thread)?;
+    told.await
+        .unwrap_or_else(|_| Err(StageError::Internal("the driver thread panicked".into())))
+}
+
+fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(StageError::Thread)?;
+    let recorder = stage.stream.recorder();
+    let interrupted = async {
+        stage.stop.requested(StopLevel::Drain).await;
+        tokio::select! {
+            () = tokio::time::sleep(INTERRUPTED_DRAIN) => {}
+            () = stage.stop.requested(StopLevel::Now) => {}
+        }
+    };
+    // Should the run be killed, its trace tells what there was.
+    let handing_over = async {
+        let mut each = tokio::time::interval(MERGE_EVERY);
+        loop {
+            each.tick().await;
+            recorder.merge();
+        }
+    };
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            outcome = steps.run(stage, &recorder) => Some(outcome),
+            () = interrupted => None,
+            () = handing_over => None,
+        }
+    });
+    recorder.merge();
+    drop(recorder);
+    runtime.shutdown_background();
+    outcome.unwrap_or(Ok(()))
+}
+
+/// A seed that nobody can foresee.
+pub fn draw_seed() -> u64 {
+    draw() >> SEED_SHIFT
+}
+
+/// A number that nobody can foresee: a seed, or part of an id.
+pub(super) fn draw() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}

@@ -1,0 +1,175 @@
+//! `summary.json`: how a run ended, in the few words that a CI job needs.
+
+use mcprove_score::grade::Grades;
+use mcprove_score::threshold::ThresholdViolation;
+use mcprove_score::verdict::Severity;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::report::{Report, RunOutcome};
+
+/// What an interrupted command ends with, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// How a run ended (format `summary.v1`). Everything else is in `metrics.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// The format: `summary.v1`.
+    pub schema: String,
+    /// A ULID.
+    pub run_id: String,
+    /// Whether every limit held, nothing critical was found, and something succeeded.
+    pub passed: bool,
+    /// Passed, failed, or not enough evidence.
+    pub outcome: RunOutcome,
+    /// What the command that did the run ends with: 0 passed, 1 failed, 130 interrupted without a
+    /// failure, 2 not enough evidence.
+    pub exit_code: u8,
+    /// Whether the run was interrupted, or ended before its time.
+    pub partial: bool,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// Calls that ended, in whatever way.
+    pub total_requests: u64,
+    /// The share of them that failed; null without a call.
+    pub error_rate: Option<f64>,
+    /// Calls that never answered.
+    pub deadlock_count: u32,
+    /// Calls that answered late, or were past the hang threshold when the run was interrupted.
+    pub hang_count: u32,
+    /// Times the server process ended.
+    pub crash_count: u32,
+    /// Limits that were not kept.
+    pub threshold_violations: Vec<ThresholdViolation>,
+    /// What was found, worst first.
+    pub findings: Vec<Finding>,
+    /// What a run cannot pass without and could not be judged, each with the reason: limits,
+    /// whether anything works, whether calls get stuck.
+    pub inconclusive: Vec<String>,
+    /// What else detectors could not judge. It does not change how the run ended.
+    #[serde(default)]
+    pub not_judged: Vec<NotJudged>,
+    /// Marks from A to F.
+    pub grades: Grades,
+}
+
+/// Something that could not be judged, for want of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotJudged {
+    /// Who could not.
+    pub detector: String,
+    /// Why.
+    pub sentence: String,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Who found it.
+    pub detector: String,
+    /// How much it matters; only `critical` makes a run fail.
+    pub severity: Severity,
+    /// What it is.
+    pub sentence: String,
+    /// What to try next.
+    pub hint: Option<String>,
+}
+
+impl From<&Report> for Summary {
+    fn from(report: &Report) -> Self {
+        let findings = report.findings().into_iter().map(|verdict| Finding {
+            detector: verdict.detector.clone(),
+            severity: verdict.severity,
+            sentence: verdict.sentence.clone(),
+            hint: verdict.hint.clone(),
+        });
+        Self {
+            schema: "summary.v1".to_owned(),
+            run_id: report.run_id.clone(),
+            passed: report.passed(),
+            outcome: report.outcome(),
+            exit_code: match report.outcome() {
+                RunOutcome::Failed => 1,
+                _ if report.interrupted => INTERRUPTED,
+                RunOutcome::Passed => 0,
+                RunOutcome::Inconclusive => 2,
+            },
+            partial: report.partial,
+            scenario: report.scenario_kind.name().to_owned(),
+            total_requests: report.throughput.total_requests,
+            error_rate: report.error_rate(),
+            deadlock_count: report.deadlock_count,
+            hang_count: report.hang_count,
+            crash_count: report.crash_count,
+            threshold_violations: report.threshold_violations.clone(),
+            findings: findings.collect(),
+            inconclusive: report
+                .inconclusive_gates()
+                .map(|verdict| verdict.sentence.clone())
+                .collect(),
+            not_judged: report
+                .inconclusive_checks()
+                .map(|verdict| NotJudged {
+                    detector: verdict.detector.clone(),
+                    sentence: verdict.sentence.clone(),
+                })
+                .collect(),
+            grades: report.grades.clone(),
+        }
+    }
+}
+
+impl Summary {
+    /// The text of `summary.json`.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcprove_score::verdict::Verdict;
+
+    use super::*;
+    use crate::drive::Scenario;
+
+    #[test]
+    fn the_exit_code_is_that_of_the_command() {
+        let finding = Verdict::finding("race", Severity::Critical, "Found.", "look");
+        let open = Verdict::inconclusive("success", "Nothing yet.", "wait");
+        let cases = [
+            (None, false, 0),
+            (None, true, 130),
+            (Some(&finding), false, 1),
+            (Some(&finding), true, 1),
+            (Some(&open), false, 2),
+            (Some(&open), true, 130),
+        ];
+        for (verdict, interrupted, expected) in cases {
+            let mut report = Report::empty(Scenario::sustained().kind);
+            report.verdicts = verdict.into_iter().cloned().collect();
+            report.interrupted = interrupted;
+            let summary = Summary::from(&report);
+            assert_eq!(summary.exit_code, expected, "{verdict:?} {interrupted}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_judged_is_listed_apart_from_limits() {
+        let mut report = Report::empty(Scenario::sustained().kind);
+        report.verdicts = vec![
+            Verdict::inconclusive("threshold:p99_latency", "The limit is open.", "run longer"),
+            Verdict::inconclusive("leak", "3 samples are too few.", "run longer"),
+            Verdict::pass("protocol", "Kept."),
+        ];
+        let summary = Summary::from(&report);
+        assert_eq!(summary.inconclusive, ["The limit is open."]);
+        let leak = NotJudged {
+            detector: "leak".to_owned(),
+            sentence: "3 samples are too few.".to_owned(),
+        };
+        assert_eq!(summary.not_judged, [leak]);
+    }
+}

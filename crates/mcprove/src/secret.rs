@@ -1,0 +1,261 @@
+//! What must not be written down or shown: the same rules for files, reports and messages.
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "<redacted>";
+
+/// Parts of the names of headers, variables and flags whose values are secrets.
+const SECRET_WORDS: &[&str] = &[
+    "authorization",
+    "bearer",
+    "cookie",
+    "token",
+    "key",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credential",
+];
+
+/// How the tokens of common services begin. They are secrets whatever their name.
+const SECRET_PREFIXES: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "eyJ",
+    "AKIA",
+];
+
+/// Tokens of services are longer than this.
+const SECRET_CHARS_MIN: usize = 8;
+
+/// Whether what has this name is a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a value shows by itself that it is a secret.
+fn is_secret_value(value: &str) -> bool {
+    let value = value.trim_start_matches(['"', '\'']);
+    value.len() >= SECRET_CHARS_MIN
+        && SECRET_PREFIXES
+            .iter()
+            .any(|prefix| value.starts_with(prefix))
+}
+
+/// The value of a header or variable, unless it is a secret.
+pub fn redact_value(name: &str, value: &str) -> String {
+    if is_secret_name(name) || is_secret_value(value) {
+        REDACTED.to_owned()
+    } else {
+        redact_text(value)
+    }
+}
+
+/// A command line without the values of flags, variables and headers that are secrets.
+pub fn redact_arguments(arguments: &[String]) -> Vec<String> {
+    redact_words(arguments.iter().map(String::as_str))
+}
+
+/// A text that may hold a whole command line, or addresses, without the secrets in it.
+pub fn redact_text(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.len() < 2 {
+        return redact_pair(text).unwrap_or_else(|| redact_urls(text));
+    }
+    let redacted = redact_words(words.iter().copied());
+    if redacted == words {
+        text.to_owned()
+    } else {
+        redacted.join(" ")
+    }
+}
+
+fn redact_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut is_value_secret = false;
+    words
+        .map(|word| {
+            let is_flag = word.starts_with('-');
+            if is_value_secret && !is_flag {
+                is_value_secret = is_scheme(word);
+                return if is_value_secret {
+                    word.to_owned()
+                } else {
+                    REDACTED.to_owned()
+                };
+            }
+            is_value_secret = is_scheme(word);
+            if let Some(redacted) = redact_pair(word) {
+                return redacted;
+            }
+            if is_secret_value(word) {
+                return REDACTED.to_owned();
+            }
+            let is_name = !word.contains(char::is_whitespace) && is_secret_name(word);
+            is_value_secret |= is_name && (is_flag || word.ends_with(':'));
+            redact_text(word)
+        })
+        .collect()
+}
+
+/// Whether a word announces credentials, as in the header `Authorization`.
+fn is_scheme(word: &str) -> bool {
+    ["bearer", "basic"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+/// `--token=x`, `API_KEY=x` and `Authorization: x` without the secret; none if there is none.
+fn redact_pair(word: &str) -> Option<String> {
+    let (name, separator, value) = match (word.split_once('='), word.split_once(": ")) {
+        (Some((name, value)), _) if is_word(name) => (name, "=", value),
+        (_, Some((name, value))) if is_word(name) => (name, ": ", value),
+        _ => return None,
+    };
+    (is_secret_name(name) || is_secret_value(value)).then(|| format!("{name}{separator}{REDACTED}"))
+}
+
+/// Whether a text could be the name of a flag, a variable or a header.
+fn is_word(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// A text without the passwords and the secret parameters of the address in it.
+pub fn redact_urls(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) if !is_secret_value(name) => format!("{name}:{REDACTED}@{host}"),
+            None if !is_secret_value(user) => authority.to_owned(),
+            _ => format!("{REDACTED}@{host}"),
+        },
+        None => authority.to_owned(),
+    };
+    let path = match path.split_once(['?', '#']) {
+        Some((before, query)) => {
+            let separator = &path[before.len()..=before.len()];
+            format!("{before}{separator}{}", redact_query(query))
+        }
+        None => path.to_owned(),
+    };
+    format!("{scheme}://{authority}{path}")
+}
+
+fn redact_query(query: &str) -> String {
+    // A fragment has parameters too: some services put a token there.
+    let mut text = String::new();
+    for part in query.split_inclusive(['&', '#', ';']) {
+        let parameter = part.trim_end_matches(['&', '#', ';']);
+        match parameter.split_once('=') {
+            Some((name, value)) if is_secret_name(name) || is_secret_value(value) => {
+                text.push_str(name);
+                text.push('=');
+                text.push_str(REDACTED);
+                text.push_str(&part[parameter.len()..]);
+            }
+            _ => text.push_str(part),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "Cookie",
+            "X-Api-Key",
+            "GITHUB_TOKEN",
+            "client_secret",
+            "DB_PASSWORD",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["LOG_LEVEL", "Accept", "PATH"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn command_lines_lose_their_secrets() {
+        let arguments = [
+            "-m",
+            "my_mcp",
+            "--token",
+            "s3cret",
+            "--api-key=s3cret",
+            "--key",
+            "--verbose",
+            "API_TOKEN=s3cret",
+            "--db=postgres://me:s3cret@db/x?sslmode=off",
+            "https://h/p?access_token=s3cret&x=1",
+            "print(\"token=1\")",
+            "--header",
+            "Authorization: Bearer s3cret",
+            "exec other --token s3cret -x",
+            "NAME=sk-s3cret-s3cret",
+            "curl -H 'X: Bearer s3cret'",
+        ]
+        .map(str::to_owned);
+        let redacted = redact_arguments(&arguments);
+        assert_eq!(
+            redacted,
+            [
+                "-m",
+                "my_mcp",
+                "--token",
+                REDACTED,
+                "--api-key=<redacted>",
+                "--key",
+                "--verbose",
+                "API_TOKEN=<redacted>",
+                "--db=postgres://me:<redacted>@db/x?sslmode=off",
+                "https://h/p?access_token=<redacted>&x=1",
+                "print(\"token=1\")",
+                "--header",
+                "Authorization: <redacted>",
+                "exec other --token <redacted> -x",
+                "NAME=<redacted>",
+                "curl -H 'X: Bearer <redacted>",
+            ]
+        );
+    }
+
+    #[test]
+    fn addresses_lose_their_secrets() {
+        for (url, redacted) in [
+            ("http://h/p?x=1", "http://h/p?x=1"),
+            ("http://me@h/p", "http://me@h/p"),
+            ("http://ghp_s3cret00@h/p", "http://<redacted>@h/p"),
+            (
+                "ws://h?a=1&api_key=s3cret#x",
+                "ws://h?a=1&api_key=<redacted>#x",
+            ),
+            (
+                "http://h/#access_token=s3cret&b=2",
+                "http://h/#access_token=<redacted>&b=2",
+            ),
+            ("http://h?q=sk-s3cret-s3cret", "http://h?q=<redacted>"),
+        ] {
+            assert_eq!(redact_urls(url), redacted);
+        }
+    }
+}

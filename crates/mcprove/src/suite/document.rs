@@ -1,0 +1,251 @@
+//! A file as a tree of values that know where they stand, the same for TOML and for YAML.
+//!
+//! Before it: text. After it: a reader that turns the tree into a plan and can point at every
+//! value that it does not like.
+
+mod toml;
+mod yaml;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
+
+/// The largest file that is read.
+pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Its name, for messages.
+    pub file: String,
+    /// What it holds.
+    pub root: Node,
+    source: Source,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub data: Data,
+    /// Its bytes in the file.
+    pub span: Range<usize>,
+}
+
+/// What a [`Node`] holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Data {
+    /// Nothing; YAML only.
+    Null,
+    /// Yes or no.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i128),
+    /// A number with a fraction or an exponent; may be infinite or no number at all.
+    Number(f64),
+    /// A text. A date of TOML is one too.
+    Text(String),
+    /// Values in order.
+    List(Vec<Node>),
+    /// Values by name, in the order of the file.
+    Table(Vec<Field>),
+}
+
+/// One entry of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// Where the name stands.
+    pub span: Range<usize>,
+    /// The value.
+    pub value: Node,
+}
+
+/// A text and where its lines begin.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    text: String,
+    lines: Vec<usize>,
+}
+
+impl Document {
+    /// Reads TOML; `file` is its name in messages.
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_text(text, file, toml::parse)
+    }
+
+    /// Reads YAML; `file` is its name in messages.
+    pub fn from_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_text(text, file, yaml::parse)
+    }
+
+    fn from_text(
+        text: &str,
+        file: &str,
+        parse: fn(&Source, &mut dyn FnMut(SyntaxError)) -> Option<Node>,
+    ) -> Result<Self, ConfigErrors> {
+        if text.len() > FILE_BYTES_MAX {
+            return Err(ConfigErrors::of(too_large(file)));
+        }
+        let source = Source::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        let mut problems = Problems::default();
+        let root = parse(&source, &mut |error: SyntaxError| {
+            problems.push(|| source.error(file, &error.span, error.message, error.hint));
+        });
+        match root {
+            Some(root) if problems.is_empty() => Ok(Self {
+                file: file.to_owned(),
+                root,
+                source,
+            }),
+            _ => Err(problems.into_errors(file)),
+        }
+    }
+
+    /// A problem at these bytes of the file, with the line that they are on.
+    pub fn error(
+        &self,
+        span: &Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ConfigError {
+        self.source.error(&self.file, span, message, hint)
+    }
+}
+
+/// Says that a file is larger than [`FILE_BYTES_MAX`].
+pub(super) fn too_large(file: &str) -> ConfigError {
+    ConfigError::of_file(
+        file,
+        format!("is larger than {} MiB", FILE_BYTES_MAX / 1024 / 1024),
+        "is it a configuration at all? `mcprove example-config` prints one",
+    )
+}
+
+/// What a parser of one format does not understand.
+struct SyntaxError {
+    span: Range<usize>,
+    message: String,
+    hint: String,
+}
+
+impl Node {
+    /// What kind of value it is, for messages.
+    pub const fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::Null => "nothing",
+            Data::Boolean(_) => "a boolean",
+            Data::Integer(_) | Data::Number(_) => "a number",
+            Data::Text(_) => "a text",
+            Data::List(_) => "a list",
+            Data::Table(_) => "a table",
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same as JSON; an error is a value that JSON cannot hold.
+    pub fn to_json(&self) -> Result<Value, &Node> {
+        Ok(match &self.data {
+            Data::Null => Value::Null,
+            Data::Boolean(value) => Value::Bool(*value),
+            Data::Integer(value) => match (i64::try_from(*value), u64::try_from(*value)) {
+                (Ok(value), _) => value.into(),
+                (_, Ok(value)) => value.into(),
+                _ => return Err(self),
+            },
+            Data::Number(value) => Value::Number(serde_json::Number::from_f64(*value).ok_or(self)?),
+            Data::Text(text) => Value::String(text.clone()),
+            Data::List(nodes) => {
+                let values: Result<Vec<_>, _> = nodes.iter().map(Self::to_json).collect();
+                Value::Array(values?)
+            }
+            Data::Table(fields) => {
+                let mut object = serde_json::Map::new();
+                for field in fields {
+                    object.insert(field.name.clone(), field.value.to_json()?);
+                }
+                Value::Object(object)
+            }
+        })
+    }
+}
+
+impl Source {
+    pub fn new(text: &str) -> Self {
+        let mut lines = vec![0];
+        lines.extend(text.match_indices('\n').map(|(index, _)| index + 1));
+        Self {
+            text: text.to_owned(),
+            lines,
+        }
+    }
+
+    /// A problem at these bytes, with the line that they are on.
+    fn error(
+        &self,
+        file: &str,
+        span: &Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ConfigError {
+        let start = floor_boundary(&self.text, span.start);
+        let line = self.lines.partition_point(|begin| *begin <= start).max(1);
+        let begin = self.lines.get(line - 1).copied().unwrap_or_default();
+        let end = self
+            .lines
+            .get(line)
+            .map_or(self.text.len(), |next| next - 1);
+        let meant_end = floor_boundary(&self.text, span.end.min(end)).max(start);
+        let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
+        let before = part(begin..start);
+        ConfigError {
+            file: file.to_owned(),
+            place: Some(Place {
+                line,
+                column: before.chars().count() + 1,
+            }),
+            excerpt: Some(Excerpt::new(
+                before,
+                part(start..meant_end),
+                part(meant_end..end),
+            )),
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// The byte at a line and a column, both counted from one.
+    fn offset(&self, line: u64, column: u64) -> usize {
+        let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        let Some(begin) = self.lines.get(index) else {
+            return self.text.len();
+        };
+        let skipped = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
+        let rest = self.text.get(*begin..).unwrap_or_default();
+        let line = rest.split('\n').next().unwrap_or_default();
+        let within = line.char_indices().nth(skipped);
+        begin + within.map_or(line.len(), |(index, _)| index)
+    }
+}
+
+/// The nearest start of a character at or before `index`.
+fn floor_boundary(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests;

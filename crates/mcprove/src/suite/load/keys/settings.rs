@@ -1,0 +1,186 @@
+//! The keys of the other sections.
+
+use super::{FORMATS, Form, Key, PROTOCOLS, TRANSPORTS, key};
+
+/// The keys of `[server]`.
+pub(super) const SERVER: &[Key] = &[
+    key(
+        "command",
+        Form::Command,
+        "",
+        "the program to start; or a list: the program and its first arguments",
+    ),
+    key("args", Form::Texts, "none", "the program's arguments"),
+    key(
+        "env",
+        Form::TextTable,
+        "none",
+        "variables added to the environment, which the server inherits",
+    ),
+    key(
+        "working_dir",
+        Form::Text,
+        "where mcprove was started",
+        "the directory the program starts in",
+    ),
+    key(
+        "transport",
+        Form::OneOf(TRANSPORTS),
+        "stdio, or from the address",
+        "how messages travel; an http address falls back to sse unless it is given",
+    ),
+    key(
+        "url",
+        Form::Text,
+        "",
+        "the address of a running server, instead of a command",
+    ),
+    key(
+        "headers",
+        Form::TextTable,
+        "none",
+        "headers added to every request to an address",
+    ),
+    key(
+        "startup_timeout",
+        Form::Time,
+        "10s",
+        "how long the server may take to answer the first request",
+    ),
+    key(
+        "shutdown_timeout",
+        Form::TimeOrZero,
+        "5s",
+        "how long it may take to exit once its input is closed",
+    ),
+    key(
+        "protocol",
+        Form::OneOf(PROTOCOLS),
+        "auto",
+        "another place for `protocol` of [session]",
+    ),
+];
+
+/// One `[thresholds.tools.NAME]`.
+pub(crate) const TOOL_THRESHOLDS: &[Key] = &[
+    key("p50_latency", Form::Time, "none", "the median latency"),
+    key(
+        "p95_latency",
+        Form::Time,
+        "none",
+        "the latency that 95 % of the calls keep to",
+    ),
+    key(
+        "p99_latency",
+        Form::Time,
+        "none",
+        "the latency that 99 % of the calls keep to",
+    ),
+    key(
+        "p999_latency",
+        Form::Time,
+        "none",
+        "the latency that 99.9 % of the calls keep to",
+    ),
+    key(
+        "error_rate",
+        Form::Share,
+        "none",
+        "the share of calls that may fail: 0.01 is 1 %",
+    ),
+];
+
+/// The keys of `[thresholds]`.
+pub(super) const THRESHOLDS: &[Key] = &[
+    TOOL_THRESHOLDS[0],
+    TOOL_THRESHOLDS[1],
+    TOOL_THRESHOLDS[2],
+    TOOL_THRESHOLDS[3],
+    TOOL_THRESHOLDS[4],
+    key(
+        "hang_timeout",
+        Form::Time,
+        "5s",
+        "when a call counts as hung",
+    ),
+    key(
+        "grace_period",
+        Form::TimeOrZero,
+        "10s",
+        "how long a hung call may still answer late; after that it is a deadlock",
+    ),
+    key(
+        "memory_growth_mb",
+        Form::NotNegative,
+        "none; soak 50",
+        "how much the server's memory may grow during the run, in MB",
+    ),
+    key(
+        "tools",
+        Form::TablesByName(TOOL_THRESHOLDS),
+        "none",
+        "limits for single tools, by name",
+    ),
+];
+
+/// The keys of `[session]`.
+pub(super) const SESSION: &[Key] = &[
+    key(
+        "protocol",
+        Form::OneOf(PROTOCOLS),
+        "auto",
+        "the revision to speak",
+    ),
+    key(
+        "strict_protocol",
+        Form::Boolean,
+        "false",
+        "fails when the server chooses another revision than the one asked for",
+    ),
+    key(
+        "call_timeout",
+        Form::Time,
+        "30s",
+        "how long one call may take; a deadline of its own, apart from hang_timeout",
+    ),
+    key(
+        "max_frame",
+        Form::Size,
+        "64MiB",
+        "the largest message accepted from the server",
+    ),
+    key(
+        "accept_requests",
+        Form::Boolean,
+        "false",
+        "answers a server that asks for input with made-up values instead of declining",
+    ),
+];
+
+/// The keys of `[output]`.
+pub(super) const OUTPUT: &[Key] = &[
+    key(
+        "report_dir",
+        Form::Text,
+        "./runs",
+        "where the directory of the run is made",
+    ),
+    key(
+        "formats",
+        Form::SomeOf(FORMATS),
+        "all of them",
+        "which reports are written, and whether the terminal shows one",
+    ),
+    key(
+        "trace",
+        Form::Boolean,
+        "true",
+        "whether every call is written to trace.jsonl",
+    ),
+    key(
+        "trace_value_bytes",
+        Form::Size,
+        "1KiB",
+        "how much of each result is kept in the trace",
+    ),
+];

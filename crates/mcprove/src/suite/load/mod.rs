@@ -1,0 +1,254 @@
+//! The configuration of a load run: a server, a scenario, limits, and what is written.
+//!
+//! [`LoadConfig`] is read from TOML or YAML, which have the same structure, and written as TOML
+//! with secrets taken out. The keys are in [`keys`], one file per section reads them.
+
+mod calls;
+mod example;
+pub mod keys;
+mod pattern;
+mod scenario;
+pub mod schema;
+mod server;
+mod settings;
+mod thresholds;
+mod write;
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::document::{Document, FILE_BYTES_MAX, too_large};
+use super::error::{ConfigError, ConfigErrors, Place};
+use super::reader::Reader;
+use crate::drive::Scenario;
+use crate::run::Thresholds;
+use crate::server::Server;
+use crate::session::ProtocolChoice;
+
+pub use crate::secret::REDACTED;
+pub use example::example;
+
+/// A load run, as a file describes it.
+///
+/// ```
+/// use mcprove::suite::LoadConfig;
+///
+/// let text = r#"
+/// [server]
+/// command = "python"
+/// args = ["-m", "my_mcp"]
+///
+/// [scenario]
+/// type = "sustained"
+/// concurrent = 50
+/// "#;
+/// let config = LoadConfig::parse_toml(text, "bench.toml").unwrap();
+/// assert_eq!(config.scenario.kind.concurrent(), 50);
+///
+/// let wrong = text.replace("concurrent", "concurent");
+/// let errors = LoadConfig::parse_toml(&wrong, "bench.toml").unwrap_err();
+/// assert!(errors.to_string().starts_with("error: bench.toml:8:1: unknown key \"concurent\""));
+/// assert!(errors.to_string().ends_with("hint: did you mean \"concurrent\"?"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadConfig {
+    /// The server under test.
+    pub server: Server,
+    /// What is done to it.
+    pub scenario: Scenario,
+    /// What it must keep to.
+    pub thresholds: Thresholds,
+    /// How it is spoken to.
+    pub session: SessionSettings,
+    /// What is written and shown.
+    pub output: OutputSettings,
+    /// What is odd about the file but harmless, each with its place.
+    pub warnings: Vec<String>,
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// Which revision to speak.
+    pub protocol: ProtocolChoice,
+    /// Whether another revision than the one asked for is an error.
+    pub strict_protocol: bool,
+    /// How long a call may take; ours unless given.
+    pub call_timeout: Option<Duration>,
+    /// The largest message accepted; ours unless given.
+    pub max_frame: Option<usize>,
+    /// Whether a server that asks for input gets made-up values.
+    pub accept_requests: bool,
+    /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
+    pub fall_back_to_sse: bool,
+}
+
+/// What is written and shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputSettings {
+    /// Where the directory of the run is made.
+    pub report_dir: PathBuf,
+    /// Which reports are made.
+    pub formats: Vec<Format>,
+    /// Whether every call is written to `trace.jsonl`.
+    pub trace: bool,
+    /// How many bytes of each result are kept in the trace; ours unless given.
+    pub trace_value_bytes: Option<usize>,
+}
+
+/// A report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `report.md`.
+    Markdown,
+    /// `metrics.json` and `summary.json`.
+    Json,
+    /// On the terminal.
+    Terminal,
+    /// `report.html`.
+    Html,
+}
+
+impl Format {
+    /// Every report.
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Json, Self::Terminal, Self::Html];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+            Self::Terminal => "terminal",
+            Self::Html => "html",
+        }
+    }
+}
+
+impl LoadConfig {
+    /// Of a server and a scenario, everything else as when nothing is given.
+    pub fn new(server: Server, scenario: Scenario) -> Self {
+        Self {
+            server,
+            scenario,
+            thresholds: Thresholds::default(),
+            session: SessionSettings::default(),
+            output: OutputSettings::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reads TOML; `file` is its name in messages.
+    pub fn parse_toml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::from_toml(text, file)?)
+    }
+
+    /// Reads YAML of the same structure; `file` is its name in messages.
+    pub fn parse_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::from_yaml(text, file)?)
+    }
+
+    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml` or `.yaml`.
+    pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
+        let file = path.display().to_string();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let parse = match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("toml") => Self::parse_toml,
+            Some("yml" | "yaml") => Self::parse_yaml,
+            _ => {
+                return Err(ConfigErrors::of(ConfigError::of_file(
+                    &file,
+                    "is neither TOML nor YAML by its name",
+                    "let the name end in .toml, .yml or .yaml",
+                )));
+            }
+        };
+        let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
+        if bytes.len() > FILE_BYTES_MAX {
+            return Err(ConfigErrors::of(too_large(&file)));
+        }
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => parse(text, &file),
+            Err(error) => Err(ConfigErrors::of(not_text(
+                &file,
+                &bytes,
+                error.valid_up_to(),
+            ))),
+        }
+    }
+
+    /// Takes a document apart.
+    pub fn from_document(document: &Document) -> Result<Self, ConfigErrors> {
+        let mut reader = Reader::new(document);
+        let config = settings::read_config(&mut reader, &document.root);
+        let warnings = reader.finish()?;
+        match config {
+            Some(config) => Ok(Self { warnings, ..config }),
+            None => Err(ConfigErrors::of(ConfigError::of_file(
+                &document.file,
+                "is not a load configuration",
+                "`mcprove example-config` prints one",
+            ))),
+        }
+    }
+
+    /// The configuration as TOML: everything that is needed to run it again, except secrets, in
+    /// whose place stands [`REDACTED`].
+    ///
+    /// ```
+    /// use mcprove::suite::LoadConfig;
+    /// use mcprove::{Scenario, Server};
+    ///
+    /// let server = Server::http("http://127.0.0.1:8080/mcp").header("Authorization", "Bearer t");
+    /// let text = LoadConfig::new(server, Scenario::sustained()).to_toml();
+    /// assert!(text.contains("Authorization = \"<redacted>\""));
+    /// ```
+    pub fn to_toml(&self) -> String {
+        write::to_toml(self)
+    }
+}
+
+/// The whole file, or a little more than the largest that is taken.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX) + 1;
+    std::fs::File::open(path)?
+        .take(limit)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn unread(file: &str, error: &io::Error) -> ConfigError {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "check the path, or write a new one: mcprove example-config > bench.toml"
+        }
+        io::ErrorKind::PermissionDenied => "check who may read it",
+        _ => "check that it is a file that can be read",
+    };
+    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
+}
+
+fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
+    let before = bytes.get(..valid).unwrap_or_default();
+    let begin = before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |index| index + 1);
+    let line = before.get(begin..).unwrap_or_default();
+    let error = ConfigError::of_file(
+        file,
+        "is not UTF-8 text from here on",
+        "save it as UTF-8; is it a text file at all?",
+    );
+    ConfigError {
+        place: Some(Place {
+            line: memchr::memchr_iter(b'\n', before).count() + 1,
+            column: String::from_utf8_lossy(line).chars().count() + 1,
+        }),
+        ..error
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The file as a whole, and its sections `[session]` and `[output]`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::keys::{self, PROTOCOLS};
+use super::{Format, LoadConfig, OutputSettings, SessionSettings};
+use super::{scenario, server, thresholds};
+use crate::session::{Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions};
+use crate::suite::document::{Data, Field, Node};
+use crate::suite::reader::{Least, Reader, Section};
+use crate::transport::MAX_FRAME;
+
+/// What stands at the top of a file.
+const TOP: &[&str] = &[
+    "server",
+    "scenario",
+    "thresholds",
+    "session",
+    "output",
+    "protocol",
+];
+
+static NOTHING: Node = Node {
+    data: Data::Null,
+    span: 0..0,
+};
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            protocol: ProtocolChoice::Auto,
+            strict_protocol: false,
+            call_timeout: None,
+            max_frame: None,
+            accept_requests: false,
+            fall_back_to_sse: true,
+        }
+    }
+}
+
+impl Default for OutputSettings {
+    fn default() -> Self {
+        Self {
+            report_dir: PathBuf::from("./runs"),
+            formats: Format::ALL.to_vec(),
+            trace: true,
+            trace_value_bytes: None,
+        }
+    }
+}
+
+impl SessionSettings {
+    /// How a session behaves with these settings.
+    pub fn options(&self) -> SessionOptions {
+        let responder: Arc<dyn Responder> = if self.accept_requests {
+            Arc::new(Accept)
+        } else {
+            Arc::new(Decline)
+        };
+        SessionOptions {
+            protocol: self.protocol,
+            strict_protocol: self.strict_protocol,
+            call_timeout: self.call_timeout.unwrap_or(CALL_TIMEOUT),
+            max_frame: self.max_frame.unwrap_or(MAX_FRAME),
+            responder,
+            fall_back_to_sse: self.fall_back_to_sse,
+            ..SessionOptions::default()
+        }
+    }
+}
+
+/// Reads a whole file; none only when there were problems.
+pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadConfig> {
+    let top = reader.section(root, "the file", TOP, top_advice);
+    let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
+    let server = match top.get("server") {
+        Some(field) => server::read(reader, &field.value),
+        None => missing(
+            reader,
+            &top,
+            "server",
+            "add [server] with a command or a url",
+        ),
+    };
+    let thresholds = thresholds::read(reader, node("thresholds"));
+    let scenario = match top.get("scenario") {
+        Some(field) => scenario::read(reader, &field.value, &thresholds),
+        None => missing(
+            reader,
+            &top,
+            "scenario",
+            "add [scenario] with a type such as \"sustained\"",
+        ),
+    };
+    let mut session = read_session(reader, node("session"));
+    session.protocol = read_protocol(reader, &top);
+    let output = read_output(reader, node("output"));
+    let server = server?;
+    session.fall_back_to_sse = server.fall_back_to_sse;
+    let scenario = scenario?;
+    thresholds::check_names(reader, node("thresholds"), &scenario);
+    Some(LoadConfig {
+        server: server.server,
+        scenario,
+        thresholds: thresholds.thresholds,
+        session,
+        output,
+        warnings: Vec::new(),
+    })
+}
+
+fn missing<T>(reader: &mut Reader<'_>, top: &Section<'_>, name: &str, hint: &str) -> Option<T> {
+    let span = top.span().start..top.span().start;
+    reader.problem(&span, format!("there is no [{name}]"), hint);
+    None
+}
+
+/// The section that a misplaced key belongs to.
+fn top_advice(name: &str) -> Option<String> {
+    let owner = keys::SECTIONS
+        .iter()
+        .find(|section| section.keys.iter().any(|key| key.name == name))?;
+    Some(format!("it belongs below [{}]", owner.name))
+}
+
+/// The same for a key in the wrong section.
+pub(super) fn section_advice(section: &str, name: &str) -> Option<String> {
+    let owner = keys::SECTIONS
+        .iter()
+        .find(|other| other.name != section && other.keys.iter().any(|key| key.name == name))?;
+    Some(format!("it belongs below [{}]", owner.name))
+}
+
+/// The revision, which may stand in one of three places.
+fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> ProtocolChoice {
+    let within = |section: &str| -> Option<&Field> {
+        match &top.get(section)?.value.data {
+            Data::Table(fields) => fields.iter().find(|field| field.name == "protocol"),
+            _ => None,
+        }
+    };
+    let places = [within("session"), within("server"), top.get("protocol")];
+    let mut given = places.into_iter().flatten();
+    let Some(field) = given.next() else {
+        return ProtocolChoice::Auto;
+    };
+    for second in given {
+        let message = "`protocol` is given twice".to_owned();
+        reader.problem(&second.span, message, "keep the one below [session]");
+    }
+    reader
+        .choice_of(&field.value, "`protocol`", PROTOCOLS)
+        .and_then(|name| ProtocolChoice::from_str(name).ok())
+        .unwrap_or_default()
+}
+
+fn read_session(reader: &mut Reader<'_>, node: &Node) -> SessionSettings {
+    let known = keys::names(keys::section("session"));
+    let section = reader.section(node, "[session]", &known, |name| {
+        section_advice("session", name)
+    });
+    let defaults = SessionSettings::default();
+    SessionSettings {
+        strict_protocol: reader
+            .boolean(&section, "strict_protocol")
+            .unwrap_or(defaults.strict_protocol),
+        call_timeout: reader.duration(&section, "call_timeout", Least::MoreThanZero),
+        max_frame: reader.size(&section, "max_frame"),
+        accept_requests: reader
+            .boolean(&section, "accept_requests")
+            .unwrap_or(defaults.accept_requests),
+        ..defaults
+    }
+}
+
+fn read_output(reader: &mut Reader<'_>, node: &Node) -> OutputSettings {
+    let known = keys::names(keys::section("output"));
+    let section = reader.section(node, "[output]", &known, |name| {
+        section_advice("output", name)
+    });
+    let defaults = OutputSettings::default();
+    OutputSettings {
+        report_dir: reader
+            .text(&section, "report_dir")
+            .map_or(defaults.report_dir, PathBuf::from),
+        formats: read_formats(reader, &section).unwrap_or(defaults.formats),
+        trace: reader.boolean(&section, "trace").unwrap_or(defaults.trace),
+        trace_value_bytes: reader.size(&section, "trace_value_bytes"),
+    }
+}
+
+fn read_formats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Vec<Format>> {
+    let field = section.get("formats")?;
+    let hint = "write [\"markdown\", \"json\", \"terminal\", \"html\"], or some of them";
+    let mut formats = Vec::new();
+    for node in reader.list(field, hint) {
+        let name = reader.choice_of(node, "`formats`", keys::FORMATS);
+        let format = Format::ALL
+            .into_iter()
+            .find(|format| Some(format.name()) == name);
+        formats.extend(format.filter(|format| !formats.contains(format)));
+    }
+    Some(formats)
+}

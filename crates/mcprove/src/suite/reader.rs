@@ -1,0 +1,168 @@
+//! Takes a document apart, and collects every problem instead of stopping at the first.
+//!
+//! A section is read through a [`Section`], which knows its names: an unknown one is a problem with
+//! a suggestion. A value of the wrong form is a problem too, and then reads as if it were absent.
+
+mod values;
+
+use std::ops::Range;
+
+use mcprove_score::registry::nearest;
+
+use super::document::{Data, Document, Field, Node};
+use super::error::{ConfigErrors, Problems};
+use crate::text::shorten;
+
+/// How much of a wrong text is repeated in a message.
+const SHOWN_MAX: usize = 60;
+
+pub(crate) use values::Least;
+
+/// Reads one document.
+pub(crate) struct Reader<'d> {
+    document: &'d Document,
+    problems: Problems,
+    warnings: Vec<String>,
+}
+
+/// A table whose names are known.
+#[derive(Clone, Copy)]
+pub(crate) struct Section<'d> {
+    /// How it is called in messages: `[scenario]`.
+    pub label: &'static str,
+    fields: &'d [Field],
+    span: &'d Range<usize>,
+}
+
+/// What to say about a name that a section does not have, if something better than the nearest
+/// known one is known.
+pub(crate) type Advice = fn(&str) -> Option<String>;
+
+impl<'d> Section<'d> {
+    /// The entry of that name.
+    pub fn get(&self, name: &str) -> Option<&'d Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Every entry.
+    pub fn fields(&self) -> &'d [Field] {
+        self.fields
+    }
+
+    /// Where it begins.
+    pub fn span(&self) -> &'d Range<usize> {
+        self.span
+    }
+}
+
+impl<'d> Reader<'d> {
+    /// Of this document.
+    pub fn new(document: &'d Document) -> Self {
+        Self {
+            document,
+            problems: Problems::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The warnings, if there was no problem.
+    pub fn finish(self) -> Result<Vec<String>, ConfigErrors> {
+        if self.problems.is_empty() {
+            Ok(self.warnings)
+        } else {
+            Err(self.problems.into_errors(&self.document.file))
+        }
+    }
+
+    /// Takes a problem down.
+    pub fn problem(&mut self, span: &Range<usize>, message: String, hint: impl Into<String>) {
+        let document = self.document;
+        self.problems
+            .push(|| document.error(span, message, hint.into()));
+    }
+
+    /// Takes a problem down on a line that must not be shown.
+    pub fn secret_problem(&mut self, span: &Range<usize>, message: String, hint: &str) {
+        let document = self.document;
+        self.problems
+            .push(|| document.error(span, message, hint).without_excerpt());
+    }
+
+    /// Takes down what is odd, but harmless.
+    pub fn warn(&mut self, span: &Range<usize>, message: &str) {
+        let place = self.document.error(span, "", "").place;
+        let place = place.map_or_else(String::new, |place| format!(":{place}"));
+        self.warnings
+            .push(format!("{}{place}: {message}", self.document.file));
+    }
+
+    /// A table with these names; nothing at all is an empty one.
+    pub fn section<'n>(
+        &mut self,
+        node: &'n Node,
+        label: &'static str,
+        known: &[&str],
+        advice: Advice,
+    ) -> Section<'n> {
+        let fields: &[Field] = match &node.data {
+            Data::Table(fields) => fields,
+            Data::Null => &[],
+            _ => {
+                let message = format!("{label} must be a table, not {}", node.kind());
+                self.problem(&node.span, message, "write one `name = value` per line");
+                &[]
+            }
+        };
+        for field in fields {
+            if known.contains(&field.name.as_str()) {
+                continue;
+            }
+            let document = self.document;
+            self.problems.push(|| {
+                let name = shorten(&field.name, SHOWN_MAX);
+                let hint = advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name));
+                let message = format!("unknown key {name:?} in {label}");
+                document.error(&field.span, message, hint)
+            });
+        }
+        Section {
+            label,
+            fields,
+            span: &node.span,
+        }
+    }
+
+    /// A value of the wrong form.
+    pub fn wrong(&mut self, field: &Field, expected: &str, hint: impl Into<String>) {
+        let found = match &field.value.data {
+            Data::Boolean(value) => value.to_string(),
+            Data::Integer(value) => value.to_string(),
+            Data::Number(value) => value.to_string(),
+            Data::Text(text) => format!("{:?}", shorten(text, SHOWN_MAX)),
+            _ => field.value.kind().to_owned(),
+        };
+        let message = format!("`{}` must be {expected}, not {found}", field.name);
+        self.problem(&field.value.span, message, hint);
+    }
+}
+
+/// Lists the names that there are.
+fn one_of(known: &[&str]) -> String {
+    format!("known: {}", known.join(", "))
+}
+
+/// The known name that was probably meant.
+pub(crate) fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
+    // A name of megabytes is no slip of the keyboard, and would take long to compare.
+    if name.len() > SHOWN_MAX {
+        return None;
+    }
+    let name = name.to_lowercase();
+    nearest(known.iter().copied(), &name)
+        .or_else(|| nearest(known.iter().copied(), &name.replace('-', "_")))
+}
+
+/// The nearest known name, or all of them.
+fn suggestion(known: &[&str], name: &str) -> String {
+    near(known, name).map_or_else(|| one_of(known), |close| format!("did you mean {close:?}?"))
+}

@@ -1,0 +1,58 @@
+//! `churn`: what a server keeps of sessions that are over.
+
+use mcprove::fixture::{Eras, Kind};
+use mcprove::{Scenario, ScenarioKind};
+use mcprove_score::verdict::Outcome;
+
+use crate::support::{PROCESS, Target, assert_healthy, outcomes};
+
+fn churn() -> Scenario {
+    Scenario::from(ScenarioKind::Churn {
+        sessions: 60,
+        concurrent: 4,
+    })
+}
+
+/// The server is in this process, whose memory and descriptors are looked at.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_keeps_sessions_is_found_and_a_healthy_one_is_not() {
+    let _alone = PROCESS.write().await;
+    let leaks = [
+        Target::new("session_leak", Kind::Sse),
+        Target::new("session_leak", Kind::WebSocket),
+        // Both eras: sessions are those of the handshake, which is asked for.
+        Target::http("session_leak"),
+        Target::http("session_leak").eras(Eras::Handshake),
+    ];
+    for target in leaks {
+        let report = target.examine_alone(churn()).await;
+        assert_eq!(
+            outcomes(&report, "session_leak"),
+            [Outcome::Finding],
+            "{target:?}: {:?}",
+            report.verdicts
+        );
+        assert_eq!(outcomes(&report, "new_sessions"), [Outcome::Pass]);
+    }
+    let healthy = [
+        Target::http("normal").eras(Eras::Handshake),
+        Target::http("mixed").eras(Eras::Stateless),
+        Target::new("normal", Kind::Sse),
+        Target::new("normal", Kind::WebSocket),
+    ];
+    for target in healthy {
+        let report = target.examine_alone(churn()).await;
+        assert_healthy(&report, "session_leak", &target);
+        let ends = report.session_ends.as_ref().unwrap();
+        assert_eq!((ends.opened, ends.abandoned), (61, 30), "{target:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_sessions_is_found() {
+    let target = Target::http("crash").set("every", 7);
+    let report = target.examine(churn()).await;
+    assert_eq!(outcomes(&report, "new_sessions"), [Outcome::Finding]);
+    assert!(!report.passed());
+}
