@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod failure;
+mod flag_names;
 mod interrupt;
 mod load_arguments;
 mod load_run;

@@ -338,6 +338,29 @@ impl PhaseNote<'_> {
     }
 }
 
+/// Notes two kinds of calls that took turns since `from`, one at a time: number, name, whether they
+/// count.
+pub(crate) fn note_steps(
+    stage: &Stage,
+    recorder: &Recorder,
+    from: Duration,
+    kinds: [(u16, &str, bool); 2],
+) {
+    let until = Some(since_start(&stage.stream, Instant::now()));
+    for (index, name, measured) in kinds {
+        PhaseNote {
+            index,
+            name,
+            concurrent: 1,
+            rate: None,
+            measured,
+            from,
+            until,
+        }
+        .note(recorder);
+    }
+}
+
 /// The time since the events began, as events have it.
 pub(crate) fn since_start(stream: &EventStream, instant: Instant) -> Duration {
     instant.saturating_duration_since(stream.started())

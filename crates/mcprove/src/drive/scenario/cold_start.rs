@@ -11,7 +11,7 @@ use super::{DefaultValue, Entry, Setting, Steps};
 use crate::drive::defaults;
 use crate::drive::error::StageError;
 use crate::drive::mix::{ReadyCall, calls_for};
-use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
+use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
 use crate::event::Recorder;
 use crate::quantity::as_milliseconds;
 use crate::session::Start;
@@ -93,22 +93,15 @@ impl ColdStart {
             connection.end().await;
             stage.progress(iteration + 1, total);
         }
-        let until = since_start(&stage.stream, Instant::now());
-        for (index, name, measured) in [
-            (PHASE, "cold start", true),
-            (WARMUP_PHASE, "warm-up", false),
-        ] {
-            PhaseNote {
-                index,
-                name,
-                concurrent: 1,
-                rate: None,
-                measured,
-                from: began,
-                until: Some(until),
-            }
-            .note(recorder);
-        }
+        note_steps(
+            stage,
+            recorder,
+            began,
+            [
+                (PHASE, "cold start", true),
+                (WARMUP_PHASE, "warm-up", false),
+            ],
+        );
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use super::{DefaultValue, Entry, Setting, Steps};
 use crate::drive::defaults;
 use crate::drive::error::StageError;
 use crate::drive::seat::note_stuck;
-use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
+use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
 use crate::event::Recorder;
 use crate::protocol::Era;
 use crate::session::{Call, CallError, Reply, Session, Start};
@@ -114,22 +114,15 @@ impl InterruptedCall {
         } else {
             connection.end().await;
         }
-        let until = since_start(&stage.stream, Instant::now());
-        for (index, name, measured) in [
-            (PHASE, "let finish", true),
-            (CANCELLED_PHASE, "cancelled", false),
-        ] {
-            PhaseNote {
-                index,
-                name,
-                concurrent: 1,
-                rate: None,
-                measured,
-                from,
-                until: Some(until),
-            }
-            .note(recorder);
-        }
+        note_steps(
+            stage,
+            recorder,
+            from,
+            [
+                (PHASE, "let finish", true),
+                (CANCELLED_PHASE, "cancelled", false),
+            ],
+        );
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use super::{DefaultValue, Entry, Setting, Steps};
 use crate::drive::defaults;
 use crate::drive::error::StageError;
 use crate::drive::seat::note_stuck;
-use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
+use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
 use crate::event::Recorder;
 use crate::protocol::{Era, Revision};
 use crate::session::{CallError, ConnectError, ProtocolChoice, Reply, Request, Start};
@@ -74,19 +74,12 @@ impl EarlyCall {
         } else {
             note_check(recorder, &reference::missing("early_call"));
         }
-        let until = since_start(&stage.stream, Instant::now());
-        for (index, name, measured) in [(PHASE, "in order", true), (EARLY_PHASE, "early", false)] {
-            PhaseNote {
-                index,
-                name,
-                concurrent: 1,
-                rate: None,
-                measured,
-                from,
-                until: Some(until),
-            }
-            .note(recorder);
-        }
+        note_steps(
+            stage,
+            recorder,
+            from,
+            [(PHASE, "in order", true), (EARLY_PHASE, "early", false)],
+        );
         Ok(())
     }
 
