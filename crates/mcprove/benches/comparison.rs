@@ -10,9 +10,7 @@ use std::time::Duration;
 use mcprove::run::{Comparer, ComparisonReport};
 use mcprove::{Run, Scenario, Server};
 use mcprove_score::compare::Change;
-use serde_json::json;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+use measuring::{Figure, Outcome, Selection, program, runtime};
 
 /// Runs of each side.
 const RUNS: usize = 8;
@@ -74,20 +72,15 @@ const CASES: &[Case] = &[
 ];
 
 fn main() -> Outcome<()> {
-    let program = std::env::var("MCPROVE_BIN").map_err(|_| "run this by `cargo xtask bench`")?;
-    let (flags, parts): (Vec<String>, Vec<String>) = std::env::args()
-        .skip(1)
-        .partition(|argument| argument.starts_with("--"));
-    let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| name.contains(part));
-    let effort = if flags.iter().any(|flag| flag == "--quick") {
+    let program = program()?;
+    let selection = Selection::from_arguments();
+    let effort = if selection.has("--quick") {
         QUICK
     } else {
         FULL
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    for case in CASES.iter().filter(|case| is_wanted(case.name)) {
+    let runtime = runtime()?;
+    for case in CASES.iter().filter(|case| selection.wants(case.name)) {
         runtime.block_on(count(&program, case, &effort))?;
     }
     Ok(())
@@ -115,23 +108,28 @@ async fn count(program: &str, case: &Case, effort: &Effort) -> Outcome<()> {
         eprintln!("{}, try {attempt}: {}", case.name, line(&report));
         changes.push(report.change());
     }
-    let right = changes.iter().filter(|change| (case.is_right)(**change));
+    let count = |is_meant: &dyn Fn(Change) -> bool| {
+        #[allow(clippy::cast_precision_loss)]
+        {
+            changes.iter().filter(|change| is_meant(**change)).count() as f64
+        }
+    };
     let unit = format!("of {}", effort.tries);
-    let target = effort.target.map(|target| format!(">= {target}"));
     let name = format!("{}: {}", case.name, case.right);
-    println!(
-        "{}",
-        json!({ "name": name, "value": right.count(), "unit": unit, "target": target })
-    );
+    let figure = Figure::new(name, count(&case.is_right), &unit);
+    match effort.target {
+        Some(target) => figure.at_least(target.into()),
+        None => figure,
+    }
+    .print();
     for (change, word) in [
         (Change::Unchanged, "unchanged"),
         (Change::Inconclusive, "inconclusive"),
         (Change::Improved, "improved"),
     ] {
-        let value = changes.iter().filter(|found| **found == change).count();
-        if value > 0 {
-            let name = format!("{}: {word}", case.name);
-            println!("{}", json!({ "name": name, "value": value, "unit": unit }));
+        let value = count(&|found| found == change);
+        if value > 0.0 {
+            Figure::new(format!("{}: {word}", case.name), value, &unit).print();
         }
     }
     Ok(())

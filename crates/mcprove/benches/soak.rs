@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use harness::{RealServers, ServerKind};
 use mcprove::{Run, Scenario, Server};
-use serde_json::json;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+use measuring::{Figure, Outcome, Selection, runtime};
 
 const KINDS: [(&str, ServerKind); 5] = [
     ("server-everything", ServerKind::Everything),
@@ -21,12 +19,8 @@ const KINDS: [(&str, ServerKind); 5] = [
 ];
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_quick = arguments.iter().any(|argument| argument == "--quick");
-    let wanted: Vec<&String> = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let selection = Selection::from_arguments();
+    let is_quick = selection.has("--quick");
     let time = Duration::from_secs(if is_quick { 10 } else { 90 });
     let Some(servers) = RealServers::locate() else {
         eprintln!("the real servers are not installed (cargo xtask setup): nothing is soaked");
@@ -34,7 +28,7 @@ fn main() -> Outcome<()> {
     };
     for (label, kind) in KINDS {
         let name = format!("soak {} s, {label}: findings", time.as_secs());
-        if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part.as_str())) {
+        if !selection.wants(&name) {
             continue;
         }
         eprintln!("{name}");
@@ -43,10 +37,7 @@ fn main() -> Outcome<()> {
             .args(command.args)
             .startup_timeout(Duration::from_mins(1));
         let scenario = Scenario::soak().duration(time).concurrent(4).tool("echo");
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let report = runtime.block_on(Run::new(server, scenario).execute())?;
+        let report = runtime()?.block_on(Run::new(server, scenario).execute())?;
         let findings = report.findings();
         for finding in &findings {
             eprintln!("  {}: {}", finding.detector, finding.sentence);
@@ -64,10 +55,11 @@ fn main() -> Outcome<()> {
                     |growth| format!("{growth:+.1} MB")
                 )
         );
-        println!(
-            "{}",
-            json!({ "name": name, "value": findings.len(), "unit": "", "target": "<= 0", "reference": reference })
-        );
+        #[allow(clippy::cast_precision_loss)]
+        Figure::new(name, findings.len() as f64, "")
+            .at_most(0.0)
+            .beside(reference)
+            .print();
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! A driver: one thread with a runtime of its own, its sessions, and the workers on them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +7,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use super::count::Count;
 use super::error::StageError;
 use super::executor::MakeMixes;
 use super::job::Job;
@@ -141,32 +141,31 @@ impl Driver {
             self.spawn_workers(job, seats, recorder, &tally, &mut workers);
         }
         self.attend(job, recorder, &mut workers, cpu_before).await;
-        let has_succeeded = tally.succeeded.load(Ordering::Relaxed) > 0;
+        let has_succeeded = tally.has_succeeded();
         // Whoever counts calls does not want more of them.
         let is_counted = self.stage.scenario.load.calls.is_some();
         if self.index == 0 && has_succeeded && !is_counted && self.stage.stop.is_running() {
             self.call_alone(job, seats, recorder, &tally).await;
         }
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         recorder.note(
             "isolation",
             "",
             &json!({
-                "checked": count(&tally.checked),
-                "crossed": count(&tally.crossed),
-                "unchecked": count(&tally.unchecked),
-                "lost": count(&tally.lost),
+                "checked": tally.checked.get(),
+                "crossed": tally.crossed.get(),
+                "unchecked": tally.unchecked.get(),
+                "lost": tally.lost.get(),
             }),
         );
-        let by_phase: Vec<u64> = tally.ended.iter().map(count).collect();
+        let by_phase: Vec<u64> = tally.ended.iter().map(Count::get).collect();
         recorder.note(
             "endings",
             "",
             &json!({
                 "by_phase": by_phase,
-                "unstarted": count(&tally.unstarted),
-                "taken_up": count(&tally.taken_up),
-                "taken_up_late": count(&tally.taken_up_late),
+                "unstarted": tally.unstarted.get(),
+                "taken_up": tally.taken_up.get(),
+                "taken_up_late": tally.taken_up_late.get(),
             }),
         );
     }

@@ -196,7 +196,7 @@ async fn keep_time(job: &Arc<Job>) {
 
 fn note_end(job: &Job, paced: Option<&pacer_thread::Paced>) {
     let recorder = job.stage.stream.recorder();
-    let in_flight = job.stage.gauges.in_flight.load(Ordering::Relaxed);
+    let in_flight = job.stage.gauges.in_flight();
     let ended = since_start(&job.stage.stream, Instant::now());
     recorder.note(
         "load_ended",

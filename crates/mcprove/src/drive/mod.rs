@@ -4,6 +4,7 @@
 //! A scenario only emits events; [`run`](crate::run) sets the stage and makes a report of them.
 
 pub(crate) mod calibration;
+mod count;
 mod decision;
 pub mod defaults;
 mod definition;

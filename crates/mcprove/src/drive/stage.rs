@@ -52,8 +52,6 @@ pub(crate) struct Stage {
 /// What the live view shows and no event tells.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
-    /// Calls under way.
-    pub in_flight: AtomicU64,
     /// The place of the phase that is on; past the last when the load is over.
     pub place: AtomicU32,
     /// Whether the load is over, so that nothing is begun for it any more.
@@ -77,6 +75,12 @@ impl Gauges {
         let tallies = self.lock_tallies();
         let ended = tallies.iter().map(|tally| tally.ended_in_all()).sum();
         (!tallies.is_empty()).then_some(ended)
+    }
+
+    /// Calls under way.
+    pub fn in_flight(&self) -> u64 {
+        let tallies = self.lock_tallies();
+        tallies.iter().map(|tally| tally.in_flight()).sum()
     }
 
     fn lock_tallies(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Tally>>> {

@@ -67,19 +67,23 @@ impl Tokens {
     }
 
     /// Whose reply this is, by the tokens in it.
-    pub fn identify(&self, reply: &str, number: u64) -> Identity {
+    pub fn identify(&self, reply: &[u8], number: u64) -> Identity {
         let digits = Digits::new(number);
         let mut other = None;
-        for at in self.finder.find_iter(reply.as_bytes()) {
+        for at in self.finder.find_iter(reply) {
             let begin = at + self.prefix.len();
             match reply.get(begin..begin + DIGITS) {
-                Some(found) if found == digits.text() => return Identity::Own,
-                Some(found) => other = other.or_else(|| found.parse().ok()),
+                Some(found) if found == digits.0 => return Identity::Own,
+                Some(found) => other = other.or_else(|| parse(found)),
                 None => {}
             }
         }
         other.map_or(Identity::Unknown, Identity::Other)
     }
+}
+
+fn parse(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The number of a call, with leading zeros.
@@ -114,19 +118,22 @@ mod tests {
         assert_eq!(places.len(), 2);
         Tokens::write(&mut text, &places, 1234);
         assert_eq!(text.matches(&tokens.token(1234)).count(), 2);
-        assert_eq!(tokens.identify(&text, 1234), Identity::Own);
-        assert_eq!(tokens.identify(&text, 1235), Identity::Other(1234));
-        assert_eq!(tokens.identify("nothing", 1), Identity::Unknown);
+        assert_eq!(tokens.identify(text.as_bytes(), 1234), Identity::Own);
+        assert_eq!(
+            tokens.identify(text.as_bytes(), 1235),
+            Identity::Other(1234)
+        );
+        assert_eq!(tokens.identify(b"nothing", 1), Identity::Unknown);
     }
 
     #[test]
     fn cut_and_foreign_tokens_are_no_evidence() {
         let tokens = Tokens::new(7);
         let cut = &tokens.token(5)[..10];
-        assert_eq!(tokens.identify(cut, 5), Identity::Unknown);
+        assert_eq!(tokens.identify(cut.as_bytes(), 5), Identity::Unknown);
         let foreign = Tokens::new(8).token(5);
-        assert_eq!(tokens.identify(&foreign, 5), Identity::Unknown);
+        assert_eq!(tokens.identify(foreign.as_bytes(), 5), Identity::Unknown);
         let not_ascii = format!("{}ééééééééééé", tokens.prefix);
-        assert_eq!(tokens.identify(&not_ascii, 5), Identity::Unknown);
+        assert_eq!(tokens.identify(not_ascii.as_bytes(), 5), Identity::Unknown);
     }
 }

@@ -1,13 +1,14 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mcprove_score::hang::DeadlockKind;
 use mcprove_score::trace::ErrorCategory;
 use serde_json::json;
 
+use super::count::Count;
 use super::driver::ALONE_TIME;
 use super::mix::{Mix, ReadyCall, ReadyPattern, ReadyStep};
 use super::seat::{Seat, Sitting};
@@ -22,35 +23,35 @@ const LATE: Duration = Duration::from_millis(1);
 /// How many crossed replies a driver notes one by one.
 const CROSSED_NOTED_MAX: u64 = 20;
 
-/// What the workers of one driver count together.
+/// What the workers of one driver, all on its thread, count together.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
+    /// Calls that began.
+    pub begun: Count,
     /// Calls that ended in each phase, whichever they began in; the last is after the load.
-    pub ended: Vec<AtomicU64>,
+    pub ended: Vec<Count>,
     /// Calls that were due and had no session to be made on.
-    pub unstarted: AtomicU64,
+    pub unstarted: Count,
     /// Calls that were due, in the open model, and taken up by the driver.
-    pub taken_up: AtomicU64,
+    pub taken_up: Count,
     /// Of these, calls that the driver came late for. What they wait for from then on, a session or
     /// room on it, is the server's.
-    pub taken_up_late: AtomicU64,
-    /// Calls that succeeded.
-    pub succeeded: AtomicU64,
+    pub taken_up_late: Count,
     /// Replies that held their own token.
-    pub checked: AtomicU64,
+    pub checked: Count,
     /// Replies that held another call's token.
-    pub crossed: AtomicU64,
+    pub crossed: Count,
     /// Calls that carried a token and whose reply held none, or that carried none.
-    pub unchecked: AtomicU64,
+    pub unchecked: Count,
     /// Calls that were never answered though their server went on answering others.
-    pub lost: AtomicU64,
+    pub lost: Count,
 }
 
 impl Tally {
     /// Nothing yet, of a load with so many phases.
     pub fn new(phases: usize) -> Self {
         Self {
-            ended: (0..=phases).map(|_| AtomicU64::new(0)).collect(),
+            ended: (0..=phases).map(|_| Count::default()).collect(),
             ..Self::default()
         }
     }
@@ -58,14 +59,26 @@ impl Tally {
     /// Calls that ended, in whichever phase.
     pub fn ended_in_all(&self) -> u64 {
         let counts = self.ended.iter();
-        counts.map(|ended| ended.load(Ordering::Relaxed)).sum()
+        counts.map(Count::get).sum()
+    }
+
+    /// Calls under way.
+    pub fn in_flight(&self) -> u64 {
+        self.begun.get().saturating_sub(self.ended_in_all())
+    }
+
+    /// Whether a call succeeded: each that does is one of these.
+    pub fn has_succeeded(&self) -> bool {
+        [&self.checked, &self.crossed, &self.unchecked]
+            .into_iter()
+            .any(|count| count.get() > 0)
     }
 
     /// Notes that a call ended in the phase at `place`.
     fn end(&self, place: u32) {
         let last = self.ended.len().saturating_sub(1);
         if let Some(ended) = self.ended.get((place as usize).min(last)) {
-            ended.fetch_add(1, Ordering::Relaxed);
+            ended.add();
         }
     }
 }
@@ -188,7 +201,7 @@ impl Worker {
 
     /// Makes one call and looks at its answer.
     pub async fn call(&mut self, call: &ReadyCall, moment: Moment) -> Result<Reply, CallError> {
-        let Some(sitting) = self.sitting.clone() else {
+        let Some(sitting) = &self.sitting else {
             let failure = crate::transport::Failure::new(
                 ErrorCategory::Disconnected,
                 "there is no session to call on",
@@ -207,14 +220,12 @@ impl Worker {
             intended: moment.intended,
             phase: moment.phase,
         };
-        let in_flight = &self.stage.gauges.in_flight;
-        in_flight.fetch_add(1, Ordering::Relaxed);
+        self.tally.begun.add();
         let outcome = sitting
             .connection
             .session
             .request_as(&call.request, &start)
             .await;
-        in_flight.fetch_sub(1, Ordering::Relaxed);
         self.tally
             .end(self.stage.gauges.place.load(Ordering::Relaxed));
         let duration = match &outcome {
@@ -226,26 +237,28 @@ impl Worker {
         }
         match &outcome {
             Ok(reply) => {
-                self.tally.succeeded.fetch_add(1, Ordering::Relaxed);
                 self.seat.note_answer();
                 self.identify(call, reply, moment.number);
             }
-            Err(error) => Box::pin(self.look_into(call, error, &sitting)).await,
+            Err(error) => {
+                let sitting = sitting.clone();
+                Box::pin(self.look_into(call, error, &sitting)).await;
+            }
         }
         outcome
     }
 
     /// Notes how long after it was due a call was taken up.
     pub fn note_taken_up(&self, late_by: Duration) {
-        self.tally.taken_up.fetch_add(1, Ordering::Relaxed);
+        self.tally.taken_up.add();
         if late_by > LATE {
-            self.tally.taken_up_late.fetch_add(1, Ordering::Relaxed);
+            self.tally.taken_up_late.add();
         }
     }
 
     /// Notes that a call was due and could not be made.
     pub fn note_unstarted(&self) {
-        self.tally.unstarted.fetch_add(1, Ordering::Relaxed);
+        self.tally.unstarted.add();
     }
 
     /// Checks that the reply belongs to the call.
@@ -253,11 +266,11 @@ impl Worker {
         let counter = if call.places.is_empty() {
             &self.tally.unchecked
         } else {
-            match self.stage.tokens.identify(reply.result(), number) {
+            match self.stage.tokens.identify(reply.result_bytes(), number) {
                 Identity::Own => &self.tally.checked,
                 Identity::Unknown => &self.tally.unchecked,
                 Identity::Other(other) => {
-                    if self.tally.crossed.load(Ordering::Relaxed) < CROSSED_NOTED_MAX {
+                    if self.tally.crossed.get() < CROSSED_NOTED_MAX {
                         let message = format!(
                             "the reply to call {number} of {} holds the token of call {other}",
                             call.tool
@@ -269,7 +282,7 @@ impl Worker {
                 }
             }
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.add();
     }
 
     /// Finds out what a failed call means for the session.
@@ -277,7 +290,7 @@ impl Worker {
         if error.category() == ErrorCategory::Deadlock {
             let kind = self.seat.examine(sitting, &call.tool).await;
             if kind == Some(DeadlockKind::ToolStuck) {
-                self.tally.lost.fetch_add(1, Ordering::Relaxed);
+                self.tally.lost.add();
             }
         }
         self.leave_if_over(error, sitting).await;

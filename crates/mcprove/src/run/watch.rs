@@ -117,6 +117,6 @@ impl Watch {
         }
         progress.completed = self.completed;
         progress.failed = self.failed;
-        progress.in_flight = gauges.in_flight.load(Ordering::Relaxed);
+        progress.in_flight = gauges.in_flight();
     }
 }

@@ -29,8 +29,12 @@ pub struct Reply {
 impl Reply {
     /// The result, as JSON.
     pub fn result(&self) -> &str {
-        let bytes = self.frame.get(self.result.clone()).unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or_default()
+        std::str::from_utf8(self.result_bytes()).unwrap_or_default()
+    }
+
+    /// The result, as JSON, for those who need no text.
+    pub(crate) fn result_bytes(&self) -> &[u8] {
+        self.frame.get(self.result.clone()).unwrap_or_default()
     }
 
     /// The result, parsed; one that holds far too many values is refused.
@@ -124,24 +128,16 @@ impl CallError {
 
 /// A request that was sent. Await it for the answer; drop it to cancel.
 #[must_use = "a call that is dropped is cancelled"]
-pub struct Call {
-    core: Arc<Core>,
-    id: u64,
-    is_settled: bool,
-}
+pub struct Call(InFlight<Arc<Core>>);
 
 impl Call {
     pub(crate) fn new(core: Arc<Core>, id: u64) -> Self {
-        Self {
-            core,
-            id,
-            is_settled: false,
-        }
+        Self(InFlight::new(core, id, false))
     }
 
     /// The JSON-RPC id.
     pub fn request_id(&self) -> u64 {
-        self.id
+        self.0.id
     }
 }
 
@@ -149,6 +145,37 @@ impl Future for Call {
     type Output = Result<Reply, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+/// A request that was sent, by whoever holds its session: an own one or a borrowed one.
+pub(super) struct InFlight<C: Deref<Target = Core>> {
+    core: C,
+    id: u64,
+    /// The waker of whoever awaits it was given when it was sent: there is nothing to ask yet.
+    is_awaited: bool,
+    is_settled: bool,
+}
+
+impl<C: Deref<Target = Core>> InFlight<C> {
+    pub(super) fn new(core: C, id: u64, is_awaited: bool) -> Self {
+        Self {
+            core,
+            id,
+            is_awaited,
+            is_settled: false,
+        }
+    }
+}
+
+impl<C: Deref<Target = Core> + Unpin> Future for InFlight<C> {
+    type Output = Result<Reply, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if std::mem::take(&mut self.is_awaited) {
+            return Poll::Pending;
+        }
         let outcome = self.core.poll_call(self.id, context.waker());
         if outcome.is_ready() {
             self.is_settled = true;
@@ -157,7 +184,7 @@ impl Future for Call {
     }
 }
 
-impl Drop for Call {
+impl<C: Deref<Target = Core>> Drop for InFlight<C> {
     fn drop(&mut self) {
         if !self.is_settled {
             self.core.cancel(self.id, "the caller gave up");

@@ -50,10 +50,11 @@ impl Core {
                     request_id: id,
                     duration,
                 };
-                match self.result_failure(label, reply.result()) {
+                let text = reply.result();
+                match self.result_failure(label, text) {
                     None if waiting.hung => (late(duration), Some(reply), None),
                     None => {
-                        self.emit_response(id, waiting, duration, reply.result(), now);
+                        self.emit_response(id, waiting, duration, text, now);
                         return Ok(reply);
                     }
                     Some(failure) => (failure, Some(reply), None),

@@ -4,6 +4,8 @@
 //! await, and in a load run only one thread takes it. Deadlines cost nothing per call: a watchdog
 //! sleeps until the earliest one and looks at all calls when it wakes.
 
+use std::collections::hash_map::Entry;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use mcprove_score::trace::{CallTag, ErrorCategory, EventKind, RequestKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
-use super::call::{Call, CallError, Reply};
+use super::call::{Call, CallError, InFlight, Reply};
 use super::conclusion::Ending;
 use super::giving_up::watch_deadlines;
 use super::options::{SessionOptions, client_info};
@@ -72,7 +74,7 @@ pub(super) struct Waiting {
     pub(super) tag: CallTag,
     waker: Option<Waker>,
     progress: Option<super::request::ProgressHandler>,
-    pub(super) outcome: Option<Box<Result<Reply, CallError>>>,
+    pub(super) outcome: Option<Result<Reply, CallError>>,
 }
 
 /// How one sending of a [`Request`] differs from the others.
@@ -157,6 +159,31 @@ impl Core {
         request: &Request,
         start: &Start<'_>,
     ) -> Result<Call, Refused> {
+        let id = self.send_request(request, start, None)?;
+        Ok(Call::new(Arc::clone(self), id))
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn request_as(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Result<Reply, CallError>, Refused> {
+        // Who is to be woken is known from the start, which spares a second look.
+        let id = poll_fn(|context| {
+            Poll::Ready(self.send_request(request, start, Some(context.waker())))
+        })
+        .await?;
+        Ok(InFlight::new(self, id, true).await)
+    }
+
+    /// Sends a request and tells its id. The `waker` is woken when its answer is there.
+    fn send_request(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+        waker: Option<&Waker>,
+    ) -> Result<u64, Refused> {
         let channel = self.channel().map_err(refuse)?;
         let label = request.label();
         let params = start.params.unwrap_or(&request.params);
@@ -194,7 +221,7 @@ impl Core {
             deadline,
             hung: false,
             tag,
-            waker: None,
+            waker: waker.cloned(),
             progress: request.progress.clone(),
             outcome: None,
         };
@@ -245,7 +272,7 @@ impl Core {
             state.wake_at = Some(deadline);
             self.watchdog.notify_one();
         }
-        Ok(Call::new(Arc::clone(self), id))
+        Ok(id)
     }
 
     /// How long the answer to `request` may take.
@@ -260,13 +287,14 @@ impl Core {
     /// What came of call `id`, if anything yet.
     pub(super) fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
         let mut state = self.lock();
-        let Some(waiting) = state.waiting.get_mut(&id) else {
+        let Entry::Occupied(mut entry) = state.waiting.entry(id) else {
             let failure = Failure::new(ErrorCategory::Cancelled, "the call was given up");
             return Poll::Ready(Err(CallError::unsent(failure)));
         };
+        let waiting = entry.get_mut();
         if let Some(outcome) = waiting.outcome.take() {
-            state.waiting.remove(&id);
-            return Poll::Ready(*outcome);
+            entry.remove();
+            return Poll::Ready(outcome);
         }
         if !waiting
             .waker
@@ -294,7 +322,7 @@ impl Core {
         }
         let now = Instant::now();
         let outcome = self.conclude(id, waiting, ending, now);
-        waiting.outcome = Some(Box::new(outcome));
+        waiting.outcome = Some(outcome);
         let waker = waiting.waker.take();
         drop(state);
         if let Some(waker) = waker {

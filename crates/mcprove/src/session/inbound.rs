@@ -1,7 +1,7 @@
 //! What arrives: answers find their call, requests of the server get an answer, and whatever is
 //! neither is reported.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use mcprove_score::trace::ErrorCategory;
@@ -24,30 +24,56 @@ pub(super) struct SessionInbox(pub(super) Weak<Core>);
 impl Inbox for SessionInbox {
     fn deliver(&self, frame: Bytes) {
         if let Some(core) = self.0.upgrade() {
-            core.receive(frame);
+            core.deliver(frame);
         }
     }
 
+    fn held(&self) -> Option<Arc<dyn Inbox>> {
+        Some(self.0.upgrade()?)
+    }
+
     fn is_waiting(&self, id: u64) -> bool {
-        self.0.upgrade().is_some_and(|core| core.waits_for(id))
+        self.0.upgrade().is_some_and(|core| core.is_waiting(id))
     }
 
     fn fail(&self, request: Option<u64>, failure: Failure) {
         if let Some(core) = self.0.upgrade() {
-            core.receive_failure(request, failure);
+            core.fail(request, failure);
         }
     }
 
     fn answer_raw(&self, answer: Result<Bytes, Failure>) {
         if let Some(core) = self.0.upgrade() {
-            core.receive_raw_answer(answer);
+            core.answer_raw(answer);
         }
     }
 
     fn closed(&self, failure: Failure) {
         if let Some(core) = self.0.upgrade() {
-            core.close_with(&failure);
+            Inbox::closed(core.as_ref(), failure);
         }
+    }
+}
+
+impl Inbox for Core {
+    fn deliver(&self, frame: Bytes) {
+        self.receive(frame);
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.waits_for(id)
+    }
+
+    fn fail(&self, request: Option<u64>, failure: Failure) {
+        self.receive_failure(request, failure);
+    }
+
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        self.receive_raw_answer(answer);
+    }
+
+    fn closed(&self, failure: Failure) {
+        self.close_with(&failure);
     }
 }
 

@@ -181,8 +181,8 @@ impl Session {
         start: &Start<'_>,
     ) -> Result<Reply, CallError> {
         loop {
-            match self.core.start_as(request, start) {
-                Ok(call) => return call.await,
+            match self.core.request_as(request, start).await {
+                Ok(outcome) => return outcome,
                 Err(Refused::Failed(error)) => return Err(error),
                 Err(Refused::Full) => {
                     let channel = self.core.channel().map_err(CallError::unsent)?;

@@ -198,6 +198,12 @@ pub trait Inbox: Send + Sync + 'static {
     /// A whole message or batch, without its delimiter.
     fn deliver(&self, frame: Bytes);
 
+    /// What stands behind this inbox, to deliver several messages to; `None` when nothing does, or
+    /// it is this inbox itself.
+    fn held(&self) -> Option<Arc<dyn Inbox>> {
+        None
+    }
+
     /// Whether request `id` still waits for its answer.
     fn is_waiting(&self, id: u64) -> bool;
 
