@@ -5,7 +5,7 @@
 //! the drift is real and not one slow minute. A slope over the limit that is less sure than that is
 //! inconclusive, and so are fewer than five intervals.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! late: the server is slow. None by then is a deadlock: it is stuck. What else still answers says
 //! how much of it is stuck.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

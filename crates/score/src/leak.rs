@@ -6,7 +6,7 @@
 //! always indeterminate and give no numbers: four points on a line are luck as often as a leak,
 //! and few quiet ones are no proof of the opposite.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

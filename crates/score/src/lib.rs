@@ -10,6 +10,7 @@
 //! | stuck or lost | [`hang`]: late or never; [`deadlock`]: calls at once; [`isolation`]: replies to the right caller; [`head_of_line`]: fast calls behind slow ones |
 //! | growing or slowing | [`leak`]: memory; [`drift`]: latency over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
 //! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst |
+//! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
 pub mod registry;
@@ -35,12 +36,19 @@ pub mod fuzz;
 pub mod race;
 pub mod spike_recovery;
 
+pub mod agent;
+pub mod eval;
+pub mod gate;
+
 pub mod coverage;
 pub mod generator;
 pub mod grade;
 pub mod interpret;
 pub mod threshold;
 
+mod canonical;
+pub mod json_schema;
+mod matching;
 mod number;
 pub mod phrase;
 #[cfg(test)]

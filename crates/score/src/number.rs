@@ -10,9 +10,14 @@ pub(crate) const fn float(count: u64) -> f64 {
     count as f64
 }
 
+/// A length as a count.
+pub(crate) fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 /// A length as a floating-point number.
 pub(crate) fn float_len(length: usize) -> f64 {
-    float(u64::try_from(length).unwrap_or(u64::MAX))
+    float(count(length))
 }
 
 /// The share of `part` in `whole`, at most 1; `None` of nothing.
@@ -28,6 +33,23 @@ pub(crate) fn finite(value: f64) -> Option<f64> {
 /// `over / under`, unless that is not finite.
 pub(crate) fn ratio(over: f64, under: f64) -> Option<f64> {
     finite(over / under)
+}
+
+/// The mean; `None` of nothing, or where it is not finite. It is taken around the first value, and
+/// kept between the lowest and the highest: the mean of equal values is that value, to the last bit.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values = values.into_iter();
+    let first = values.next()?;
+    let (mut lowest, mut highest) = (first, first);
+    let (mut distances, mut length) = (0.0, 1_u64);
+    for value in values {
+        distances += value - first;
+        length += 1;
+        lowest = lowest.min(value);
+        highest = highest.max(value);
+    }
+    let mean = finite(first + distances / float(length))?;
+    Some(mean.max(lowest).min(highest))
 }
 
 /// The middle of the finite values, or the mean of the two middle ones.
@@ -49,6 +71,8 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -63,6 +87,29 @@ mod tests {
         ];
         for (values, expected) in cases {
             assert_eq!(median(values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn means() {
+        assert_eq!(mean([]), None);
+        assert_eq!(mean([f64::MAX, f64::MIN]), None);
+        assert_eq!(mean([f64::NAN]), None);
+        assert_eq!(mean([1.0, 2.0, 6.0]), Some(3.0));
+        assert_eq!(mean([0.7, 0.7, 0.7]), Some(0.7));
+    }
+
+    proptest! {
+        #[test]
+        fn the_mean_of_equal_values_is_that_value(value in -1e300..1e300_f64, times in 1_usize..=12) {
+            prop_assert_eq!(mean(vec![value; times]), Some(value));
+        }
+
+        #[test]
+        fn a_mean_is_among_the_values(values in prop::collection::vec(0.0..=1.0_f64, 1..20)) {
+            let found = mean(values.iter().copied()).unwrap();
+            prop_assert!(values.iter().any(|value| *value <= found));
+            prop_assert!(values.iter().any(|value| *value >= found));
         }
     }
 

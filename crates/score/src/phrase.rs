@@ -3,6 +3,9 @@
 /// Names listed before the rest is only counted.
 const NAMES_MAX: usize = 5;
 
+/// Places listed before the rest is only counted.
+const PLACES_MAX: usize = 5;
+
 /// Characters of a server's own text before it is cut.
 const TEXT_CHARS_MAX: usize = 200;
 
@@ -40,6 +43,23 @@ fn grouped(number: &str) -> String {
         text.push(digit);
     }
     text + fraction
+}
+
+/// `call 3`, `calls 0, 1 and 4`; the first five, then how many more.
+pub(crate) fn places(noun: &str, places: &[usize]) -> String {
+    let mut shown: Vec<String> = places
+        .iter()
+        .take(PLACES_MAX)
+        .map(usize::to_string)
+        .collect();
+    if places.len() > PLACES_MAX {
+        shown.push(format!("{} more", places.len() - PLACES_MAX));
+    }
+    match shown.split_last() {
+        Some((last, [])) => format!("{noun} {last}"),
+        Some((last, rest)) => format!("{noun}s {} and {last}", rest.join(", ")),
+        None => format!("no {noun}"),
+    }
 }
 
 /// The verb for so many: `is` or `are`.
@@ -103,6 +123,19 @@ fn one_line(text: &str, max: usize) -> String {
         line.push('…');
     }
     line
+}
+
+/// Words as a sentence of their own: with a capital and a full stop.
+pub(crate) fn sentence(words: &str) -> String {
+    let mut characters = words.trim().chars();
+    let Some(first) = characters.next() else {
+        return String::new();
+    };
+    let mut sentence: String = first.to_uppercase().chain(characters).collect();
+    if !sentence.ends_with(['.', '?', '!', '…']) {
+        sentence.push('.');
+    }
+    sentence
 }
 
 /// `` `a`, `b` and `c` ``; the first five, then how many more.
@@ -169,5 +202,31 @@ mod tests {
             names(&["a", "b", "c", "d", "e", "f", "g"]),
             "`a`, `b`, `c`, `d`, `e` and 2 more"
         );
+    }
+
+    #[test]
+    fn sentences_begin_and_end() {
+        for (words, text) in [
+            ("", ""),
+            ("call 1 failed", "Call 1 failed."),
+            ("`a` failed; why?", "`a` failed; why?"),
+            ("ärger ", "Ärger."),
+        ] {
+            assert_eq!(sentence(words), text);
+        }
+    }
+
+    #[test]
+    fn places_are_listed_and_bounded() {
+        let cases: [(&[usize], &str); 5] = [
+            (&[], "no run"),
+            (&[3], "run 3"),
+            (&[0, 2], "runs 0 and 2"),
+            (&[0, 1, 4], "runs 0, 1 and 4"),
+            (&[0, 1, 2, 3, 4, 5, 6], "runs 0, 1, 2, 3, 4 and 2 more"),
+        ];
+        for (listed, text) in cases {
+            assert_eq!(places("run", listed), text);
+        }
     }
 }

@@ -7,7 +7,6 @@
 //! Make at least two calls alone: a single one cannot show that the tool varies by itself.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +20,6 @@ pub const EXAMPLE_CHARS_MAX: usize = 200;
 
 /// Characters of an example that come before the first difference.
 const CONTEXT_CHARS: usize = 40;
-
-/// Whole numbers in floating point are written out up to here, as JavaScript does.
-const PLAIN_FLOAT_MAX: f64 = 1e21;
 
 /// A reply that is not JSON, or nested too deeply.
 #[derive(Debug)]
@@ -47,58 +43,8 @@ impl std::error::Error for CanonicalError {}
 /// assert_eq!(text, r#"{"a":[100,0],"b":1}"#);
 /// ```
 pub fn canonical(json: &str) -> Result<String, CanonicalError> {
-    // The parser bounds the depth (128), and with it the recursion below.
     let value: Value = serde_json::from_str(json).map_err(CanonicalError)?;
-    let mut text = String::with_capacity(json.len());
-    write_canonical(&value, &mut text);
-    Ok(text)
-}
-
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Number(number) => text.push_str(&canonical_number(number)),
-        Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_canonical(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(members) => {
-            // Sorted here: whether the map is depends on features that other crates turn on.
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_unstable_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_canonical(&Value::String(key.clone()), text);
-                text.push(':');
-                write_canonical(member, text);
-            }
-            text.push('}');
-        }
-        // Writing to a string does not fail.
-        Value::Null | Value::Bool(_) | Value::String(_) => drop(write!(text, "{value}")),
-    }
-}
-
-fn canonical_number(number: &serde_json::Number) -> String {
-    if number.is_i64() || number.is_u64() {
-        return number.to_string();
-    }
-    match number.as_f64() {
-        Some(0.0) => "0".to_owned(),
-        Some(value) if value.fract() == 0.0 && value.abs() < PLAIN_FLOAT_MAX => {
-            format!("{value:.0}")
-        }
-        Some(value) => value.to_string(),
-        None => number.to_string(),
-    }
+    Ok(crate::canonical::text(&value))
 }
 
 /// What the replies say.

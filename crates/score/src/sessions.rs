@@ -10,7 +10,7 @@
 //! - **`leftovers`**: do processes outlive their session? One is one too many. Ended processes that
 //!   nobody reaped (zombies) hold only a table slot: a warning.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@
 //! own delay only adds to a latency, so a limit that holds is believed even when the generator was
 //! the limit ([`generator`](crate::generator)); one that fails then is inconclusive.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

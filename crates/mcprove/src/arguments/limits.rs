@@ -28,10 +28,6 @@ pub const MAKING_STEPS_MAX: usize = 100_000;
 pub const VALIDATION_STEPS_MAX: usize = 200_000;
 /// Patterns in the schema; each is compiled.
 pub const PATTERNS_MAX: usize = 500;
-/// Bytes of one compiled `pattern`.
-pub const PATTERN_BYTES_MAX: usize = 1024 * 1024;
-/// Steps back that a `pattern` with lookaround may take.
-pub const PATTERN_BACKTRACK_MAX: usize = 50_000;
 /// Values of one kind that are offered at one place.
 pub const VARIANTS: usize = 8;
 /// Optional properties tried as carriers of the token.

@@ -1,13 +1,11 @@
 //! The judge of what was made: the `jsonschema` crate, kept off the network.
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{
-    Draft, PatternOptions, Retrieve, Uri, ValidationError, ValidationOptions, Validator,
-};
+use jsonschema::{Draft, ValidationError, Validator};
+use mcprove_score::json_schema::{self, Remote};
 use serde_json::{Value, json};
 
 use super::ArgumentsError;
-use super::limits::{PATTERN_BACKTRACK_MAX, PATTERN_BYTES_MAX};
 
 /// Longest reason that is passed on: messages quote the value.
 const REASON_CHARACTERS_MAX: usize = 200;
@@ -18,35 +16,9 @@ const BRANCH_LEVELS_MAX: usize = 8;
 /// Read by a schema that does not name its draft, in this order.
 const DRAFTS: [Draft; 3] = [Draft::Draft202012, Draft::Draft7, Draft::Draft4];
 
-/// Answers every remote reference with "nothing is valid".
-///
-/// A schema with a remote part that is not needed stays usable; where the part is needed, the walk
-/// before the validation reports it.
-struct NeverFetched;
-
-impl Retrieve for NeverFetched {
-    fn retrieve(
-        &self,
-        _uri: &Uri<String>,
-    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(Value::Bool(false))
-    }
-}
-
-fn options<'schema>() -> ValidationOptions<'schema> {
-    jsonschema::options()
-        .with_retriever(NeverFetched)
-        .should_validate_formats(true)
-        .with_pattern_options(
-            PatternOptions::fancy_regex()
-                .backtrack_limit(PATTERN_BACKTRACK_MAX)
-                .size_limit(PATTERN_BYTES_MAX),
-        )
-}
-
 /// Compiles a schema. One that names no known draft is read by the first draft that accepts it.
 pub(super) fn compile(schema: &Value) -> Result<Validator, ArgumentsError> {
-    let error = match options().build(schema) {
+    let error = match build(schema, None) {
         Ok(validator) => return Ok(validator),
         Err(error) => error,
     };
@@ -59,7 +31,7 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, ArgumentsError> {
         keywords.remove("$schema");
         let undeclared = Value::Object(keywords);
         for draft in DRAFTS {
-            if let Ok(validator) = options().with_draft(draft).build(&undeclared) {
+            if let Ok(validator) = build(&undeclared, Some(draft)) {
                 return Ok(validator);
             }
         }
@@ -68,6 +40,12 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, ArgumentsError> {
         place: error.instance_path().as_str().to_owned(),
         reason: shorten(&error.to_string()),
     })
+}
+
+/// A remote part that is not needed does no harm; where it is needed, the walk before the validation
+/// reports it.
+fn build(schema: &Value, draft: Option<Draft>) -> Result<Validator, ValidationError<'static>> {
+    json_schema::compile(schema, draft, Remote::NothingValid)
 }
 
 /// Where a value fails, and why.
@@ -121,7 +99,7 @@ fn depth(error: &ValidationError<'_>) -> usize {
 
 /// Compiles a `pattern` by itself, with the same meaning that it has in the schema.
 pub(super) fn compile_pattern(pattern: &str) -> Option<Validator> {
-    options().build(&json!({ "pattern": pattern })).ok()
+    build(&json!({ "pattern": pattern }), None).ok()
 }
 
 fn shorten(text: &str) -> String {

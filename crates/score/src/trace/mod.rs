@@ -1,11 +1,24 @@
-//! The vocabulary of a run: what happened (events), and how a call can fail (categories).
+//! The vocabulary of a run: what happened (events), how a call can fail (categories), and what an
+//! agent did (agent traces).
 //!
-//! Engines emit [`Event`]s; every trace, metric and report is computed from them.
+//! Engines emit [`Event`]s; every trace, metric and report is computed from them. An
+//! [`AgentTrace`] is read from a file, in its own format or [imported](import) from another tool's.
 
+mod agent;
 mod category;
 mod event;
+mod fault;
+pub mod import;
+mod json;
 mod record;
+pub(crate) mod whole;
 
+pub use agent::{
+    AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, StopReason,
+    Tokens, ToolCall, ToolResult, Turn,
+};
 pub use category::ErrorCategory;
 pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
+pub use fault::FaultKind;
+pub use json::Json;
 pub use record::{RecordError, TraceError, TraceRecord};

@@ -1,0 +1,499 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::trace::{AgentRun, AgentTrace, FaultKind, FaultMark, ToolCall, ToolResult};
+
+/// What became of an attempt.
+#[derive(Debug, Clone)]
+enum Became {
+    Ok,
+    Error(Value),
+    Unflagged(Value),
+    Nothing,
+    Fault(FaultKind),
+    FaultThenError(FaultKind),
+    FaultThenOk(FaultKind),
+}
+
+use Became::{Error, Fault, FaultThenError, FaultThenOk, Nothing, Ok as Done, Unflagged};
+
+fn run(attempts: &[(&str, Value, Became)]) -> AgentRun {
+    let mut run = AgentRun::default();
+    for (call_index, (name, args, became)) in attempts.iter().enumerate() {
+        run.tool_calls.push(ToolCall {
+            name: (*name).into(),
+            args: args.into(),
+            ..ToolCall::default()
+        });
+        let (is_error, result) = match became {
+            Done | FaultThenOk(_) => (Some(false), json!({"content": []})),
+            Error(result) => (Some(true), result.clone()),
+            FaultThenError(_) => (Some(true), json!("it failed")),
+            Unflagged(result) => (None, result.clone()),
+            Nothing | Fault(_) => (None, Value::Null),
+        };
+        if !matches!(became, Nothing | Fault(_)) {
+            run.tool_results.push(ToolResult {
+                call_index,
+                is_error,
+                result: result.into(),
+            });
+        }
+        if let Fault(kind) | FaultThenError(kind) | FaultThenOk(kind) = became {
+            run.faults.push(FaultMark {
+                call_index,
+                kind: *kind,
+                ..FaultMark::default()
+            });
+        }
+    }
+    run
+}
+
+fn found(attempts: &[(&str, Value, Became)]) -> (u64, u64) {
+    let report = find_duplicate_writes(&run(attempts), &DuplicateWritesBlock::default());
+    (report.confirmed, report.at_risk)
+}
+
+/// A write that is tried again after this became of it.
+fn retried(became: Became) -> (u64, u64) {
+    let args = json!({"title": "x"});
+    found(&[
+        ("create_issue", args.clone(), became),
+        ("create_issue", args, Done),
+    ])
+}
+
+#[test]
+fn what_became_of_the_first_attempt_decides() {
+    let cases = [
+        (Done, (1, 0)),
+        (Nothing, (0, 1)),
+        (
+            Error(json!({"content": [{"text": "no such repository"}], "isError": true})),
+            (0, 0),
+        ),
+        (
+            Error(json!({"code": -32602, "message": "title is missing"})),
+            (0, 0),
+        ),
+        (Error(json!("invalid argument: timeout")), (0, 0)),
+        (Error(json!("Request timed out")), (0, 1)),
+        (
+            Error(json!({"code": -32001, "message": "too late"})),
+            (0, 1),
+        ),
+        (Error(json!("ECONNRESET: connection reset by peer")), (0, 1)),
+        (Unflagged(json!("created")), (0, 1)),
+        (Unflagged(Value::Null), (0, 1)),
+        (Unflagged(json!({"isError": true})), (0, 1)),
+        (
+            Unflagged(json!({"error": {"code": -32602, "message": "no"}})),
+            (0, 0),
+        ),
+        (
+            Unflagged(json!({"error": {"code": -32000, "message": "no"}})),
+            (0, 1),
+        ),
+        (Error(json!("socket hang up")), (0, 1)),
+        (Error(json!("ETIMEDOUT")), (0, 1)),
+        (Error(json!("HTTP 502")), (0, 1)),
+        (Error(json!("HTTP 404")), (0, 0)),
+        (Error(json!("The operation was aborted")), (0, 1)),
+        (Error(json!("")), (0, 1)),
+        (Error(Value::Null), (0, 1)),
+        (Fault(FaultKind::LoseRequest), (0, 0)),
+        (FaultThenError(FaultKind::LoseRequest), (0, 0)),
+        (Fault(FaultKind::Hang), (0, 1)),
+        (FaultThenError(FaultKind::Hang), (0, 1)),
+        (Fault(FaultKind::Wedged), (0, 1)),
+        (Fault(FaultKind::Slow), (0, 1)),
+        (FaultThenError(FaultKind::Slow), (0, 1)),
+        (FaultThenOk(FaultKind::Slow), (1, 0)),
+        (Fault(FaultKind::RecoverAfter), (0, 1)),
+        (Fault(FaultKind::LoseReply), (0, 1)),
+        (FaultThenError(FaultKind::LoseReply), (0, 1)),
+        (FaultThenError(FaultKind::Disconnect), (0, 1)),
+        (FaultThenError(FaultKind::Crash), (0, 1)),
+        (FaultThenError(FaultKind::Malformed), (0, 1)),
+        (Fault(FaultKind::ProgressForever), (0, 1)),
+        (FaultThenError(FaultKind::ToolError), (0, 0)),
+        (Fault(FaultKind::Error), (0, 0)),
+        (Fault(FaultKind::Vanish), (0, 0)),
+        (FaultThenError(FaultKind::Flaky), (0, 0)),
+        (Fault(FaultKind::Flaky), (0, 1)),
+        (FaultThenError(FaultKind::HttpStatus), (0, 0)),
+        (Fault(FaultKind::HttpStatus), (0, 1)),
+        (Fault(FaultKind::None), (0, 1)),
+    ];
+    for (became, expected) in cases {
+        assert_eq!(retried(became.clone()), expected, "{became:?}");
+    }
+}
+
+#[test]
+fn only_the_same_write_is_a_duplicate() {
+    let cases = [
+        (
+            ("create_issue", json!({"a": 1, "b": 2})),
+            ("create_issue", json!({"b": 2.0, "a": 1})),
+            1,
+        ),
+        (
+            ("create_issue", json!({"a": 1})),
+            ("create_issue", json!({"a": 2})),
+            0,
+        ),
+        (("create_issue", json!({})), ("create_issue", json!({})), 1),
+        (
+            ("transfer_funds", json!({"to": "x"})),
+            ("transfer_funds", json!({"to": "x"})),
+            1,
+        ),
+        (("get_transfer", json!({})), ("get_transfer", json!({})), 0),
+        (("create_issue", json!({})), ("create_label", json!({})), 0),
+        (("createIssue", json!({})), ("createIssue", json!({})), 1),
+        (("get_issue", json!({})), ("get_issue", json!({})), 0),
+        (("get_settings", json!({})), ("get_settings", json!({})), 0),
+    ];
+    for ((first, one), (second, other), confirmed) in cases {
+        let attempts = [(first, one, Done), (second, other, Done)];
+        assert_eq!(found(&attempts), (confirmed, 0), "{attempts:?}");
+    }
+    let mut elsewhere = run(&[("send", json!({}), Done), ("send", json!({}), Done)]);
+    elsewhere.tool_calls[1].server = Some("other".into());
+    let report = find_duplicate_writes(&elsewhere, &DuplicateWritesBlock::default());
+    assert_eq!(report.count(), 0);
+}
+
+#[test]
+fn every_repetition_counts_once() {
+    let send = |became| ("send", json!({}), became);
+    assert_eq!(found(&[send(Done), send(Done), send(Done)]), (2, 0));
+    assert_eq!(found(&[send(Nothing), send(Done), send(Done)]), (1, 1));
+    assert_eq!(
+        found(&[send(Nothing), send(Nothing), send(Nothing)]),
+        (0, 2)
+    );
+    let refused = || send(Error(json!("no")));
+    assert_eq!(found(&[refused(), refused(), send(Done)]), (0, 0));
+    assert_eq!(found(&[refused(), send(Done), refused()]), (1, 0));
+    // What is done in between changes nothing.
+    assert_eq!(
+        found(&[send(Nothing), ("get", json!({}), Done), send(Done)]),
+        (0, 1)
+    );
+}
+
+#[test]
+fn an_idempotency_key_makes_it_safe() {
+    for name in [
+        "idempotency_key",
+        "idempotencyKey",
+        "Idempotency-Key",
+        "request_id",
+        "requestId",
+        "client_token",
+        "clientToken",
+    ] {
+        let with = |key: &str| json!({"to": "a", name: key});
+        for became in [Done, Nothing] {
+            let attempts = [
+                ("pay", with("1"), became.clone()),
+                ("send", with("1"), became),
+                ("send", with("1"), Done),
+            ];
+            assert_eq!(found(&attempts), (0, 0), "{attempts:?}");
+        }
+        // A new key after an attempt that may have been executed does not help.
+        let attempts = [("send", with("1"), Nothing), ("send", with("2"), Done)];
+        assert_eq!(found(&attempts), (0, 1), "{name}");
+        let attempts = [
+            ("send", with("1"), Nothing),
+            ("send", with("2"), Nothing),
+            ("send", with("1"), Done),
+        ];
+        assert_eq!(found(&attempts), (0, 2), "{name}");
+        // After a success it says that another write is meant.
+        let attempts = [("send", with("1"), Done), ("send", with("2"), Done)];
+        assert_eq!(found(&attempts), (0, 0), "{name}");
+        // Without a key it is the same write once more, whatever key had succeeded.
+        let attempts = [
+            ("send", with("1"), Done),
+            ("send", json!({"to": "a"}), Done),
+        ];
+        assert_eq!(found(&attempts), (1, 0), "{name}");
+        // An empty key is none.
+        let attempts = [("send", with(""), Done), ("send", with(""), Done)];
+        assert_eq!(found(&attempts), (1, 0), "{name}");
+        let null = json!({"to": "a", name: null});
+        assert_eq!(
+            found(&[("send", null.clone(), Done), ("send", null, Done)]),
+            (1, 0)
+        );
+    }
+    let other = json!({"key": "1"});
+    assert_eq!(
+        found(&[("send", other.clone(), Done), ("send", other, Done)]),
+        (1, 0)
+    );
+}
+
+#[test]
+fn settings_say_what_writes() {
+    let twice = |name: &str| run(&[(name, json!({}), Done), (name, json!({}), Done)]);
+    let list = |name: &str| vec![name.to_owned()];
+    let block = DuplicateWritesBlock {
+        mutating_tools: list("run_job"),
+        readonly_tools: list("post_search"),
+        idempotent_tools: list("set_status"),
+        expect: None,
+    };
+    for (name, plain, with_block) in [
+        ("run_job", 0, 1),
+        ("post_search", 1, 0),
+        ("set_status", 1, 0),
+        ("send", 1, 1),
+    ] {
+        let defaults = DuplicateWritesBlock::default();
+        assert_eq!(
+            find_duplicate_writes(&twice(name), &defaults).count(),
+            plain,
+            "{name}"
+        );
+        assert_eq!(
+            find_duplicate_writes(&twice(name), &block).count(),
+            with_block,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn lists_take_stars_and_servers() {
+    let twice = |name: &str| {
+        let mut made = run(&[(name, json!({}), Done), (name, json!({}), Done)]);
+        for call in &mut made.tool_calls {
+            call.server = Some("jobs".into());
+        }
+        made
+    };
+    let list = |name: &str| vec![name.to_owned()];
+    for listed in [
+        "run_job",
+        "run_*",
+        "jobs__run_job",
+        "mcp__jobs__run_job",
+        "jobs__*",
+    ] {
+        let block = DuplicateWritesBlock {
+            mutating_tools: list(listed),
+            ..DuplicateWritesBlock::default()
+        };
+        assert_eq!(
+            find_duplicate_writes(&twice("run_job"), &block).count(),
+            1,
+            "{listed}"
+        );
+    }
+    for listed in ["send_*", "jobs__send_it", "mcp__jobs__*"] {
+        for block in [
+            DuplicateWritesBlock {
+                readonly_tools: list(listed),
+                ..DuplicateWritesBlock::default()
+            },
+            DuplicateWritesBlock {
+                idempotent_tools: list(listed),
+                ..DuplicateWritesBlock::default()
+            },
+        ] {
+            assert_eq!(
+                find_duplicate_writes(&twice("send_it"), &block).count(),
+                0,
+                "{listed}"
+            );
+        }
+    }
+    let block = DuplicateWritesBlock {
+        mutating_tools: vec!["run_job".into(), "rnu_job".into()],
+        readonly_tools: list("other__run_job"),
+        ..DuplicateWritesBlock::default()
+    };
+    let card = scored(vec![twice("run_job")], Some(block.clone()));
+    assert_eq!(
+        card.notes,
+        [
+            "`rnu_job` in mutating_tools of duplicate_writes names no call of any run; is it spelt right?",
+            "`other__run_job` in readonly_tools of duplicate_writes names no call of any run; is it spelt right?",
+        ]
+    );
+    // Without a server nobody knows which tool it is.
+    let unknown = run(&[("run_job", json!({}), Done)]);
+    let card = scored(vec![unknown], Some(block));
+    assert_eq!((card.errors.len(), card.run_value(0, COUNT)), (1, None));
+}
+
+#[test]
+fn unknown_arguments_are_not_guessed() {
+    let unknown = |became| ("send", Value::Null, became);
+    let known = |became| ("send", json!({"to": "a"}), became);
+    let refused = || Error(json!("not found"));
+    // Attempts; whether it is undecided, and what is certain.
+    let cases = [
+        (vec![unknown(Done)], false, 0),
+        (vec![unknown(Done), unknown(Done)], true, 0),
+        (vec![unknown(Done), known(Done)], true, 0),
+        (vec![known(Nothing), unknown(Done)], true, 0),
+        (vec![known(Done), known(Done), unknown(Done)], true, 1),
+        // What was turned down cannot be repeated.
+        (vec![unknown(refused()), unknown(Done)], false, 0),
+        (vec![known(refused()), unknown(Done)], false, 0),
+        (vec![unknown(Done), ("get", Value::Null, Done)], false, 0),
+        (vec![unknown(Done), ("create", Value::Null, Done)], false, 0),
+    ];
+    for (attempts, is_undecided, certain) in cases {
+        let recorded = run(&attempts);
+        let report = find_duplicate_writes(&recorded, &DuplicateWritesBlock::default());
+        assert_eq!(report.undecided.is_some(), is_undecided, "{attempts:?}");
+        assert_eq!(report.count(), certain, "{attempts:?}");
+        let card = scored(vec![recorded], Some(DuplicateWritesBlock::default()));
+        let is_error = is_undecided && certain == 0;
+        assert_eq!(card.errors.len(), usize::from(is_error), "{attempts:?}");
+        assert_eq!(card.failures.len() as u64, certain, "{attempts:?}");
+        assert_eq!(card.run_value(0, COUNT) == Some(&Value::Null), is_undecided);
+        assert_eq!(card.run_value(0, PASSED) == Some(&Value::Null), is_error);
+        assert_eq!(card.notes.len(), usize::from(is_undecided));
+    }
+    let card = scored(
+        vec![run(&[unknown(Done), known(Done)])],
+        Some(DuplicateWritesBlock::default()),
+    );
+    assert_eq!(
+        card.errors[0].message,
+        "whether call 1, `send`, repeats call 0 cannot be judged: the trace does not tell the arguments of both"
+    );
+}
+
+fn scored(runs: Vec<AgentRun>, block: Option<DuplicateWritesBlock>) -> Scorecard {
+    let trace = AgentTrace::new(runs);
+    let gates = Gates {
+        duplicate_writes: block,
+        ..Gates::default()
+    };
+    let case = Case {
+        trace: &trace,
+        gates: &gates,
+    };
+    let mut card = Scorecard::new(trace.runs.len());
+    (METRIC.score)(&case, &mut card).unwrap();
+    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
+    card
+}
+
+#[test]
+fn a_failure_names_the_calls() {
+    let good = run(&[("create_issue", json!({}), Done)]);
+    let bad = run(&[
+        ("send", json!({}), Nothing),
+        ("create_issue", json!({}), Done),
+        ("send", json!({}), Done),
+        ("create_issue", json!({}), Done),
+    ]);
+    let card = scored(
+        vec![good.clone(), bad.clone()],
+        Some(DuplicateWritesBlock::default()),
+    );
+    for (target, values) in [
+        (AT_RISK, [0, 1]),
+        (CONFIRMED, [0, 1]),
+        (COUNT, [0, 2]),
+        (PASSED, [1, 0]),
+    ] {
+        for (run, value) in values.into_iter().enumerate() {
+            assert_eq!(
+                card.run_value(run, target),
+                Some(&json!(value)),
+                "{target} {run}"
+            );
+        }
+    }
+    assert_eq!(card.failures.len(), 1);
+    let failure = &card.failures[0];
+    assert_eq!((failure.run, failure.target.as_str()), (Some(1), COUNT));
+    assert_eq!(
+        failure.message,
+        "1 write certainly made twice, 1 perhaps: call 2, `send`, repeats call 0, which has no \
+         result and may have been executed; call 3, `create_issue`, repeats call 1, which had \
+         succeeded; before trying again, an agent should look whether the write was made, or send \
+         an idempotency key"
+    );
+    assert_eq!(
+        card.runs[1].details["duplicate_writes"]["writes"][0]["repeats"],
+        0
+    );
+    assert_eq!(
+        card.runs[1].found[1],
+        "Call 3, `create_issue`, repeats call 1, which had succeeded."
+    );
+    let told = scored(vec![bad], None);
+    assert_eq!(told.run_value(0, COUNT), Some(&json!(2)));
+    assert!(
+        told.failures.is_empty(),
+        "nothing is gated without the block"
+    );
+}
+
+#[test]
+fn many_duplicates_are_counted() {
+    let attempts = vec![("send", json!({"to": "a"}), Done); 20_000];
+    let card = scored(vec![run(&attempts)], Some(DuplicateWritesBlock::default()));
+    assert_eq!(card.run_value(0, CONFIRMED), Some(&json!(19_999)));
+    let message = &card.failures[0].message;
+    assert!(message.contains("; and 19,979 more; before"), "{message}");
+}
+
+fn any_outcome() -> impl Strategy<Value = Became> {
+    let kinds: Vec<FaultKind> = FaultKind::ALL.into_iter().map(|(_, kind)| kind).collect();
+    let kind = || prop::sample::select(kinds.clone());
+    prop_oneof![
+        Just(Done),
+        Just(Nothing),
+        Just(Error(json!("no"))),
+        Just(Error(json!("timed out"))),
+        Just(Unflagged(json!(1))),
+        kind().prop_map(Fault),
+        kind().prop_map(FaultThenError),
+        kind().prop_map(FaultThenOk),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_run_panics(
+        attempts in prop::collection::vec((prop::sample::select(vec!["send", "get", "create"]), 0_u8..2, any_outcome()), 0..12),
+        stray in any::<usize>(),
+    ) {
+        let attempts: Vec<_> = attempts.into_iter().map(|(name, args, became)| (name, json!({"a": args}), became)).collect();
+        let mut made = run(&attempts);
+        made.faults.push(FaultMark { call_index: stray, ..FaultMark::default() });
+        let report = find_duplicate_writes(&made, &DuplicateWritesBlock::default());
+        let writes = attempts.iter().filter(|(name, _, _)| *name != "get").count() as u64;
+        prop_assert!(report.count() <= writes.saturating_sub(1));
+        prop_assert_eq!(report.writes.len() as u64, report.count());
+        for write in &report.writes {
+            prop_assert!(write.repeats < write.call_index);
+            prop_assert_eq!(&made.tool_calls[write.repeats], &made.tool_calls[write.call_index]);
+        }
+    }
+
+    #[test]
+    fn one_more_call_never_takes_a_duplicate_away(
+        outcomes in prop::collection::vec(any_outcome(), 1..8),
+    ) {
+        let attempts: Vec<_> = outcomes.into_iter().map(|became| ("send", json!({}), became)).collect();
+        let (confirmed, at_risk) = found(&attempts[..attempts.len() - 1]);
+        let (more_confirmed, more_at_risk) = found(&attempts);
+        prop_assert!(confirmed <= more_confirmed && at_risk <= more_at_risk);
+    }
+}

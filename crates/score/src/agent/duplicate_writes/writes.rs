@@ -1,0 +1,111 @@
+//! Which calls write, what, and with which idempotency key.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::DuplicateWritesBlock;
+use crate::agent::tool_name::{Fit, Tool, ToolName, fit_any, tool_of};
+use crate::agent::words::{seems_to_write, tokens};
+use crate::canonical::{self, Identity};
+use crate::trace::ToolCall;
+
+/// The names of arguments that make a call safe to repeat, by their words.
+const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
+    ["idempotency", "key"],
+    ["request", "id"],
+    ["client", "token"],
+];
+
+/// A write.
+pub(super) struct Write<'a> {
+    pub(super) index: usize,
+    pub(super) call: &'a ToolCall,
+    pub(super) identity: Identity<'a>,
+    pub(super) key: Option<String>,
+}
+
+/// Which tools write, by a block.
+pub(super) struct Tools<'a> {
+    mutating: Vec<ToolName<'a>>,
+    readonly: Vec<ToolName<'a>>,
+    idempotent: Vec<ToolName<'a>>,
+}
+
+impl<'a> Tools<'a> {
+    pub(super) fn new(block: &'a DuplicateWritesBlock) -> Self {
+        Self {
+            mutating: ToolName::patterns(&block.mutating_tools),
+            readonly: ToolName::patterns(&block.readonly_tools),
+            idempotent: ToolName::patterns(&block.idempotent_tools),
+        }
+    }
+
+    /// The calls that write and are not safe to repeat.
+    pub(super) fn writes<'c>(&self, calls: &'c [ToolCall]) -> Vec<Write<'c>> {
+        let mut tools: BTreeMap<Tool<'c>, bool> = BTreeMap::new();
+        let mut writes = Vec::new();
+        for (index, call) in calls.iter().enumerate() {
+            let is_write = *tools
+                .entry(tool_of(call))
+                .or_insert_with(|| self.is_unsafe(call));
+            if is_write {
+                let (identity, key) = identify(call);
+                writes.push(Write {
+                    index,
+                    call,
+                    identity,
+                    key,
+                });
+            }
+        }
+        writes
+    }
+
+    /// Whether a tool writes and is not safe to repeat.
+    fn is_unsafe(&self, call: &ToolCall) -> bool {
+        let is_listed = |list: &[ToolName<'_>]| fit_any(list, call) == Fit::Yes;
+        !is_listed(&self.idempotent)
+            && !is_listed(&self.readonly)
+            && (is_listed(&self.mutating) || seems_to_write(&call.name))
+    }
+}
+
+/// What a call writes, without its idempotency key, and that key.
+fn identify(call: &ToolCall) -> (Identity<'_>, Option<String>) {
+    if !may_have_key(call.args.text()) {
+        return (Identity::of(call), None);
+    }
+    let Value::Object(args) = call.args.value() else {
+        return (Identity::of(call), None);
+    };
+    let (keys, rest): (Map<String, Value>, Map<String, Value>) = args
+        .into_iter()
+        .partition(|(name, value)| is_key(name, value));
+    if keys.is_empty() {
+        return (Identity::of(call), None);
+    }
+    let rest = Value::Object(rest).to_string();
+    let key = canonical::text(&Value::Object(keys));
+    (Identity::with_args(call, rest), Some(key))
+}
+
+/// Whether a text may have the name of an idempotency key in it; most have not, and need not be
+/// looked into.
+fn may_have_key(args: &str) -> bool {
+    let has = |word: &str| {
+        let mut windows = args.as_bytes().windows(word.len());
+        windows.any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    // Whatever is written with a backslash may be anything.
+    args.contains('\\') || IDEMPOTENCY_KEYS.iter().any(|[word, _]| has(word))
+}
+
+/// Whether an argument is an idempotency key; an empty one is none.
+fn is_key(name: &str, value: &Value) -> bool {
+    if value.is_null() || value.as_str().is_some_and(str::is_empty) {
+        return false;
+    }
+    let tokens = tokens(name);
+    IDEMPOTENCY_KEYS.iter().any(|words| tokens == words)
+}

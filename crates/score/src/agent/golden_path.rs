@@ -1,0 +1,324 @@
+//! Whether the agent took the shortest way: the recorded tools against an ideal sequence.
+//!
+//! Three counts of waste, after mcptest, by the names of the tools:
+//!
+//! - `extra_steps`: calls beyond the length of the golden path;
+//! - `backtracks`: returns to a tool used earlier that is not the one just before
+//!   (a, b, a, c, a has two);
+//! - `repeated_tools`: calls of the tool that was just called.
+//!
+//! A return or repeat that the golden path itself makes is not waste. So of each tool only the returns
+//! beyond those that the golden path makes to the same tool count, the later ones; repeats likewise.
+//! `penalty` is `1 / (1 + 0.5 w)`, where w is the sum of the counts that are switched on. A path `passed`
+//! when w is 0 and the golden calls occur in order; w alone would pass a wrong path of the right length.
+
+mod sequence;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use self::sequence::{Detour, walk, wasted};
+use super::metric::{no_other_gates, tell};
+use super::tool_name::{ToolName, check_servers, tools_of};
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use crate::number::{count, float};
+use crate::phrase;
+use crate::trace::ToolCall;
+
+/// What one wasted call weighs in the penalty.
+const WASTE_WEIGHT: f64 = 0.5;
+
+const PENALTY: &str = "golden_path.penalty";
+const PASSED: &str = "golden_path.passed";
+const EXTRA_STEPS: &str = "golden_path.extra_steps";
+const BACKTRACKS: &str = "golden_path.backtracks";
+const REPEATED_TOOLS: &str = "golden_path.repeated_tools";
+
+/// The settings of the block `golden_path`.
+#[derive(Debug, Clone)]
+pub struct GoldenPathBlock {
+    /// The names of the tools, in the ideal order; `server__tool` and `mcp__server__tool` name the
+    /// server too.
+    pub calls: Vec<String>,
+    /// Whether calls beyond the length of the path are fine.
+    pub allow_extra_steps: bool,
+    /// Whether returns to an earlier tool are waste.
+    pub penalize_backtracking: bool,
+    /// Whether calls of the tool that was just called are waste.
+    pub penalize_repeated_tools: bool,
+    /// What replaces the default gate, `golden_path.passed >= 1`.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+impl Default for GoldenPathBlock {
+    fn default() -> Self {
+        Self {
+            calls: Vec::new(),
+            allow_extra_steps: false,
+            penalize_backtracking: true,
+            penalize_repeated_tools: true,
+            expect: None,
+        }
+    }
+}
+
+/// How recorded calls compare with the golden path. All counts are told, also those that are
+/// switched off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoldenPathReport {
+    /// Whether nothing that counts was wasted and the golden calls occur in order.
+    pub passed: bool,
+    /// From 1, no waste, towards 0.
+    pub penalty: f64,
+    /// Calls beyond the length of the golden path.
+    pub extra_steps: u64,
+    /// Returns to an earlier tool that the golden path does not make.
+    pub backtracks: u64,
+    /// Calls of the tool just called that the golden path does not make.
+    pub repeated_tools: u64,
+    /// The counts that are switched on, together.
+    pub waste: u64,
+    /// The first step of the golden path that does not occur in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingStep>,
+    /// The first recorded call that is no step of the golden path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_extra: Option<Step>,
+    /// The first return that is waste.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_backtrack: Option<Step>,
+    /// The first repeat that is waste.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_repeat: Option<Step>,
+}
+
+/// A recorded call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Its place.
+    pub call_index: usize,
+    /// The tool.
+    pub name: String,
+}
+
+/// A step of the golden path that was not made in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingStep {
+    /// Its place in the golden path.
+    pub golden_index: usize,
+    /// The tool.
+    pub name: String,
+    /// The place of the recorded call from which on it was looked for.
+    pub searched_from: usize,
+}
+
+/// Compares recorded calls with the golden path. A call whose server is unknown is no step that names
+/// one.
+///
+/// ```
+/// use mcprove_score::agent::golden_path::{GoldenPathBlock, score_golden_path};
+/// use mcprove_score::trace::ToolCall;
+///
+/// let recorded = ["search", "search", "fetch"].map(|name| ToolCall {
+///     name: name.into(),
+///     ..ToolCall::default()
+/// });
+/// let golden = GoldenPathBlock {
+///     calls: vec!["search".into(), "fetch".into()],
+///     ..GoldenPathBlock::default()
+/// };
+/// let report = score_golden_path(&recorded, &golden);
+/// assert_eq!((report.extra_steps, report.repeated_tools), (1, 1));
+/// assert_eq!(report.penalty, 0.5);
+/// assert!(!report.passed);
+/// ```
+pub fn score_golden_path(recorded: &[ToolCall], golden: &GoldenPathBlock) -> GoldenPathReport {
+    let names: Vec<&str> = recorded.iter().map(|call| call.name.as_str()).collect();
+    let steps: Vec<ToolName<'_>> = golden
+        .calls
+        .iter()
+        .map(|name| ToolName::exact(name))
+        .collect();
+    let tools = tools_of(recorded);
+    // The tools without their servers, as the recorded calls have them.
+    let path: Vec<&str> = steps
+        .iter()
+        .map(|step| step.split_by(&tools).map_or(step.written, |(_, tool)| tool))
+        .collect();
+    let extra_steps = count(names.len().saturating_sub(path.len()));
+    let walk = walk(recorded, &steps);
+    let backtracks = wasted(&names, &path, Detour::Return);
+    let repeats = wasted(&names, &path, Detour::Repeat);
+    let enabled = [
+        (!golden.allow_extra_steps, extra_steps),
+        (golden.penalize_backtracking, backtracks.count),
+        (golden.penalize_repeated_tools, repeats.count),
+    ];
+    let counted = enabled.into_iter().filter(|(is_enabled, _)| *is_enabled);
+    let waste = counted.fold(0_u64, |sum, (_, count)| sum.saturating_add(count));
+    GoldenPathReport {
+        passed: waste == 0 && walk.missing.is_none(),
+        penalty: penalty(waste),
+        extra_steps,
+        backtracks: backtracks.count,
+        repeated_tools: repeats.count,
+        waste,
+        missing: walk.missing,
+        first_extra: walk.first_extra,
+        first_backtrack: backtracks.first,
+        first_repeat: repeats.first,
+    }
+}
+
+/// The multiplier for so much waste: 1 for none, then down towards 0.
+fn penalty(waste: u64) -> f64 {
+    1.0 / (1.0 + WASTE_WEIGHT * float(waste))
+}
+
+/// The metric `golden_path`.
+pub const METRIC: Metric = Metric {
+    name: "golden_path",
+    explanation: "whether the calls were made efficiently: an ideal sequence against waste",
+    targets: &[
+        Target {
+            name: PENALTY,
+            explanation: "1 without waste, then 1 / (1 + 0.5 × wasted steps)",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: PASSED,
+            explanation: "1 when the golden calls occur in order and nothing is wasted, else 0",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: EXTRA_STEPS,
+            explanation: "calls beyond the length of the golden path",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: BACKTRACKS,
+            explanation: "returns to a tool used earlier that is not the one just before",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: REPEATED_TOOLS,
+            explanation: "calls of the tool that was just called",
+            scope: Scope::RunHighest,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: Some(default_gate),
+    other_gates: no_other_gates,
+    runs_min: 1,
+};
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.golden_path else {
+        return Ok(());
+    };
+    let steps: Vec<ToolName<'_>> = block
+        .calls
+        .iter()
+        .map(|name| ToolName::exact(name))
+        .collect();
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        if let Err(error) = check_servers(PASSED, &steps, &recorded.tool_calls) {
+            card.error(error.of_run(run));
+            continue;
+        }
+        let report = score_golden_path(&recorded.tool_calls, block);
+        card.set_run(run, PENALTY, report.penalty);
+        card.set_run(run, PASSED, u64::from(report.passed));
+        card.set_run(run, EXTRA_STEPS, report.extra_steps);
+        card.set_run(run, BACKTRACKS, report.backtracks);
+        card.set_run(run, REPEATED_TOOLS, report.repeated_tools);
+        if !report.passed {
+            let reasons = explain(&report, block, recorded.tool_calls.len());
+            tell(card, run, count(reasons.len()), "detour", reasons);
+            card.detail(run, "golden_path", report);
+        }
+    }
+    Ok(())
+}
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.golden_path.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+/// `golden_path.passed >= 1` in every run.
+fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.golden_path else {
+        return Ok(());
+    };
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        if card.run_value(run, PASSED) != Some(&json!(0)) {
+            continue;
+        }
+        let report = score_golden_path(&recorded.tool_calls, block);
+        if !report.passed {
+            card.fail(GateFailure {
+                place: None,
+                target: PASSED.into(),
+                expected: json!({ "minimum": 1 }),
+                actual: json!(0),
+                message: explain(&report, block, recorded.tool_calls.len()).join("; "),
+                run: Some(run),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Why the path was not followed, and where to look.
+fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if let Some(missing) = &report.missing {
+        reasons.push(format!(
+            "step {} of the golden path, {}, does not occur from call {} on (of {})",
+            missing.golden_index,
+            phrase::name(&missing.name),
+            missing.searched_from,
+            phrase::count(count(calls), "call"),
+        ));
+    }
+    if report.extra_steps > 0 && !block.allow_extra_steps {
+        let more = phrase::count(report.extra_steps, "call");
+        reasons.push(format!(
+            "{more} beyond the {} of the golden path{}",
+            phrase::count(count(block.calls.len()), "step"),
+            place(report.first_extra.as_ref())
+        ));
+    }
+    if report.backtracks > 0 && block.penalize_backtracking {
+        let returns = phrase::count(report.backtracks, "return");
+        reasons.push(format!(
+            "{returns} to an earlier tool{}",
+            place(report.first_backtrack.as_ref())
+        ));
+    }
+    if report.repeated_tools > 0 && block.penalize_repeated_tools {
+        let repeats = phrase::count(report.repeated_tools, "repeat");
+        reasons.push(format!(
+            "{repeats} of the tool just called{}",
+            place(report.first_repeat.as_ref())
+        ));
+    }
+    reasons
+}
+
+fn place(step: Option<&Step>) -> String {
+    step.map_or_else(String::new, |step| {
+        format!(
+            " (first at call {}, {})",
+            step.call_index,
+            phrase::name(&step.name)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! How a sequence of tools follows another one, and where it leads back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{MissingStep, Step};
+use crate::agent::tool_name::{Fit, ToolName};
+use crate::trace::ToolCall;
+
+/// How far the golden path can be followed through the recorded calls.
+pub(super) struct Walk {
+    pub(super) missing: Option<MissingStep>,
+    pub(super) first_extra: Option<Step>,
+}
+
+/// Takes each step of the path at the first chance: if the path can be followed at all, then so.
+pub(super) fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
+    let mut steps = path.iter().enumerate().peekable();
+    let mut searched_from = 0;
+    let mut first_extra = None;
+    for (call_index, call) in calls.iter().enumerate() {
+        let is_step = |(_, step): &(usize, &ToolName<'_>)| step.fit(call) == Fit::Yes;
+        if steps.next_if(is_step).is_some() {
+            searched_from = call_index + 1;
+        } else if first_extra.is_none() {
+            first_extra = Some(Step {
+                call_index,
+                name: call.name.clone(),
+            });
+        }
+    }
+    let missing = steps.next().map(|(golden_index, step)| MissingStep {
+        golden_index,
+        name: step.written.to_owned(),
+        searched_from,
+    });
+    Walk {
+        missing,
+        first_extra,
+    }
+}
+
+/// A call that leads back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detour {
+    /// To a tool used earlier that is not the one just before.
+    Return,
+    /// To the tool just before.
+    Repeat,
+}
+
+/// Detours of one kind that are waste.
+pub(super) struct Wasted {
+    pub(super) count: u64,
+    pub(super) first: Option<Step>,
+}
+
+/// The detours of this kind beyond those that the golden path makes to the same tool.
+pub(super) fn wasted(names: &[&str], path: &[&str], kind: Detour) -> Wasted {
+    let mut allowed: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, name) in detours(path, kind) {
+        *allowed.entry(name).or_default() += 1;
+    }
+    let mut wasted = Wasted {
+        count: 0,
+        first: None,
+    };
+    for (call_index, name) in detours(names, kind) {
+        match allowed.get_mut(name) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => {
+                wasted.count += 1;
+                wasted.first.get_or_insert_with(|| Step {
+                    call_index,
+                    name: name.to_owned(),
+                });
+            }
+        }
+    }
+    wasted
+}
+
+/// The places of all detours of this kind, with their tools.
+fn detours<'a>(names: &[&'a str], kind: Detour) -> Vec<(usize, &'a str)> {
+    let mut used = BTreeSet::new();
+    let mut previous = None;
+    let mut detours = Vec::new();
+    for (index, &name) in names.iter().enumerate() {
+        let found = if previous == Some(name) {
+            Some(Detour::Repeat)
+        } else {
+            (!used.insert(name)).then_some(Detour::Return)
+        };
+        if found == Some(kind) {
+            detours.push((index, name));
+        }
+        previous = Some(name);
+    }
+    detours
+}

@@ -1,0 +1,274 @@
+//! Whether the agent goes in circles: the same calls again and again, and nothing to show for it.
+//!
+//! Two calls are the same when their names, servers and arguments (as [canonical](crate::race::canonical)
+//! JSON) are. Three signs:
+//!
+//! - repeats: the longest streak of the same call, one after the other;
+//! - cycles: a sequence of 2 to 8 calls, not all the same, that is made again and again, as a, b, a, b;
+//!   the most repetitions of one count, of the shortest that has so many;
+//! - stagnation: the longest stretch of calls that brought nothing new. Such a call repeats an earlier
+//!   one, and got what that got before, or an error; an unknown result counts as the same.
+//!
+//! Calls whose arguments are unknown may be the same as any other of their tool, or not. So each sign is
+//! looked for twice, once with none of them the same and once with all; where the two differ, it is
+//! unknown.
+//!
+//! A loop is `detected` when one of them exceeds its limit. Every sign is found in one pass over the
+//! calls (cycles in seven). This metric is our own; `redundancy` of stability
+//! counts repeats wherever they stand.
+
+mod find;
+mod signs;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::metric::{no_other_gates, tell};
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use crate::number::count;
+use crate::phrase;
+use crate::trace::AgentRun;
+
+pub use find::find_loops;
+
+/// The longest cycle that is looked for, in calls.
+pub const CYCLE_CALLS_MAX: usize = 8;
+
+const MAX_REPEATS: &str = "loops.max_repeats";
+const MAX_CYCLE_REPEATS: &str = "loops.max_cycle_repeats";
+const CYCLE_LENGTH: &str = "loops.cycle_length";
+const STAGNATION: &str = "loops.stagnation";
+const DETECTED: &str = "loops.detected";
+
+/// The settings of the block `loops`.
+#[derive(Debug, Clone)]
+pub struct LoopsBlock {
+    /// How often the same call may be made in a row.
+    pub max_repeats: u64,
+    /// How often a cycle may be gone through.
+    pub max_cycle_repeats: u64,
+    /// How many calls in a row may bring nothing new.
+    pub max_stagnation: u64,
+    /// What replaces the default gate, `loops.detected <= 0`.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+impl Default for LoopsBlock {
+    fn default() -> Self {
+        Self {
+            max_repeats: 3,
+            max_cycle_repeats: 3,
+            max_stagnation: 5,
+            expect: None,
+        }
+    }
+}
+
+/// How far an agent went in circles.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoopsReport {
+    /// Whether a limit is exceeded. Here and below `None` is unknown: it depends on arguments that
+    /// the trace does not tell.
+    pub detected: Option<bool>,
+    /// The longest streak of the same call: 1 without repeats, 0 without calls.
+    pub max_repeats: Option<u64>,
+    /// The most repetitions of one cycle; 0 without one.
+    pub max_cycle_repeats: Option<u64>,
+    /// The calls of that cycle; 0 without one.
+    pub cycle_length: Option<u64>,
+    /// The longest stretch of calls that brought nothing new.
+    pub stagnation: Option<u64>,
+    /// The first call whose arguments decide and are unknown, by its place in `tool_calls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_unknown: Option<usize>,
+    /// The longest streak, where a call is repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Stretch>,
+    /// The cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Stretch>,
+    /// The stretch that brought nothing new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagnant: Option<Stretch>,
+}
+
+/// Calls in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stretch {
+    /// The place of the first call in `tool_calls`.
+    pub first: usize,
+    /// The place of the last.
+    pub last: usize,
+    /// How often: the call, the cycle, or the calls of the stretch.
+    pub times: u64,
+    /// The tools: the one that is repeated, those of the cycle, or those of the stretch, each once.
+    pub names: Vec<String>,
+}
+
+impl LoopsReport {
+    /// Which limits are exceeded, by which calls.
+    fn reasons(&self, block: &LoopsBlock) -> Vec<String> {
+        let beyond = |stretch: &Option<Stretch>, limit: u64| {
+            let stretch = stretch.clone();
+            stretch.filter(|stretch| stretch.times > limit)
+        };
+        let repeats = beyond(&self.repeats, block.max_repeats).map(|stretch| {
+            format!(
+                "call {}, {}, was made {} times in a row with the same arguments (calls {} to {}), \
+                 and at most {} are allowed",
+                stretch.first,
+                phrase::names(&stretch.names),
+                phrase::whole(stretch.times),
+                stretch.first,
+                stretch.last,
+                phrase::whole(block.max_repeats)
+            )
+        });
+        let cycle = beyond(&self.cycle, block.max_cycle_repeats).map(|stretch| {
+            format!(
+                "calls {} to {} go through the same {} calls ({}) {} times, and at most {} are allowed",
+                stretch.first,
+                stretch.last,
+                stretch.names.len(),
+                phrase::names(&stretch.names),
+                phrase::whole(stretch.times),
+                phrase::whole(block.max_cycle_repeats)
+            )
+        });
+        let stagnant = beyond(&self.stagnant, block.max_stagnation).map(|stretch| {
+            format!(
+                "calls {} to {} ({}) brought nothing new: each repeats an earlier call and got the \
+                 same or an error, {} in a row, and at most {} are allowed",
+                stretch.first,
+                stretch.last,
+                phrase::names(&stretch.names),
+                phrase::whole(stretch.times),
+                phrase::whole(block.max_stagnation)
+            )
+        });
+        [repeats, cycle, stagnant].into_iter().flatten().collect()
+    }
+
+    fn explain(&self, block: &LoopsBlock) -> String {
+        format!(
+            "{}; look at what these calls got back, and why the agent made nothing of it",
+            self.reasons(block).join("; ")
+        )
+    }
+}
+
+/// The metric `loops`.
+pub const METRIC: Metric = Metric {
+    name: "loops",
+    explanation: "whether the agent goes in circles: repeats, cycles, nothing new",
+    targets: &[
+        Target {
+            name: MAX_REPEATS,
+            explanation: "the longest streak of the same call",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: MAX_CYCLE_REPEATS,
+            explanation: "the most repetitions of one cycle of 2 to 8 calls, 0 without one",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: CYCLE_LENGTH,
+            explanation: "the calls of that cycle, 0 without one",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: STAGNATION,
+            explanation: "the longest stretch of calls that brought nothing new",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: DETECTED,
+            explanation: "1 when one of the limits is exceeded, else 0",
+            scope: Scope::RunHighest,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: Some(default_gate),
+    other_gates: no_other_gates,
+    runs_min: 1,
+};
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let defaults = LoopsBlock::default();
+    let block = case.gates.loops.as_ref().unwrap_or(&defaults);
+    let mut unknown = Vec::new();
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        let report = find_loops(recorded, block);
+        card.set_run(run, MAX_REPEATS, report.max_repeats);
+        card.set_run(run, MAX_CYCLE_REPEATS, report.max_cycle_repeats);
+        card.set_run(run, CYCLE_LENGTH, report.cycle_length);
+        card.set_run(run, STAGNATION, report.stagnation);
+        card.set_run(run, DETECTED, report.detected.map(u64::from));
+        if report.first_unknown.is_some() {
+            unknown.push(run);
+        }
+        if report.detected == Some(true) {
+            let reasons = report.reasons(block);
+            tell(card, run, count(reasons.len()), "loop", reasons);
+            card.detail(run, "loops", &report);
+        }
+    }
+    if !unknown.is_empty() {
+        card.note(format!(
+            "Not all signs of loops are known of {}: the trace does not tell the arguments of all calls.",
+            phrase::places("run", &unknown)
+        ));
+    }
+    Ok(())
+}
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.loops.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+/// `loops.detected <= 0` in every run.
+fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.loops else {
+        return Ok(());
+    };
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        if card.run_value(run, DETECTED) == Some(&json!(0)) {
+            continue;
+        }
+        let report = find_loops(recorded, block);
+        match report.detected {
+            Some(false) => {}
+            Some(true) => card.fail(GateFailure {
+                place: None,
+                target: DETECTED.into(),
+                expected: json!({ "maximum": 0 }),
+                actual: json!(1),
+                message: report.explain(block),
+                run: Some(run),
+            }),
+            None => card.error(unknown_arguments(recorded, &report).of_run(run)),
+        }
+    }
+    Ok(())
+}
+
+fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {
+    let place = report.first_unknown.unwrap_or_default();
+    let name = run.tool_calls.get(place).map_or("", |call| &call.name);
+    ScoreError::new(
+        DETECTED,
+        format!(
+            "whether the agent goes in circles cannot be judged: the trace does not tell the arguments of call {place}, {}, which may be the same as others",
+            phrase::name(name)
+        ),
+        "record the arguments of each call, or leave out the loops block",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Finding repeats, cycles and stagnation in the calls of one run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::signs::{Cycle, Streak, best_cycle, longest_stagnation, longest_streak};
+use super::{LoopsBlock, LoopsReport, Stretch};
+use crate::agent::tool_name::{Tool, tool_of};
+use crate::canonical::{Identity, first_equal};
+use crate::number::count;
+use crate::trace::{AgentRun, ToolCall, ToolResult};
+
+/// Names that a stretch lists.
+const NAMES_KEPT: usize = 20;
+
+/// Finds out how far the calls of a run go in circles.
+///
+/// ```
+/// use mcprove_score::agent::loops::{LoopsBlock, find_loops};
+/// use mcprove_score::trace::{AgentRun, ToolCall};
+///
+/// let calls = ["a", "b"].repeat(4).into_iter().map(|name| ToolCall {
+///     name: name.into(),
+///     ..ToolCall::default()
+/// });
+/// let run = AgentRun { tool_calls: calls.collect(), ..AgentRun::default() };
+/// let report = find_loops(&run, &LoopsBlock::default());
+/// assert_eq!((report.max_cycle_repeats, report.cycle_length), (Some(4), Some(2)));
+/// assert_eq!(report.detected, Some(true), "four times, and three are allowed");
+/// ```
+pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
+    let calls = &run.tool_calls;
+    let results = run.results();
+    let identities: Vec<Identity<'_>> = calls.iter().map(Identity::of).collect();
+    let same = first_equal(&identities);
+    let certain = Signs::find(&same, &results, &vec![false; calls.len()]);
+    let blurred = blur(calls, &same);
+    let possible = match &blurred {
+        Some(blurred) => Signs::find(&blurred.same, &results, &blurred.is_doubtful),
+        None => certain,
+    };
+    let known = |of: fn(&Signs) -> usize| {
+        let is_known = of(&certain) == of(&possible);
+        is_known.then(|| count(of(&certain)))
+    };
+    let detected = if certain.exceed(block) {
+        Some(true)
+    } else {
+        (!possible.exceed(block)).then_some(false)
+    };
+    let is_known = certain.counts() == possible.counts();
+    LoopsReport {
+        detected,
+        max_repeats: known(|signs| signs.repeats.calls),
+        max_cycle_repeats: known(|signs| signs.cycle.repeats),
+        cycle_length: known(|signs| signs.cycle.length),
+        stagnation: known(|signs| signs.stagnant.calls),
+        first_unknown: blurred
+            .filter(|_| !is_known)
+            .map(|blurred| blurred.first_unknown),
+        repeats: certain.told_repeats(calls),
+        cycle: certain.told_cycle(calls),
+        stagnant: certain.told_stagnation(calls),
+    }
+}
+
+/// Calls taken for the same where nobody can tell.
+struct Blurred {
+    same: Vec<usize>,
+    /// For each call whether its tool has a call with unknown arguments.
+    is_doubtful: Vec<bool>,
+    first_unknown: usize,
+}
+
+/// Takes all calls of a tool for the same where the arguments of one are unknown; `None` where all are
+/// known, or no tool with an unknown one is called twice.
+fn blur(calls: &[ToolCall], same: &[usize]) -> Option<Blurred> {
+    // For each such tool its first call, how often it is called, and the first unknown one.
+    let mut tools: BTreeMap<Tool<'_>, (usize, usize, usize)> = BTreeMap::new();
+    for (place, call) in calls.iter().enumerate() {
+        if call.args.is_null() {
+            tools.entry(tool_of(call)).or_insert((usize::MAX, 0, place));
+        }
+    }
+    if tools.is_empty() {
+        return None;
+    }
+    let mut blurred = Blurred {
+        same: same.to_vec(),
+        is_doubtful: vec![false; calls.len()],
+        first_unknown: usize::MAX,
+    };
+    let marks = blurred.same.iter_mut().zip(&mut blurred.is_doubtful);
+    for ((place, call), (same, is_doubtful)) in calls.iter().enumerate().zip(marks) {
+        if let Some((first, times, unknown)) = tools.get_mut(&tool_of(call)) {
+            *first = (*first).min(place);
+            *times += 1;
+            *same = *first;
+            *is_doubtful = true;
+            if *times > 1 {
+                blurred.first_unknown = blurred.first_unknown.min(*unknown);
+            }
+        }
+    }
+    (blurred.first_unknown < usize::MAX).then_some(blurred)
+}
+
+/// The three signs of a loop.
+#[derive(Clone, Copy)]
+struct Signs {
+    repeats: Streak,
+    cycle: Cycle,
+    stagnant: Streak,
+}
+
+impl Signs {
+    /// Looks for all three; `same` has for each call the first that is the same, `is_doubtful` whether
+    /// it may not be.
+    fn find(same: &[usize], results: &[Option<&ToolResult>], is_doubtful: &[bool]) -> Self {
+        Self {
+            repeats: longest_streak(same),
+            cycle: best_cycle(same, is_doubtful).unwrap_or_default(),
+            stagnant: longest_stagnation(same, results, is_doubtful),
+        }
+    }
+
+    fn counts(&self) -> [usize; 4] {
+        let Cycle {
+            length, repeats, ..
+        } = self.cycle;
+        [self.repeats.calls, repeats, length, self.stagnant.calls]
+    }
+
+    fn exceed(&self, block: &LoopsBlock) -> bool {
+        count(self.repeats.calls) > block.max_repeats
+            || count(self.cycle.repeats) > block.max_cycle_repeats
+            || count(self.stagnant.calls) > block.max_stagnation
+    }
+
+    fn told_repeats(&self, calls: &[ToolCall]) -> Option<Stretch> {
+        let Streak { first, calls: many } = self.repeats;
+        (many > 1).then(|| Stretch {
+            times: count(many),
+            ..stretch(calls, first, many, 1)
+        })
+    }
+
+    fn told_cycle(&self, calls: &[ToolCall]) -> Option<Stretch> {
+        let Cycle {
+            first,
+            length,
+            repeats,
+        } = self.cycle;
+        (repeats > 0).then(|| Stretch {
+            times: count(repeats),
+            ..stretch(calls, first, length * repeats, length)
+        })
+    }
+
+    fn told_stagnation(&self, calls: &[ToolCall]) -> Option<Stretch> {
+        let stagnant = self.stagnant;
+        (stagnant.calls > 0).then(|| Stretch {
+            times: count(stagnant.calls),
+            ..distinct(calls, stagnant)
+        })
+    }
+}
+
+/// So many calls from one on, told by the names of the first few.
+fn stretch(calls: &[ToolCall], first: usize, length: usize, told: usize) -> Stretch {
+    let names = calls.iter().skip(first).take(told);
+    Stretch {
+        first,
+        last: first + length.saturating_sub(1),
+        times: 0,
+        names: names.map(|call| call.name.clone()).collect(),
+    }
+}
+
+/// A stretch told by the names in it, each once.
+fn distinct(calls: &[ToolCall], streak: Streak) -> Stretch {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let within = calls.iter().skip(streak.first).take(streak.calls);
+    let names = within
+        .map(|call| call.name.as_str())
+        .filter(|name| known.insert(*name));
+    let names = names.take(NAMES_KEPT).map(str::to_owned).collect();
+    Stretch {
+        names,
+        ..stretch(calls, streak.first, streak.calls, 0)
+    }
+}

@@ -1,0 +1,306 @@
+//! Clauses: the auxiliaries before a verb, whose doing it is, and whether it is a fact.
+
+use super::lexicon::Class;
+use super::noun_phrase::{Phrase, WINDOW};
+use super::token::Token;
+use super::vocabulary::is_nonfactive;
+
+/// What stands between a subject and its verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// `will`, `can`.
+    Modal,
+    /// `not`, `never`.
+    Not,
+    /// `did`.
+    Did,
+    /// `do`.
+    Do,
+    /// `have`.
+    Have,
+    /// `had`.
+    Had,
+    /// `was`, `got`.
+    Was,
+    /// `is`.
+    Is,
+    /// `be`, which only follows a modal or `to`.
+    Be,
+    /// `been`.
+    Been,
+    /// `being`.
+    Being,
+    /// `to`.
+    To,
+    /// `now`.
+    Now,
+    /// `already`, `originally`: it was so before.
+    Stale,
+    /// `almost`, `perhaps`.
+    Hedge,
+    /// `successfully`.
+    Successfully,
+    /// Any other adverb, which changes nothing.
+    Plain,
+}
+
+/// The auxiliaries and adverbs before a verb, and where they end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chain {
+    parts: Vec<Part>,
+    /// The first token behind them.
+    pub(super) end: usize,
+}
+
+impl Chain {
+    /// Reads on from a token.
+    pub(super) fn read(tokens: &[Token], from: usize) -> Self {
+        let mut chain = Self {
+            parts: Vec::new(),
+            end: from,
+        };
+        let limit = from.saturating_add(WINDOW);
+        while let Some(token) = tokens.get(chain.end).filter(|_| chain.end < limit) {
+            match token.class {
+                Class::And if is_between_adverbs(tokens, chain.end) => {}
+                Class::Comma => match aside_end(tokens, chain.end) {
+                    Some(end) if !chain.parts.is_empty() => {
+                        chain.end = end;
+                        continue;
+                    }
+                    _ => break,
+                },
+                Class::To => {
+                    let next = tokens.get(chain.end + 1).map(|token| token.class);
+                    let is_infinitive = matches!(next, Some(Class::Be | Class::Have));
+                    if !is_infinitive && !chain.has(Part::Had) {
+                        break;
+                    }
+                    chain.parts.push(Part::To);
+                }
+                // `not only created but also sent` denies nothing.
+                Class::Not if is_only(tokens.get(chain.end + 1)) => {}
+                _ => match part(token) {
+                    Some(Part::Plain) => {}
+                    Some(part) => chain.parts.push(part),
+                    None => break,
+                },
+            }
+            chain.end += 1;
+        }
+        chain
+    }
+
+    /// Whether it has this.
+    pub(super) fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
+    }
+
+    /// Whether it has any of these.
+    pub(super) fn has_any(&self, parts: &[Part]) -> bool {
+        parts.iter().any(|part| self.has(*part))
+    }
+
+    /// Whether there is any auxiliary.
+    pub(super) fn is_auxiliary(&self) -> bool {
+        self.parts.iter().any(|part| {
+            !matches!(
+                part,
+                Part::Not | Part::Now | Part::Stale | Part::Hedge | Part::Successfully
+            )
+        })
+    }
+
+    /// Whether it leaves the verb a fact.
+    pub(super) fn is_real(&self) -> bool {
+        let had_to = self.has(Part::Had) && !self.has(Part::Be);
+        !self.has_any(&[Part::Not, Part::Modal, Part::Be, Part::Hedge])
+            && (!self.has(Part::To) || had_to)
+    }
+
+    /// What kind of verb must follow.
+    pub(super) fn kind(&self) -> Governing {
+        if self.has_any(&[Part::Was, Part::Is, Part::Be, Part::Been, Part::Being]) {
+            Governing::Passive
+        } else if self.has_any(&[Part::Did, Part::Do, Part::To]) {
+            Governing::Base
+        } else if self.has_any(&[Part::Have, Part::Had]) {
+            Governing::Perfect
+        } else if self.has(Part::Modal) {
+            Governing::Base
+        } else {
+            Governing::Finite
+        }
+    }
+
+    /// Whether a passive tells of something that was just done: `was sent`, `has been sent`, `is now
+    /// sent`; not `had been sent`, `was already sent`, nor `is sent`, unless it is told as done.
+    pub(super) fn tells_of_done(&self, is_told_as_done: bool) -> bool {
+        let is_perfect = self.has(Part::Been) && self.has(Part::Have);
+        let is_past = self.has(Part::Was);
+        let is_marked = self.has_any(&[Part::Now, Part::Successfully]) || is_told_as_done;
+        let is_now = self.has(Part::Is) && is_marked;
+        (is_perfect || is_past || is_now) && !self.has_any(&[Part::Stale, Part::Being, Part::Had])
+    }
+}
+
+/// Whether an adverb leaves open whether it was done.
+pub(super) fn is_hedge(token: &Token) -> bool {
+    token.class == Class::Adverb && part(token) == Some(Part::Hedge)
+}
+
+/// Whether an adverb says that it was so before.
+pub(super) fn is_stale(token: &Token) -> bool {
+    token.class == Class::Adverb && part(token) == Some(Part::Stale)
+}
+
+/// What an auxiliary or adverb adds to a chain; `None` of any other word.
+fn part(token: &Token) -> Option<Part> {
+    Some(match token.class {
+        Class::Modal => Part::Modal,
+        Class::Not => Part::Not,
+        Class::Do if token.lower == "did" => Part::Did,
+        Class::Do => Part::Do,
+        Class::Have => match token.lower.as_str() {
+            "had" | "'d" => Part::Had,
+            _ => Part::Have,
+        },
+        Class::Be => match token.lower.as_str() {
+            "was" | "were" | "got" | "gotten" => Part::Was,
+            "be" => Part::Be,
+            "been" => Part::Been,
+            "being" => Part::Being,
+            _ => Part::Is,
+        },
+        Class::Adverb => match token.lower.as_str() {
+            "now" => Part::Now,
+            "successfully" => Part::Successfully,
+            "already" | "originally" | "previously" | "recently" | "initially" | "formerly"
+            | "last" | "first" => Part::Stale,
+            "almost" | "nearly" | "perhaps" | "maybe" | "possibly" | "probably" | "hardly"
+            | "hopefully" | "presumably" | "supposedly" | "apparently" | "allegedly"
+            | "reportedly" | "evidently" | "seemingly" => Part::Hedge,
+            _ => Part::Plain,
+        },
+        _ => return None,
+    })
+}
+
+fn is_only(token: Option<&Token>) -> bool {
+    token.is_some_and(|token| matches!(token.lower.as_str(), "only" | "just" | "merely"))
+}
+
+fn is_between_adverbs(tokens: &[Token], at: usize) -> bool {
+    let is_adverb = |place: Option<usize>| {
+        let token = place.and_then(|place| tokens.get(place));
+        token.is_some_and(|token| token.class == Class::Adverb)
+    };
+    is_adverb(at.checked_sub(1)) && is_adverb(Some(at + 1))
+}
+
+/// The end of an aside between commas that begins here: `I have, as requested, deleted it`.
+fn aside_end(tokens: &[Token], comma: usize) -> Option<usize> {
+    let rest = tokens.get(comma + 1..).unwrap_or_default();
+    let length = rest
+        .iter()
+        .take(6)
+        .position(|token| token.class == Class::Comma)?;
+    let end = comma + length + 2;
+    let goes_on = tokens.get(end).is_some_and(|token| {
+        matches!(
+            token.class,
+            Class::Verb | Class::Adverb | Class::Be | Class::Have
+        )
+    });
+    goes_on.then_some(end)
+}
+
+/// What the verbs that one subject governs are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Governing {
+    /// `I created`.
+    Finite,
+    /// `the agent creates`.
+    Present,
+    /// `I have created`.
+    Perfect,
+    /// `it was created`.
+    Passive,
+    /// `I did create`, `I will create`.
+    Base,
+}
+
+/// Whose doing it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The agent's.
+    Agent,
+    /// Somebody else's.
+    Other,
+    /// Of a passive: what it was done to.
+    Thing(Phrase),
+}
+
+/// What further verbs of a clause take over from the first.
+#[derive(Debug, Clone)]
+pub(super) struct Controller {
+    /// Whose doing it is.
+    pub(super) subject: Subject,
+    /// What the verbs are like.
+    pub(super) governing: Governing,
+    /// Whether they are facts.
+    pub(super) is_real: bool,
+    /// Whether they are denied, and with them what hangs on them: `I don't think that …`.
+    pub(super) is_denied: bool,
+    /// The word that is the verb, in lower case.
+    pub(super) verb: String,
+}
+
+impl Controller {
+    /// Whether the agent says that it did it.
+    pub(super) fn is_agents_fact(&self) -> bool {
+        self.is_real && !matches!(self.subject, Subject::Other) && !is_nonfactive(&self.verb)
+    }
+}
+
+/// The nearest token to the left that is no adverb.
+pub(super) fn left(tokens: &[Token], at: usize) -> Option<usize> {
+    let mut place = at.checked_sub(1)?;
+    let limit = at.saturating_sub(WINDOW);
+    loop {
+        let token = tokens.get(place)?;
+        let is_skipped = token.class == Class::Adverb
+            || token.class == Class::And && is_between_adverbs(tokens, place);
+        if !is_skipped || place < limit {
+            return Some(place);
+        }
+        place = place.checked_sub(1)?;
+    }
+}
+
+/// Where the noun phrase that ends before `end` begins: behind whatever else the clause has. `floor`
+/// is the first place behind the last verb, and `has_verb` whether the clause has one already.
+pub(super) fn region_start(tokens: &[Token], end: usize, floor: usize, has_verb: bool) -> usize {
+    let mut start = end;
+    let limit = end.saturating_sub(WINDOW).max(floor);
+    while start > limit {
+        let Some(token) = start.checked_sub(1).and_then(|place| tokens.get(place)) else {
+            break;
+        };
+        let stops = match token.class {
+            Class::Comma
+            | Class::Stop
+            | Class::Subordinator
+            | Class::That
+            | Class::Which
+            | Class::But => true,
+            Class::And => has_verb || token.lower == "then",
+            _ => false,
+        };
+        if stops {
+            break;
+        }
+        start -= 1;
+    }
+    start
+}

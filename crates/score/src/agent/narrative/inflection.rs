@@ -1,0 +1,241 @@
+//! Which base form a word may be of: `wrote` of `write`, `cancelled` of `cancel`, `branches` of
+//! `branch`. No dictionary: the endings of English, and a table of what is irregular. A word may have
+//! several candidates (`closes`: `close`, `clos`); whoever asks knows which bases exist.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// How a verb stands in a sentence, as far as its form tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `create`.
+    Base,
+    /// `creates`.
+    Third,
+    /// `wrote`.
+    Past,
+    /// `written`.
+    Participle,
+    /// `created`, `sent`.
+    PastOrParticiple,
+    /// `set`, `put`: base, past and participle.
+    Any,
+    /// `creating`.
+    Ing,
+}
+
+impl Form {
+    /// Whether the form can tell of the past without an auxiliary.
+    pub(super) const fn is_past(self) -> bool {
+        matches!(self, Self::Past | Self::PastOrParticiple | Self::Any)
+    }
+
+    /// Whether the form can follow `have` or `be`.
+    pub(super) const fn is_participle(self) -> bool {
+        matches!(self, Self::Participle | Self::PastOrParticiple | Self::Any)
+    }
+
+    /// Whether the form can follow `to` or `did`.
+    pub(super) const fn is_base(self) -> bool {
+        matches!(self, Self::Base | Self::Any)
+    }
+}
+
+/// Irregular verbs: base, past, participle.
+const IRREGULAR: &str = "
+    begin began begun; break broke broken; bring brought brought; build built built; buy bought
+    bought; catch caught caught; choose chose chosen; come came come; cut cut cut; deal dealt
+    dealt; draw drew drawn; drive drove driven; fall fell fallen; feed fed fed; feel felt felt;
+    find found found; fly flew flown; forget forgot forgotten; freeze froze frozen; get got
+    gotten; give gave given; go went gone; grow grew grown; hear heard heard; hide hid hidden;
+    hit hit hit; hold held held; keep kept kept; know knew known; lead led led; leave left left;
+    lend lent lent; let let let; lose lost lost; make made made; mean meant meant; meet met met;
+    overwrite overwrote overwritten; pay paid paid; put put put; quit quit quit; read read read;
+    rebuild rebuilt rebuilt; redo redid redone; resend resent resent; reset reset reset; rewrite
+    rewrote rewritten; rise rose risen; run ran run; say said said; see saw seen; seek sought
+    sought; sell sold sold; send sent sent; set set set; show showed shown; shut shut shut;
+    speak spoke spoken; spend spent spent; split split split; spread spread spread; stand stood
+    stood; steal stole stolen; stick stuck stuck; strike struck struck; take took taken; teach
+    taught taught; tell told told; think thought thought; throw threw thrown; understand
+    understood understood; undo undid undone; wake woke woken; win won won; wind wound wound;
+    withdraw withdrew withdrawn; write wrote written";
+
+/// Plurals without a rule.
+const PLURALS: &[(&str, &str)] = &[
+    ("people", "person"),
+    ("children", "child"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("indices", "index"),
+    ("matrices", "matrix"),
+    ("vertices", "vertex"),
+    ("analyses", "analysis"),
+    ("criteria", "criterion"),
+    ("leaves", "leaf"),
+    ("lives", "life"),
+];
+
+/// Words on `-ed` and `-ing` that are forms of no verb.
+const NOT_INFLECTED: &str = "
+    need feed seed speed embed indeed hundred exceed proceed succeed bleed breed newsfeed
+    thing king ring bring string spring during nothing something anything everything evening
+    morning wing sing ping sling ceiling sibling ting";
+
+/// Every irregular form, its base, and which form it is.
+static FORMS: LazyLock<BTreeMap<&str, (&str, Form)>> = LazyLock::new(|| {
+    let mut forms = BTreeMap::new();
+    for row in IRREGULAR.split(';') {
+        let mut words = row.split_ascii_whitespace();
+        let (Some(base), Some(past), Some(participle)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        for word in [base, past, participle] {
+            let form = match (word == base, word == past, word == participle) {
+                (true, false, false) => Form::Base,
+                (true, _, _) => Form::Any,
+                (_, true, true) => Form::PastOrParticiple,
+                (_, true, _) => Form::Past,
+                _ => Form::Participle,
+            };
+            forms.entry(word).or_insert((base, form));
+        }
+    }
+    forms
+});
+
+/// The irregular verb that a word is a form of.
+fn irregular(word: &str) -> Option<(&'static str, Form)> {
+    FORMS.get(word).copied()
+}
+
+fn is_not_inflected(word: &str) -> bool {
+    NOT_INFLECTED
+        .split_ascii_whitespace()
+        .any(|listed| listed == word)
+}
+
+/// What a regular ending may stand for: each candidate base with the form that the ending makes.
+fn regular(word: &str) -> Vec<(String, Form)> {
+    let mut readings = Vec::new();
+    if is_not_inflected(word) {
+        return readings;
+    }
+    if let Some(stem) = word.strip_suffix("ing") {
+        push_stems(stem, Form::Ing, &mut readings);
+    }
+    if let Some(stem) = word.strip_suffix("ied") {
+        readings.push((format!("{stem}y"), Form::PastOrParticiple));
+    }
+    if let Some(stem) = word.strip_suffix("ed") {
+        push_stems(stem, Form::PastOrParticiple, &mut readings);
+    }
+    for base in singulars(word) {
+        readings.push((base, Form::Third));
+    }
+    readings
+}
+
+/// `creat` is of `create`, `dropp` of `drop`, `add` of `add`.
+fn push_stems(stem: &str, form: Form, readings: &mut Vec<(String, Form)>) {
+    if !stem.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
+        return;
+    }
+    readings.push((stem.to_owned(), form));
+    readings.push((format!("{stem}e"), form));
+    let mut letters = stem.chars().rev();
+    if let (Some(last), Some(before)) = (letters.next(), letters.next())
+        && last == before
+    {
+        let short = stem.len() - last.len_utf8();
+        readings.push((stem.get(..short).unwrap_or_default().to_owned(), form));
+    }
+}
+
+/// The verb among those that `is_verb` knows that a word is a form of, and in which form.
+pub(super) fn verb_form(word: &str, is_verb: impl Fn(&str) -> bool) -> Option<(String, Form)> {
+    if let Some((base, form)) = irregular(word)
+        && is_verb(base)
+    {
+        return Some((base.to_owned(), form));
+    }
+    if is_verb(word) {
+        return Some((word.to_owned(), Form::Base));
+    }
+    regular(word).into_iter().find(|(base, _)| is_verb(base))
+}
+
+/// Whether a word looks like a form of some verb that tells of the past, or its `-ing` form.
+pub(super) fn looks_like_verb(word: &str) -> Option<Form> {
+    if let Some((_, form)) = irregular(word) {
+        // What is also a base or a noun (`cut`, `read`) is left to the words around it.
+        return (form.is_past() || form.is_participle())
+            .then_some(form)
+            .filter(|form| *form != Form::Any);
+    }
+    if is_not_inflected(word) || word.contains('-') {
+        return None;
+    }
+    let is_long = |ending: &str, letters: usize| {
+        word.strip_suffix(ending)
+            .is_some_and(|stem| stem.chars().count() >= letters)
+    };
+    if is_long("ed", 3) || word == "used" {
+        Some(Form::PastOrParticiple)
+    } else {
+        is_long("ing", 3).then_some(Form::Ing)
+    }
+}
+
+/// What a plural may be the plural of.
+pub(super) fn singulars(word: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some((_, singular)) = PLURALS.iter().find(|(plural, _)| *plural == word) {
+        found.push((*singular).to_owned());
+    }
+    if word.chars().count() < 3 || word.ends_with("ss") {
+        return found;
+    }
+    if let Some(stem) = word.strip_suffix("ies") {
+        found.push(format!("{stem}y"));
+    }
+    if let Some(stem) = word.strip_suffix("es") {
+        found.push(stem.to_owned());
+    }
+    if let Some(stem) = word.strip_suffix('s') {
+        found.push(stem.to_owned());
+    }
+    found
+}
+
+/// The likeliest singular, for a report: `issues` is `issue`, `branches` is `branch`.
+pub(super) fn singular(word: &str) -> String {
+    let keeps_ending = ["ss", "us", "is", "news", "series"]
+        .iter()
+        .any(|ending| word.ends_with(ending));
+    if keeps_ending {
+        return word.to_owned();
+    }
+    let candidates = singulars(word);
+    let sibilant = ["sses", "shes", "ches", "xes", "zes", "ies"]
+        .iter()
+        .any(|ending| word.ends_with(ending));
+    let is_irregular = PLURALS.iter().any(|(plural, _)| *plural == word);
+    let best = if sibilant || is_irregular {
+        candidates.first()
+    } else {
+        candidates.last()
+    };
+    best.map_or_else(|| word.to_owned(), Clone::clone)
+}
+
+/// Everything that a word may be a form of, itself included: two words are forms of one another when
+/// they share a stem.
+pub(super) fn stems(word: &str) -> Vec<String> {
+    let mut stems = vec![word.to_owned()];
+    if let Some((base, _)) = irregular(word) {
+        stems.push(base.to_owned());
+    }
+    stems.extend(regular(word).into_iter().map(|(base, _)| base));
+    stems
+}

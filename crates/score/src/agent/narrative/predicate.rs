@@ -1,0 +1,242 @@
+//! Verbs without an auxiliary or a pronoun right before them: first in a sentence, joined by `and`, or
+//! after a noun.
+
+use super::claims::Walker;
+use super::clause::{Controller, Governing, Subject, left};
+use super::elliptical::is_bare_noun;
+use super::frame::is_agent_noun;
+use super::inflection::Form;
+use super::lexicon::Class;
+use super::noun_phrase::{self, begins_phrase};
+
+impl Walker<'_> {
+    /// Looks at a verb that no subject reached yet.
+    pub(super) fn verb(&mut self, at: usize) {
+        let Some(reading) = self.reading(at) else {
+            return;
+        };
+        match reading.form {
+            Form::Ing => self.ing(at),
+            Form::Base => self.base(at),
+            Form::Third => self.third(at),
+            _ => self.past(at),
+        }
+    }
+
+    fn past(&mut self, at: usize) {
+        if self.is_adjective(at) {
+            self.last_adjective = Some(at);
+            return;
+        }
+        let Some(place) = left(self.tokens, at) else {
+            return self.elliptical(at);
+        };
+        match self.class(place) {
+            Class::Stop => self.elliptical(at),
+            Class::And | Class::Comma | Class::But => self.coordinated(at, place),
+            Class::To | Class::Modal | Class::Do => self.base(at),
+            Class::Noun
+            | Class::Name
+            | Class::Number
+            | Class::Thing
+            | Class::Person
+            | Class::Object
+            | Class::Verb => {
+                self.after_noun(at, place);
+            }
+            _ => {}
+        }
+    }
+
+    /// `the deleted file`, `3 closed issues`, `open and closed tickets`, `of cancelled orders`.
+    fn is_adjective(&self, at: usize) -> bool {
+        if at > 0 && self.lower(at - 1) == "newly" {
+            return true;
+        }
+        let Some(place) = left(self.tokens, at) else {
+            return false;
+        };
+        let has_noun = self.token(at + 1).is_some_and(is_bare_noun);
+        match self.class(place) {
+            Class::Determiner => true,
+            Class::Preposition => self.lower(place) != "by" || has_noun,
+            Class::Number | Class::Adjective | Class::Verb => has_noun,
+            Class::And | Class::Comma => {
+                // `any deleted, closed or merged items`
+                let goes_on = matches!(self.class(at + 1), Class::And | Class::Comma);
+                let Some(before) = place.checked_sub(1) else {
+                    return false;
+                };
+                let follows =
+                    self.last_adjective == Some(before) || self.class(before) == Class::Adjective;
+                follows && (has_noun || goes_on)
+            }
+            _ => false,
+        }
+    }
+
+    /// A verb that `and` or a comma joins to the one before.
+    fn coordinated(&mut self, at: usize, place: usize) {
+        let Some(reading) = self.reading(at) else {
+            return;
+        };
+        let Some(controller) = self.controller.clone() else {
+            return self.elliptical(at);
+        };
+        let form = reading.form;
+        let is_comma = self.class(place) == Class::Comma;
+        let contrasts = self.class(place) == Class::But;
+        let has_object = noun_phrase::object(self.tokens, at + 1, &reading.base).is_some();
+        let continues_infinitive =
+            controller.governing == Governing::Base || self.infinitive.is_some();
+        if form == Form::Any && continues_infinitive && !contrasts {
+            return self.base(at);
+        }
+        match (controller.governing, &controller.subject) {
+            (Governing::Passive, Subject::Agent) if has_object => self.join(at, true),
+            (Governing::Passive, _) if has_object && is_comma && form.is_past() => {
+                self.elliptical(at);
+            }
+            (Governing::Passive, _) if has_object || !form.is_participle() => {
+                self.join_other();
+            }
+            (Governing::Passive, _) => self.passive(at),
+            (Governing::Base, _) => self.join(at, true),
+            (Governing::Finite | Governing::Perfect | Governing::Present, _) => {
+                // `the invoice, sent on Monday, …` tells of the invoice.
+                let is_placed = matches!(self.lower(at + 1), "to" | "into" | "onto");
+                if has_object || !is_comma || is_placed {
+                    self.join(at, controller.is_real || contrasts);
+                }
+            }
+        }
+    }
+
+    /// The controller's subject did this too.
+    fn join(&mut self, at: usize, is_real: bool) {
+        let verb = self.lower(at).to_owned();
+        let Some(controller) = &mut self.controller else {
+            return;
+        };
+        controller.is_real = is_real;
+        controller.verb = verb;
+        if controller.governing == Governing::Base || controller.governing == Governing::Passive {
+            controller.governing = Governing::Finite;
+        }
+        let is_agents = controller.subject == Subject::Agent && is_real;
+        self.last_verb = Some(at);
+        self.infinitive = None;
+        self.gerund = None;
+        if is_agents {
+            self.active(at);
+        }
+    }
+
+    /// Whatever the passive was about did this.
+    fn join_other(&mut self) {
+        if let Some(controller) = &mut self.controller {
+            controller.subject = Subject::Other;
+            controller.governing = Governing::Finite;
+        }
+    }
+
+    /// A verb after a noun: `Alice created the issue`, `Ticket created`, `the file deleted by Bob`.
+    fn after_noun(&mut self, at: usize, place: usize) {
+        let Some(reading) = self.reading(at) else {
+            return;
+        };
+        let start = self.region_start(place + 1);
+        let Some(region) = self
+            .tokens
+            .get(start..=place)
+            .filter(|region| !region.is_empty())
+        else {
+            return;
+        };
+        let before = start.checked_sub(1);
+        // The noun is the object of a verb before it: `I found the file deleted`.
+        if before.is_some() && before == self.last_verb {
+            return;
+        }
+        let before = before.map_or(Class::Stop, |before| self.class(before));
+        if matches!(before, Class::That | Class::Which)
+            && reading.form.is_participle()
+            && !reading.form.is_past()
+        {
+            return;
+        }
+        let has_object = noun_phrase::object(self.tokens, at + 1, &reading.base).is_some();
+        if has_object || !reading.form.is_participle() {
+            let phrase = noun_phrase::subject(region);
+            let is_agent = is_agent_noun(region);
+            self.keep_main(start);
+            self.controller = Some(Controller {
+                subject: if is_agent {
+                    Subject::Agent
+                } else {
+                    Subject::Other
+                },
+                governing: Governing::Finite,
+                is_real: !phrase.is_negative,
+                is_denied: phrase.is_negative,
+                verb: self.lower(at).to_owned(),
+            });
+            self.last_verb = Some(at);
+            self.infinitive = None;
+            self.gerund = None;
+            if is_agent {
+                self.active(at);
+            }
+        } else if self.is_headline(at, region, before) {
+            let phrase = noun_phrase::subject(region);
+            // `will be sent, and the account closed`
+            let is_joined = matches!(before, Class::And | Class::Comma);
+            let is_real = self
+                .controller
+                .as_ref()
+                .is_none_or(|controller| controller.is_real);
+            self.controller = Some(Controller {
+                is_real: !phrase.is_negative && (is_real || !is_joined),
+                is_denied: false,
+                subject: Subject::Thing(phrase),
+                governing: Governing::Passive,
+                verb: self.lower(at).to_owned(),
+            });
+            self.last_verb = Some(at);
+            self.passive(at);
+        }
+    }
+
+    /// `the agent creates`: only of the agent itself.
+    fn third(&mut self, at: usize) {
+        let Some(place) = left(self.tokens, at) else {
+            return;
+        };
+        match self.class(place) {
+            Class::Noun | Class::Verb => {
+                let start = self.region_start(place + 1);
+                let region = self.tokens.get(start..=place).unwrap_or_default();
+                if is_agent_noun(region) {
+                    self.controller = Some(Controller {
+                        subject: Subject::Agent,
+                        governing: Governing::Present,
+                        is_real: true,
+                        is_denied: false,
+                        verb: self.lower(at).to_owned(),
+                    });
+                    self.last_verb = Some(at);
+                    self.active(at);
+                }
+            }
+            Class::And | Class::Comma => {
+                let is_agents = self.controller.as_ref().is_some_and(|controller| {
+                    controller.governing == Governing::Present && controller.is_agents_fact()
+                });
+                if is_agents && begins_phrase(self.token(at + 1)) {
+                    self.active(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The values that an argument had in the recorded calls.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::value::{flag, is_date, json_number, normal, number, scaled, serial};
+use super::vocabulary::is_choice;
+
+/// Letters of the longest code.
+const CODE_CHARS_MAX: usize = 3;
+
+/// `DE`, `EUR`, `en`.
+fn is_code(text: &str) -> bool {
+    let letters = text.chars().count();
+    let is_short = letters < CODE_CHARS_MAX || text.chars().all(char::is_uppercase);
+    letters <= CODE_CHARS_MAX && is_short && !is_choice(&text.to_lowercase())
+}
+
+/// What some of the values are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Shape {
+    /// A number.
+    Number,
+    /// True or false.
+    Flag,
+    /// A text.
+    Text,
+    /// A text of one word.
+    Word,
+    /// A date.
+    Date,
+    /// An address of mail.
+    Address,
+    /// One of few: `low`, `open`.
+    Choice,
+    /// A plain word of letters.
+    Plain,
+    /// A short code: `DE`, `EUR`.
+    Code,
+}
+
+/// The values that an argument had in the recorded calls.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    values: BTreeSet<String>,
+    /// The digits of values like `T-1042`.
+    serials: BTreeSet<String>,
+    shapes: BTreeSet<Shape>,
+    /// The first, as recorded.
+    pub(super) example: Option<String>,
+}
+
+impl Recorded {
+    /// Adds the value of one call: lists count by their elements, objects have arguments of their own.
+    pub(super) fn add(&mut self, value: &Value) {
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            match value {
+                Value::Null | Value::Object(_) => {}
+                Value::Bool(value) => {
+                    self.shapes.insert(Shape::Flag);
+                    self.keep(value.to_string(), || value.to_string());
+                }
+                Value::Number(value) => {
+                    self.shapes.insert(Shape::Number);
+                    self.keep(json_number(value), || value.to_string());
+                }
+                Value::String(text) => self.add_text(text),
+                Value::Array(values) => open.extend(values.iter().rev()),
+            }
+        }
+    }
+
+    fn keep(&mut self, value: String, shown: impl Fn() -> String) {
+        self.values.insert(value);
+        if self.example.is_none() {
+            self.example = Some(shown());
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        let normal = normal(text);
+        if let Some(number) = number(text) {
+            self.shapes.insert(Shape::Number);
+            self.values.insert(number);
+        } else if let Some(flag) = flag(text) {
+            self.shapes.insert(Shape::Flag);
+            self.values.insert(flag.to_string());
+        }
+        let is_word = !normal.is_empty() && !text.trim().contains(char::is_whitespace);
+        let is_choice = is_choice(&normal.replace(' ', "-"));
+        let is_plain = is_word && normal.chars().all(char::is_alphabetic);
+        let is_code = is_code(text);
+        for (shape, has_it) in [
+            (Shape::Text, !normal.is_empty()),
+            (Shape::Word, is_word),
+            (Shape::Choice, is_choice),
+            (Shape::Plain, is_plain && !is_code),
+            (Shape::Code, is_plain && is_code),
+            (Shape::Address, is_word && text.contains('@')),
+        ] {
+            if has_it {
+                self.shapes.insert(shape);
+            }
+        }
+        if is_date(text) {
+            self.shapes.insert(Shape::Date);
+            self.values.extend(text.get(..10).map(self::normal));
+        }
+        if is_word && let Some(serial) = serial(text) {
+            self.serials.insert(serial);
+        }
+        if let Some(file) = text
+            .rsplit('/')
+            .next()
+            .filter(|_| is_word && text.contains('/'))
+        {
+            self.values.insert(self::normal(file));
+        }
+        self.keep(normal, || text.to_owned());
+    }
+
+    /// Whether some values are like this.
+    pub(super) fn has_shape(&self, shape: Shape) -> bool {
+        self.shapes.contains(&shape)
+    }
+
+    /// Whether some call had this text.
+    pub(super) fn has(&self, text: &str) -> bool {
+        let normal = normal(text);
+        let is_cut = text.ends_with('…') || text.ends_with("...");
+        let starts = |start: &str| {
+            let next = self.values.range(start.to_owned()..).next();
+            next.is_some_and(|value| value.starts_with(start))
+        };
+        let last = text.rsplit('/').next().unwrap_or(text);
+        self.values.contains(&normal)
+            || number(text).is_some_and(|number| self.values.contains(&number))
+            || flag(text).is_some_and(|flag| self.values.contains(&flag.to_string()))
+            || is_cut && starts(normal.trim_end_matches('…'))
+            || text.contains('/') && self.values.contains(&self::normal(last))
+            || serial(text).is_some_and(|serial| self.values.contains(&serial))
+    }
+
+    /// Whether some call had a text that begins with this one, whole words.
+    pub(super) fn begins(&self, text: &str) -> bool {
+        let start = format!("{} ", normal(text));
+        let next = self.values.range(start.clone()..).next();
+        next.is_some_and(|value| value.starts_with(&start))
+    }
+
+    /// Whether a word can be held against them: a plain word against plain words, a code against codes.
+    pub(super) fn takes_word(&self, word: &str) -> bool {
+        let is_code = is_code(word);
+        self.has_shape(if is_code { Shape::Code } else { Shape::Plain })
+            || is_code && self.has_shape(Shape::Choice)
+    }
+
+    /// Whether some call had this amount, as such or in another unit.
+    pub(super) fn has_amount(&self, amount: &str, unit: &str) -> bool {
+        let is_serial = self.serials.contains(amount);
+        self.values.contains(amount)
+            || is_serial
+            || scaled(amount, unit)
+                .iter()
+                .any(|amount| self.values.contains(amount))
+    }
+
+    /// Whether an amount can be held against them.
+    pub(super) fn takes_amount(&self) -> bool {
+        self.has_shape(Shape::Number) || !self.serials.is_empty()
+    }
+}

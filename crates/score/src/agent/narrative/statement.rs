@@ -1,0 +1,242 @@
+//! One statement of a value: the name of an argument, what ties the value to it, and the value. Numbers,
+//! quotations and identifiers speak for themselves; a plain word is a value only where the name leads
+//! to one (`with priority high`), and where the recorded values are such words.
+
+use super::inflection::{Form, stems};
+use super::lexicon::{Class, is_function_word};
+use super::link::{Link, read};
+use super::recorded::{Recorded, Shape};
+use super::token::{Kind, Token};
+use super::value::{flag, is_date, number, spelt_number, with_unit};
+use super::vocabulary::{is_common_name, is_comparative, is_currency, is_judgement, takes_choice};
+
+/// Tokens of a fragment like `priority high`.
+const FRAGMENT_TOKENS_MAX: usize = 4;
+
+/// A place where a text may state a value.
+pub(super) struct Statement<'a> {
+    pub(super) tokens: &'a [Token],
+    pub(super) name: &'a str,
+    pub(super) values: &'a Recorded,
+    pub(super) link: Link,
+    /// Where the name begins.
+    pub(super) start: usize,
+    /// Where the value begins.
+    pub(super) at: usize,
+    /// The first token of the value.
+    pub(super) first: &'a Token,
+    /// Whether the sentence stated a value before.
+    has_stated: bool,
+}
+
+/// A value that a text states.
+pub(super) struct Stated {
+    /// As it is written.
+    pub(super) text: String,
+    /// Whether some call had it.
+    pub(super) is_recorded: bool,
+    /// Where it ends.
+    pub(super) end: usize,
+}
+
+impl<'a> Statement<'a> {
+    /// Reads on from a name at `place`.
+    pub(super) fn read(
+        tokens: &'a [Token],
+        place: (usize, usize),
+        name: &'a str,
+        values: &'a Recorded,
+        has_stated: bool,
+    ) -> Option<Self> {
+        let (start, end) = place;
+        let (link, mut at) = read(tokens, start, end);
+        // `priority: low → high`
+        if link == Link::Explicit && tokens.get(at + 1).is_some_and(|token| token.is_mark('→')) {
+            at += 2;
+        }
+        // `an amount of EUR 500`
+        let is_amount = tokens
+            .get(at + 1)
+            .is_some_and(|token| token.kind == Kind::Number);
+        if is_amount && tokens.get(at).is_some_and(|token| is_currency(&token.text)) {
+            at += 1;
+        }
+        let statement = Self {
+            first: tokens.get(at)?,
+            tokens,
+            name,
+            values,
+            link,
+            start,
+            at,
+            has_stated,
+        };
+        statement.is_clear().then_some(statement)
+    }
+
+    /// Whether the name states a value here: common words need a clear sign.
+    fn is_clear(&self) -> bool {
+        let is_address = self.first.kind == Kind::Name && self.first.text.contains('@');
+        let is_addressee = matches!(self.name, "to" | "from" | "cc" | "bcc")
+            && is_address
+            && self.values.has_shape(Shape::Address);
+        if self.link == Link::Explicit || is_addressee {
+            return true;
+        }
+        let is_literal = self.first.kind != Kind::Word && self.link != Link::To;
+        let is_common = self.name.len() <= 2 || is_common_name(self.name);
+        !is_function_word(self.name) && (!is_common || is_literal)
+    }
+
+    /// The value, if one is stated that can be held against those recorded.
+    pub(super) fn value(&self) -> Option<Stated> {
+        match self.first.kind {
+            Kind::Quoted => Some(self.stated(self.values.has(&self.first.text))),
+            Kind::Number => self.amount(),
+            Kind::Name => self.identifier(),
+            Kind::Word => self.word(),
+            Kind::Mark(_) => None,
+        }
+    }
+
+    /// The first token as the value.
+    fn stated(&self, is_recorded: bool) -> Stated {
+        Stated {
+            text: self.first.text.clone(),
+            is_recorded,
+            end: self.at + 1,
+        }
+    }
+
+    fn next_word(&self) -> &'a str {
+        let next = self.tokens.get(self.at + 1);
+        next.map_or("", |token| token.lower.as_str())
+    }
+
+    fn amount(&self) -> Option<Stated> {
+        let amount = number(&self.first.text)?;
+        // `20% higher` compares, and states nothing.
+        if is_comparative(self.next_word()) {
+            return None;
+        }
+        let is_percent = self.first.text.ends_with('%');
+        let unit = if is_percent { "%" } else { self.next_word() };
+        let is_explicit = self.link == Link::Explicit && !self.values.has_shape(Shape::Date);
+        (self.values.takes_amount() || is_explicit)
+            .then(|| self.stated(self.values.has_amount(&amount, unit)))
+    }
+
+    /// An identifier, address, path, version, or amount with a unit.
+    fn identifier(&self) -> Option<Stated> {
+        let (text, values) = (self.first.text.as_str(), self.values);
+        if let Some((amount, unit)) = with_unit(text)
+            && values.has_shape(Shape::Number)
+        {
+            return Some(self.stated(values.has_amount(&amount, &unit) || values.has(text)));
+        }
+        let begins_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
+        let is_time = is_date(text) || text.contains(':') && begins_with_digit;
+        let is_address = text.contains('@') && !text.starts_with('@');
+        let is_comparable = if is_time || values.has_shape(Shape::Date) {
+            is_date(text) && values.has_shape(Shape::Date)
+        } else if is_address || values.has_shape(Shape::Address) {
+            is_address && values.has_shape(Shape::Address)
+        } else {
+            values.has_shape(Shape::Word)
+                || self.link == Link::Explicit && values.has_shape(Shape::Text)
+        };
+        is_comparable.then(|| self.stated(values.has(text)))
+    }
+
+    /// A word, or several behind a colon.
+    fn word(&self) -> Option<Stated> {
+        let (word, values) = (self.first.lower.as_str(), self.values);
+        if flag(word).is_some() && values.has_shape(Shape::Flag) && self.link != Link::To {
+            return Some(self.stated(values.has(word)));
+        }
+        if let Some(amount) = spelt_number(word)
+            && values.has_shape(Shape::Number)
+        {
+            return Some(self.stated(values.has_amount(amount, self.next_word())));
+        }
+        if self.link == Link::Explicit {
+            return self.text();
+        }
+        if self.first.is_capital() {
+            return self.name_of_words();
+        }
+        let ends = self.tokens.get(self.at + 1).is_none_or(ends_value);
+        let is_introduced = match self.link {
+            Link::None => self.is_introduced(),
+            Link::Is | Link::Of => values.has_shape(Shape::Choice) || self.takes_choice(),
+            Link::To => true,
+            Link::Explicit => false,
+        };
+        let is_value =
+            self.is_value_word() && ends && values.takes_word(&self.first.text) && is_introduced;
+        let is_recorded = || values.has(word) || stems(word).iter().any(|stem| values.has(stem));
+        is_value.then(|| self.stated(is_recorded()))
+    }
+
+    /// `with priority high`, `has status open`, `for customer Alice`.
+    pub(super) fn is_introduced(&self) -> bool {
+        let before = self.tokens.get(..self.start).unwrap_or_default();
+        let mut before = before.iter().rev();
+        let Some(before) = before.find(|token| token.class != Class::Determiner) else {
+            return self.tokens.len() <= FRAGMENT_TOKENS_MAX;
+        };
+        let is_bare = self
+            .start
+            .checked_sub(1)
+            .and_then(|place| self.tokens.get(place));
+        let is_bare = is_bare.is_some_and(|token| token.class != Class::Determiner);
+        match before.class {
+            Class::And | Class::Comma => self.has_stated,
+            Class::Have => true,
+            // `for customer support` names no customer.
+            Class::Preposition | Class::To => match before.lower.as_str() {
+                "with" => true,
+                "for" | "of" | "by" | "about" => self.first.is_capital(),
+                _ => is_bare || self.first.is_capital(),
+            },
+            _ => matches!(
+                before.lower.as_str(),
+                "set" | "using" | "used" | "chose" | "selected"
+            ),
+        }
+    }
+
+    /// Whether the word can be a value: no verb, no little word, no judgement.
+    pub(super) fn is_value_word(&self) -> bool {
+        match self.first.class {
+            Class::Noun | Class::Adjective => !is_judgement(&self.first.lower),
+            Class::Verb => {
+                let form = self.first.verb.as_ref().map(|verb| verb.form);
+                matches!(form, Some(Form::PastOrParticiple | Form::Participle))
+                    && self.takes_choice()
+            }
+            _ => false,
+        }
+    }
+
+    fn takes_choice(&self) -> bool {
+        takes_choice(self.name.rsplit(' ').next().unwrap_or(self.name))
+    }
+}
+
+/// Whether a value of one word ends before this token.
+pub(super) fn ends_value(token: &Token) -> bool {
+    matches!(
+        token.class,
+        Class::Stop
+            | Class::Comma
+            | Class::And
+            | Class::But
+            | Class::Preposition
+            | Class::To
+            | Class::Subordinator
+            | Class::Which
+            | Class::That
+            | Class::Adverb
+    )
+}

@@ -1,0 +1,196 @@
+//! Holding calls against rules.
+
+use serde_json::Value;
+
+use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
+use crate::agent::tool_name::{Fit, ToolName};
+use crate::agent::words::fits;
+use crate::gate::{Answer, Matcher, Path, ScoreError};
+use crate::phrase;
+use crate::trace::ToolCall;
+
+/// A rule with its paths read.
+pub(super) struct Compiled<'a> {
+    rule: &'a Rule,
+    tool: ToolName<'a>,
+    predicates: Vec<(Path, &'a Matcher)>,
+}
+
+/// Finds the calls that are not permitted. A path that cannot be read is an error, and so is a call
+/// that cannot be judged because its server, or its arguments, are not known.
+///
+/// ```
+/// use mcprove_score::agent::permissions::{PermissionsBlock, Rule, check_permissions};
+/// use mcprove_score::trace::ToolCall;
+///
+/// let rule = Rule { tool: "delete_*".into(), server: None, args: Default::default() };
+/// let block = PermissionsBlock { deny: vec![rule], ..PermissionsBlock::default() };
+/// let calls = ["read_file", "delete_file"].map(|name| ToolCall {
+///     name: name.into(),
+///     ..ToolCall::default()
+/// });
+/// let report = check_permissions(&calls, &block).unwrap();
+/// assert_eq!(report.violations, 1);
+/// assert_eq!(report.calls[0].reason, "is denied by deny[0] (`delete_*`)");
+/// ```
+pub fn check_permissions(
+    calls: &[ToolCall],
+    block: &PermissionsBlock,
+) -> Result<PermissionsReport, ScoreError> {
+    let deny = compile(&block.deny, "deny")?;
+    let allow = match &block.allow {
+        Some(rules) => Some(compile(rules, "allow")?),
+        None => None,
+    };
+    let mut report = PermissionsReport::default();
+    for (call_index, call) in calls.iter().enumerate() {
+        let Some(reason) = judge(call_index, call, &deny, allow.as_deref())? else {
+            continue;
+        };
+        report.violations += 1;
+        if report.calls.len() < VIOLATIONS_KEPT {
+            report.calls.push(Violation {
+                call_index,
+                name: call.name.clone(),
+                server: call.server.clone(),
+                reason,
+            });
+        }
+    }
+    report.passed = report.violations == 0;
+    Ok(report)
+}
+
+pub(super) fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
+    let mut compiled = Vec::with_capacity(rules.len());
+    for (index, rule) in rules.iter().enumerate() {
+        let mut predicates = Vec::with_capacity(rule.args.len());
+        for (path, matcher) in &rule.args {
+            let path = Path::parse(path).map_err(|error| {
+                let message = format!("{list}[{index}] has a wrong path, {path:?}: {error}");
+                ScoreError::new(VIOLATIONS, message, error.hint())
+            })?;
+            predicates.push((path, matcher));
+        }
+        let tool = ToolName::pattern(&rule.tool);
+        compiled.push(Compiled {
+            rule,
+            tool,
+            predicates,
+        });
+    }
+    Ok(compiled)
+}
+
+/// Why a call is not permitted; `None` when it is.
+fn judge(
+    index: usize,
+    call: &ToolCall,
+    deny: &[Compiled<'_>],
+    allow: Option<&[Compiled<'_>]>,
+) -> Result<Option<String>, ScoreError> {
+    // What is unknown matters only where nothing else decides.
+    let mut unknown = None;
+    for (place, rule) in deny.iter().enumerate() {
+        match rule.matches(call) {
+            Fit::Yes => {
+                let words = rule.rule.describe();
+                return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+            }
+            Fit::Unknown => unknown = unknown.or(Some(rule)),
+            Fit::No => {}
+        }
+    }
+    if let Some(allow) = allow {
+        let verdicts: Vec<Fit> = allow.iter().map(|rule| rule.matches(call)).collect();
+        if verdicts.iter().all(|verdict| *verdict == Fit::No) {
+            let reason = if allow.is_empty() {
+                "is not allowed: `allow` has no rules".to_owned()
+            } else {
+                "is allowed by no rule of `allow`".to_owned()
+            };
+            return Ok(Some(reason));
+        }
+        if !verdicts.contains(&Fit::Yes) {
+            let place = verdicts.iter().position(|verdict| *verdict == Fit::Unknown);
+            unknown = unknown.or(place.and_then(|place| allow.get(place)));
+        }
+    }
+    match unknown {
+        None => Ok(None),
+        Some(rule) => Err(rule.cannot_judge(index, call)),
+    }
+}
+
+impl Compiled<'_> {
+    fn matches(&self, call: &ToolCall) -> Fit {
+        match self.fit_tool(call) {
+            Fit::No => Fit::No,
+            fit => fit.and(self.fit_arguments(call)),
+        }
+    }
+
+    /// Whether a call is of the tool and the server of the rule.
+    pub(super) fn fit_tool(&self, call: &ToolCall) -> Fit {
+        let server = match (self.rule.server.as_deref(), &call.server) {
+            // Whichever it is, `*` fits.
+            (None | Some("*"), _) => Fit::Yes,
+            (Some(_), None) => Fit::Unknown,
+            (Some(wanted), Some(server)) => Fit::of(fits(wanted, server)),
+        };
+        self.tool.fit(call).and(server)
+    }
+
+    fn fit_arguments(&self, call: &ToolCall) -> Fit {
+        if self.predicates.is_empty() {
+            return Fit::Yes;
+        }
+        if call.args.is_null() {
+            return Fit::Unknown;
+        }
+        let args = call.args.value();
+        let fits = self.predicates.iter().map(|(path, matcher)| {
+            match path.resolve(&args).map(|value| matcher.answer(&value)) {
+                Ok(Answer::Yes) => Fit::Yes,
+                // What the matcher is not about is neither allowed nor denied by it.
+                Ok(Answer::Nothing) => Fit::Unknown,
+                Ok(Answer::No | Answer::NoByKind) | Err(_) => Fit::No,
+            }
+        });
+        fits.fold(Fit::Yes, Fit::and)
+    }
+
+    /// For each predicate the path, and whether these arguments have something there.
+    pub(super) fn paths_in<'a>(&'a self, args: &'a Value) -> impl Iterator<Item = bool> {
+        let predicates = self.predicates.iter();
+        predicates.map(|(path, _)| path.resolve(args).is_ok())
+    }
+
+    fn cannot_judge(&self, index: usize, call: &ToolCall) -> ScoreError {
+        let (why, hint) = if self.fit_tool(call) == Fit::Unknown {
+            (
+                "the trace does not tell its server",
+                "record the server of each call, or leave the server out of the rule",
+            )
+        } else if call.args.is_null() {
+            (
+                "the trace does not tell its arguments",
+                "record the arguments of each call, or leave `args` out of the rule",
+            )
+        } else {
+            (
+                "a matcher of the rule is about another kind of value than the argument is",
+                "look at the arguments of the call; `schema: { type: … }` asks for a kind",
+            )
+        };
+        ScoreError::new(
+            VIOLATIONS,
+            format!(
+                "call {index}, {}, cannot be judged by the rule {}: {why}",
+                phrase::name(&call.name),
+                self.rule.describe(),
+            ),
+            hint,
+        )
+    }
+}

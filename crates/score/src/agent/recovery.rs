@@ -1,0 +1,245 @@
+//! How an agent takes a dead tool: how soon it notices, how long the user waits, whether it recovers.
+//!
+//! [`score_recovery`] folds the marks of one call into a report; [`observe_run`] does so for a run, in
+//! virtual time or by the marks of a real clock. The default gate of the block: the agent recovered,
+//! within `max_recovery_ms` where that is given, and noticed within `max_detection_ms` where
+//! `require_clean_timeout` asks for it. Rules and names are those of mcptest, after the failure
+//! injection of `ToolMisuseBench` (arXiv:2604.01508).
+
+mod gate;
+mod observe;
+mod unknown;
+
+pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use crate::phrase;
+
+/// The timeout budget where none is given.
+pub const MAX_DETECTION_MS: u64 = 30_000;
+
+const DETECTION: &str = "recovery.time_to_detection_ms";
+const RECOVERY: &str = "recovery.time_to_recovery_ms";
+const HANG: &str = "recovery.user_visible_hang_ms";
+const RECOVERED: &str = "recovery.recovered";
+const CLEAN_TIMEOUT: &str = "recovery.clean_timeout";
+
+/// The settings of the block `recovery`.
+#[derive(Debug, Clone)]
+pub struct RecoveryBlock {
+    /// The timeout budget of one call.
+    pub max_detection_ms: u64,
+    /// The budget of the whole recovery; `None` is unbounded.
+    pub max_recovery_ms: Option<u64>,
+    /// Whether the agent must notice within its timeout budget.
+    pub require_clean_timeout: bool,
+    /// What replaces the default gate.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+impl Default for RecoveryBlock {
+    fn default() -> Self {
+        Self {
+            max_detection_ms: MAX_DETECTION_MS,
+            max_recovery_ms: None,
+            require_clean_timeout: false,
+            expect: None,
+        }
+    }
+}
+
+/// When what happened around a call that met a fault. All marks are of one clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryObservation {
+    /// When the call was made.
+    pub call_start_ms: u64,
+    /// When the agent noticed that it would not return; `None` if never.
+    pub detected_ms: Option<u64>,
+    /// When the agent had recovered: retried elsewhere, fell back, or told of a clean error; `None`
+    /// if never.
+    pub recovered_ms: Option<u64>,
+    /// The timeout that the agent was to keep.
+    pub timeout_budget_ms: u64,
+}
+
+/// How a call that met a fault was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryReport {
+    /// From the call to when the agent noticed; `None` if never.
+    pub time_to_detection_ms: Option<u64>,
+    /// From the call to when it had recovered; `None` if never.
+    pub time_to_recovery_ms: Option<u64>,
+    /// How long the user saw the call hang: until the agent noticed or recovered, whichever was
+    /// earlier; the timeout budget if neither happened.
+    pub user_visible_hang_ms: u64,
+    /// Whether it recovered.
+    pub recovered: bool,
+    /// Whether it noticed within its timeout budget.
+    pub clean_timeout: bool,
+}
+
+/// Scores one call. A mark before the call began did not happen.
+///
+/// ```
+/// use mcprove_score::agent::recovery::{RecoveryObservation, score_recovery};
+///
+/// let report = score_recovery(&RecoveryObservation {
+///     call_start_ms: 0,
+///     detected_ms: Some(9_000),
+///     recovered_ms: None,
+///     timeout_budget_ms: 3_000,
+/// });
+/// assert!(!report.clean_timeout, "it hung past its own deadline");
+/// assert_eq!(report.user_visible_hang_ms, 9_000);
+/// ```
+pub fn score_recovery(observation: &RecoveryObservation) -> RecoveryReport {
+    let since_start = |mark: u64| mark.checked_sub(observation.call_start_ms);
+    let detection = observation.detected_ms.and_then(since_start);
+    let recovery = observation.recovered_ms.and_then(since_start);
+    RecoveryReport {
+        time_to_detection_ms: detection,
+        time_to_recovery_ms: recovery,
+        user_visible_hang_ms: [detection, recovery]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(observation.timeout_budget_ms),
+        recovered: recovery.is_some(),
+        clean_timeout: detection.is_some_and(|time| time <= observation.timeout_budget_ms),
+    }
+}
+
+/// Whether the agent recovered, and in time.
+///
+/// ```
+/// use mcprove_score::agent::recovery::{
+///     RecoveryObservation, meets_recovery_budget, score_recovery,
+/// };
+///
+/// let report = score_recovery(&RecoveryObservation {
+///     call_start_ms: 100,
+///     detected_ms: Some(3_100),
+///     recovered_ms: Some(6_100),
+///     timeout_budget_ms: 3_000,
+/// });
+/// assert!(meets_recovery_budget(&report, 6_000));
+/// assert!(!meets_recovery_budget(&report, 5_999));
+/// ```
+pub fn meets_recovery_budget(report: &RecoveryReport, max_recovery_ms: u64) -> bool {
+    let is_in_time = report
+        .time_to_recovery_ms
+        .is_some_and(|time| time <= max_recovery_ms);
+    report.recovered && is_in_time
+}
+
+/// The metric `recovery`.
+pub const METRIC: Metric = Metric {
+    name: "recovery",
+    explanation: "how the agent takes a tool that fails or never answers",
+    targets: &[
+        Target {
+            name: DETECTION,
+            explanation: "how long until the agent noticed a fault; null if never, and without a fault",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: RECOVERY,
+            explanation: "how long until it had recovered; null if never, and without a fault",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: HANG,
+            explanation: "how long the user saw a call hang",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: RECOVERED,
+            explanation: "1 when the agent recovered, or met no fault, else 0",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: CLEAN_TIMEOUT,
+            explanation: "1 when it noticed every fault within its timeout budget, else 0",
+            scope: Scope::RunLowest,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: Some(gate::default_gate),
+    other_gates: gate::tell_what_is_replaced,
+    runs_min: 1,
+};
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.recovery.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let block = case.gates.recovery.as_ref();
+    let max_detection_ms = block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
+    let mut unknown = Vec::new();
+    let mut is_tried = false;
+    for (index, run) in case.trace.runs.iter().enumerate() {
+        let recovery = observe_run(run, max_detection_ms);
+        is_tried |= recovery.met_fault() || !recovery.is_settled();
+        if block.is_some() {
+            for error in unknown::errors(run, &recovery) {
+                card.error(error.of_run(index));
+            }
+        } else if recovery.recovered.is_none() || !recovery.is_settled() {
+            unknown.push(index);
+        }
+        put(index, &recovery, card);
+        gate::tell_found(index, run, &recovery, max_detection_ms, card);
+    }
+    if !unknown.is_empty() {
+        card.note(format!(
+            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, or what the fault did.",
+            phrase::places("run", &unknown)
+        ));
+    }
+    if block.is_some() && !is_tried {
+        card.note(
+            "No run met a fault, so that recovery was not tried: check that the fault is aimed at a tool that the agent calls.",
+        );
+    }
+    Ok(())
+}
+
+/// Puts the targets of one run on the card. Times are those of a fault: a run that met none gave no occasion for any.
+fn put(run: usize, recovery: &RunRecovery, card: &mut Scorecard) {
+    let known = recovery.is_settled();
+    if !known {
+        card.set_run(run, DETECTION, Value::Null);
+    } else if recovery.met_fault() {
+        match recovery.time_to_detection_ms {
+            Some(time) => card.set_run(run, DETECTION, time),
+            None => card.set_never(run, DETECTION),
+        }
+    } else {
+        card.set_no_occasion(run, DETECTION);
+    }
+    if recovery.met_fault() || !known {
+        match (recovery.recovered, recovery.time_to_recovery_ms) {
+            (Some(false), _) => card.set_never(run, RECOVERY),
+            (_, time) => card.set_run(run, RECOVERY, time),
+        }
+    } else {
+        card.set_no_occasion(run, RECOVERY);
+    }
+    card.set_run(run, HANG, recovery.user_visible_hang_ms);
+    card.set_run(run, RECOVERED, recovery.recovered.map(u64::from));
+    card.set_run(run, CLEAN_TIMEOUT, u64::from(recovery.clean_timeout));
+    if recovery.met_fault() || !known {
+        card.detail(run, "recovery", recovery);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! The default gate of the block `recovery`, and its failures in words.
+
+use serde_json::json;
+
+use super::{
+    CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery, observe_run,
+};
+use crate::agent::Case;
+use crate::agent::metric::tell;
+use crate::gate::{GateFailure, ScoreError, Scorecard};
+use crate::number::count;
+use crate::phrase;
+use crate::trace::{AgentRun, FaultKind, StopReason};
+
+/// Recovered; in time, where there is a limit; and noticed in time, where that is required.
+pub(super) fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.recovery else {
+        return Ok(());
+    };
+    for (index, run) in case.trace.runs.iter().enumerate() {
+        let recovery = observe_run(run, block.max_detection_ms);
+        let failures = [
+            not_recovered(run, &recovery),
+            too_slow(&recovery, block),
+            not_clean(run, &recovery, block),
+        ];
+        for failure in failures.into_iter().flatten() {
+            card.fail(GateFailure {
+                place: None,
+                run: Some(index),
+                ..failure
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Expectations of its own replace the default gate, and with it the limits that belong to it.
+pub(super) fn tell_what_is_replaced(
+    case: &Case<'_>,
+    card: &mut Scorecard,
+) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.recovery else {
+        return Ok(());
+    };
+    let limits: Vec<&str> = [
+        block.max_recovery_ms.map(|_| "max_recovery_ms"),
+        block
+            .require_clean_timeout
+            .then_some("require_clean_timeout"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if block.expect.is_some() && !limits.is_empty() {
+        card.note(format!(
+            "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
+            phrase::names(&limits)
+        ));
+    }
+    Ok(())
+}
+
+/// Tells of one run what went wrong with its faults.
+pub(super) fn tell_found(
+    index: usize,
+    run: &AgentRun,
+    recovery: &RunRecovery,
+    max_detection_ms: u64,
+    card: &mut Scorecard,
+) {
+    let unrecovered = why_not_recovered(run, recovery);
+    let unclean = recovery
+        .calls
+        .iter()
+        .filter(|call| !call.report.clean_timeout);
+    let late = unclean.map(|call| noticed_late(run, call, max_detection_ms));
+    let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
+    tell(card, index, count(found.len()), "late call", found);
+}
+
+fn not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<GateFailure> {
+    Some(GateFailure {
+        place: None,
+        target: RECOVERED.into(),
+        expected: json!(1),
+        actual: json!(0),
+        message: format!(
+            "{}; look at what it does after that call",
+            why_not_recovered(run, recovery)?
+        ),
+        run: None,
+    })
+}
+
+/// Why a run did not recover; `None` if it did, or if that is unknown.
+fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
+    if recovery.recovered != Some(false) {
+        return None;
+    }
+    let unmarked = recovery
+        .calls
+        .iter()
+        .find(|call| call.is_real_clock && !call.report.recovered);
+    let ended_well = run.stop_reason() == Some(StopReason::Completed);
+    let (call, why) = match unmarked {
+        Some(call) if ended_well => (Some(call), "its mark has no recovered_ms"),
+        _ => (recovery.calls.first(), ending(run)),
+    };
+    let met = call.map_or_else(String::new, |call| met_by(run, call));
+    Some(format!("the agent did not recover: {met}, and {why}"))
+}
+
+fn too_slow(recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
+    let limit = block.max_recovery_ms?;
+    let time = recovery.time_to_recovery_ms.filter(|time| *time > limit)?;
+    let timed_out = recovery.calls.iter().filter(|call| {
+        !call.is_real_clock
+            && call
+                .report
+                .time_to_detection_ms
+                .is_some_and(|time| time > 0)
+    });
+    let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
+    let reason = if timed_out.is_empty() {
+        "by the clock of the run".to_owned()
+    } else {
+        format!(
+            "{} timed out, after {} each",
+            phrase::places("call", &timed_out),
+            milliseconds(block.max_detection_ms)
+        )
+    };
+    Some(GateFailure {
+        place: None,
+        target: RECOVERY.into(),
+        expected: json!({ "maximum": limit }),
+        actual: json!(time),
+        message: format!(
+            "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
+            milliseconds(time),
+            milliseconds(limit),
+        ),
+        run: None,
+    })
+}
+
+fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
+    if !block.require_clean_timeout {
+        return None;
+    }
+    let unclean = |call: &&FaultedCall| !call.report.clean_timeout;
+    let call = recovery.calls.iter().find(unclean)?;
+    Some(GateFailure {
+        place: None,
+        target: CLEAN_TIMEOUT.into(),
+        expected: json!(1),
+        actual: json!(0),
+        message: format!(
+            "{}; look at the timeout that it sets",
+            noticed_late(run, call, block.max_detection_ms)
+        ),
+        run: None,
+    })
+}
+
+fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> String {
+    let noticed = match call.report.time_to_detection_ms {
+        Some(time) => format!("only after {}", milliseconds(time)),
+        None => "never".to_owned(),
+    };
+    format!(
+        "the agent noticed {noticed} that {}, and its timeout budget is {}",
+        met_by(run, call),
+        milliseconds(max_detection_ms),
+    )
+}
+
+fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
+    met(run, call.call_index, call.fault.as_deref(), call.kind)
+}
+
+/// ``call 0 (`search`) met `hung-search` (hang)``.
+pub(super) fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
+    let tool = run.tool_calls.get(index).map_or_else(
+        || "not in the trace".to_owned(),
+        |recorded| phrase::name(&recorded.name),
+    );
+    let fault = match fault {
+        Some(fault) => format!("{} ({})", phrase::name(fault), kind.name()),
+        None => format!("the fault {}", kind.name()),
+    };
+    format!("call {index} ({tool}) met {fault}")
+}
+
+/// How a run ended that did not recover.
+fn ending(run: &AgentRun) -> &'static str {
+    match run.stop_reason() {
+        Some(StopReason::Completed) => "the run ended without a reply",
+        Some(StopReason::TurnBudget) => "the run used up its turns (turn_budget)",
+        Some(StopReason::TokenBudget) => "the run used up its tokens (token_budget)",
+        Some(StopReason::ToolCallBudget) => "the run used up its tool calls (tool_call_budget)",
+        Some(StopReason::TimeBudget) => "the run used up its time (time_budget)",
+        Some(StopReason::Error) => "the run ended in an error",
+        None => "nobody knows how the run ended",
+    }
+}
+
+fn milliseconds(time: u64) -> String {
+    format!("{} ms", phrase::whole(time))
+}

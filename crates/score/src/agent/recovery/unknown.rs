@@ -1,0 +1,43 @@
+//! What a trace must tell for a gate on recovery, and does not.
+
+use super::gate::met;
+use super::{HANG, RECOVERED, RunRecovery};
+use crate::gate::ScoreError;
+use crate::trace::{AgentRun, StopReason};
+
+/// What cannot be judged of one run under the block.
+pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
+    let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
+    errors.extend(recovery.unsettled.first().map(|call| {
+        let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+        ScoreError::new(
+            HANG,
+            format!(
+                "{met}, and the trace does not tell its {}, so that nobody knows what it did",
+                call.untold
+            ),
+            format!(
+                "add {} to the mark in faults, or detected_ms and recovered_ms by a real clock",
+                call.untold
+            ),
+        )
+    }));
+    errors
+}
+
+fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
+    match run.stop_reason() {
+        None => Some(ScoreError::new(
+            RECOVERED,
+            "the trace does not tell why the run ended",
+            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error",
+        )),
+        Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
+            RECOVERED,
+            "a call met a fault, and the trace does not tell what the agent said in the end",
+            "add final_response to the run; an empty text says that there was no reply",
+        )),
+        // Where the end is known, what else is unknown has an error of its own.
+        Some(_) => None,
+    }
+}

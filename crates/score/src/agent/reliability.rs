@@ -1,0 +1,312 @@
+//! How far an agent can be relied on: what its passed and failed runs say together.
+//!
+//! Over n runs of which c passed, in their order:
+//!
+//! | value | formula |
+//! |---|---|
+//! | `pass_at_k` | 100 when one passed, else 0 |
+//! | `passhat_k` | 100 when every one passed, else 0 |
+//! | `decay_curve` | for each k: 100 · (cₖ/k)ᵏ, with cₖ passes among the first k, cut to a whole number |
+//! | `variance_amplification` | 100 · σ / 0.5, σ the population deviation of the passes (1 or 0), rounded |
+//! | `graceful_degradation` | 100 · Σ i·passᵢ / Σ i with i from 1, cut: a late failure costs more |
+//! | `passhat_k_unbiased` | C(c, k) / C(n, k) for k = n; the curve has it for each k |
+//! | `wilson_low`, `wilson_high` | Wilson's 95 % interval of the pass rate |
+//!
+//! All as in mcptest but the last three: the plug-in (c/k)ᵏ of the curve overstates small samples, and
+//! the unbiased estimator is that of τ-bench (arXiv:2406.12045). Whether a run passed is for whoever
+//! judged it (`runs[i].passed`). There is no default gate. How many runs are enough:
+//! [`recommend_runs`].
+
+mod power;
+
+pub use power::{ReliabilityError, confidence_band, recommend_runs};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::metric::no_other_gates;
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::compare::proportion::wilson;
+use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use crate::number::float;
+use crate::phrase;
+use crate::trace::AgentRun;
+
+/// Up to this k, kᵏ · 100 fits into 128 bits, and the curve is computed in whole numbers. Beyond it no
+/// value but 0 and 100 comes near a whole one, so that floating point cuts it right.
+const EXACT_MAX: u32 = 25;
+
+/// The settings of the block `reliability`.
+#[derive(Debug, Clone, Default)]
+pub struct ReliabilityBlock {
+    /// What must hold; there is no default gate.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+/// What passes and failures say together. Percents are whole numbers, 0 to 100.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReliabilitySummary {
+    /// The runs.
+    pub runs: u64,
+    /// Those that passed.
+    pub passes: u64,
+    /// 100 when one passed, else 0.
+    pub pass_at_k: u64,
+    /// 100 when every one passed, else 0; 0 without runs.
+    pub passhat_k: u64,
+    /// 100 · (passes among the first k / k)ᵏ for each k from 1 on, cut.
+    pub decay_curve: Vec<u64>,
+    /// How mixed the outcomes are: 0 when all are the same, 100 for an even split.
+    pub variance_amplification: u64,
+    /// 100 when every run passed; late failures cost more; 0 without runs.
+    pub graceful_degradation: u64,
+    /// The chance that all of n runs pass, C(c, n) / C(n, n): 1 when every one passed, else 0;
+    /// `None` without runs.
+    pub passhat_k_unbiased: Option<f64>,
+    /// The chance that all of k runs pass, C(c, k) / C(n, k), for each k from 1 on.
+    pub passhat_k_unbiased_curve: Vec<f64>,
+    /// Low end of the pass rate's 95 % interval; `None` without runs.
+    pub wilson_low: Option<f64>,
+    /// High end of it.
+    pub wilson_high: Option<f64>,
+}
+
+/// Sums up outcomes, in the order of the runs.
+///
+/// ```
+/// use mcprove_score::agent::reliability::summarize;
+///
+/// let summary = summarize(&[true, true, true, false]);
+/// assert_eq!(summary.decay_curve, [100, 100, 100, 31]);
+/// assert_eq!(summary.variance_amplification, 87);
+/// assert_eq!(summary.graceful_degradation, 60);
+/// assert_eq!((summary.pass_at_k, summary.passhat_k), (100, 0));
+/// ```
+pub fn summarize(outcomes: &[bool]) -> ReliabilitySummary {
+    let (mut runs, mut passes) = (0_u64, 0_u64);
+    let (mut weights, mut passed_weights) = (0_u128, 0_u128);
+    let mut decay_curve = Vec::with_capacity(outcomes.len());
+    for passed in outcomes {
+        runs += 1;
+        passes += u64::from(*passed);
+        weights += u128::from(runs);
+        passed_weights += if *passed { u128::from(runs) } else { 0 };
+        decay_curve.push(power_percent(passes, runs));
+    }
+    let percent_if = |is_so: bool| if is_so { 100 } else { 0 };
+    let graceful = (passed_weights * 100).checked_div(weights).unwrap_or(0);
+    let curve = unbiased_curve(passes, runs);
+    let interval = wilson(passes, runs);
+    ReliabilitySummary {
+        runs,
+        passes,
+        pass_at_k: percent_if(passes > 0),
+        passhat_k: percent_if(runs > 0 && passes == runs),
+        decay_curve,
+        variance_amplification: variance_amplification(passes, runs),
+        graceful_degradation: u64::try_from(graceful).unwrap_or(100),
+        passhat_k_unbiased: curve.last().copied(),
+        passhat_k_unbiased_curve: curve,
+        wilson_low: interval.map(|interval| interval.low),
+        wilson_high: interval.map(|interval| interval.high),
+    }
+}
+
+/// 100 · (passes / runs) ^ runs, cut.
+fn power_percent(passes: u64, runs: u64) -> u64 {
+    if passes == runs {
+        return 100;
+    }
+    match u32::try_from(runs) {
+        Ok(exponent) if exponent <= EXACT_MAX => {
+            let power = |base: u64| u128::from(base).checked_pow(exponent);
+            let percent = power(passes)
+                .zip(power(runs))
+                .and_then(|(over, under)| over.checked_mul(100)?.checked_div(under));
+            percent.map_or(0, |percent| u64::try_from(percent).unwrap_or(100))
+        }
+        _ => cut(100.0 * power(float(passes) / float(runs), runs)),
+    }
+}
+
+/// `base` to the `exponent`, by squaring; written out, for `powi` differs between platforms.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut power = 1.0;
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            power *= base;
+        }
+        base *= base;
+        exponent /= 2;
+    }
+    power
+}
+
+/// The whole part of a percentage.
+fn cut(percent: f64) -> u64 {
+    (1..=100_u32)
+        .take_while(|whole| f64::from(*whole) <= percent)
+        .last()
+        .map_or(0, u64::from)
+}
+
+/// 200 · √(passes · failures) / runs, rounded, in whole numbers: the largest m with
+/// m − 0.5 ≤ that, squared and freed of fractions.
+fn variance_amplification(passes: u64, runs: u64) -> u64 {
+    let wide = |count: u64| u128::from(count);
+    let mixed = wide(passes) * wide(runs - passes.min(runs));
+    let reaches = |percent: &u64| {
+        let twice = wide(2 * percent - 1).saturating_mul(wide(runs));
+        twice.saturating_mul(twice) <= mixed.saturating_mul(160_000)
+    };
+    if mixed == 0 {
+        return 0;
+    }
+    (1..=100).rev().find(reaches).unwrap_or(0)
+}
+
+/// C(passes, k) / C(runs, k) for each k from 1 to `runs`: one factor more each time.
+fn unbiased_curve(passes: u64, runs: u64) -> Vec<f64> {
+    let mut chance = 1.0;
+    (0..runs)
+        .map(|drawn| {
+            chance *= float(passes.saturating_sub(drawn)) / float(runs - drawn);
+            chance
+        })
+        .collect()
+}
+
+/// The metric `reliability`.
+pub const METRIC: Metric = Metric {
+    name: "reliability",
+    explanation: "what passed and failed runs say together",
+    targets: &[
+        Target {
+            name: "reliability.runs",
+            explanation: "how many runs there are",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.pass_at_k",
+            explanation: "100 when at least one run passed, else 0",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.passhat_k",
+            explanation: "100 when every run passed, else 0",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.variance_amplification",
+            explanation: "how mixed the outcomes are: 0 all the same, 100 an even split",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.graceful_degradation",
+            explanation: "100 when every run passed; late failures cost more",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.decay_curve",
+            explanation: "pass^k in percent for k from 1 on, a list",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.passhat_k_unbiased",
+            explanation: "C(c,k)/C(n,k) for k = n: 1 when every run passed, else 0",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.passhat_k_unbiased_curve",
+            explanation: "C(c,k)/C(n,k) for k from 1 on, a list",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.wilson_low",
+            explanation: "low end of the pass rate's 95 % interval",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: "reliability.wilson_high",
+            explanation: "high end of the pass rate's 95 % interval",
+            scope: Scope::Overall,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: None,
+    other_gates: no_other_gates,
+    runs_min: 1,
+};
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.reliability.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let runs = &case.trace.runs;
+    let outcomes = match outcomes(runs) {
+        Ok(outcomes) => outcomes,
+        Err(unknown) => return not_judged(case, &unknown, card),
+    };
+    let summary = summarize(&outcomes);
+    card.set("reliability.runs", summary.runs);
+    card.set("reliability.pass_at_k", summary.pass_at_k);
+    card.set("reliability.passhat_k", summary.passhat_k);
+    card.set(
+        "reliability.variance_amplification",
+        summary.variance_amplification,
+    );
+    card.set(
+        "reliability.graceful_degradation",
+        summary.graceful_degradation,
+    );
+    card.set("reliability.decay_curve", summary.decay_curve);
+    card.set("reliability.passhat_k_unbiased", summary.passhat_k_unbiased);
+    card.set(
+        "reliability.passhat_k_unbiased_curve",
+        summary.passhat_k_unbiased_curve,
+    );
+    card.set("reliability.wilson_low", summary.wilson_low);
+    card.set("reliability.wilson_high", summary.wilson_high);
+    Ok(())
+}
+
+/// Whether each run passed, or the runs that do not tell.
+fn outcomes(runs: &[AgentRun]) -> Result<Vec<bool>, Vec<usize>> {
+    let outcomes: Vec<bool> = runs.iter().filter_map(|run| run.passed).collect();
+    if outcomes.len() == runs.len() && !runs.is_empty() {
+        return Ok(outcomes);
+    }
+    let numbered = runs.iter().enumerate();
+    let unknown = numbered.filter(|(_, run)| run.passed.is_none());
+    Err(unknown.map(|(index, _)| index).collect())
+}
+
+/// What follows when not every run tells whether it passed.
+fn not_judged(case: &Case<'_>, unknown: &[usize], card: &mut Scorecard) -> Result<(), ScoreError> {
+    let untold = format!(
+        "the trace does not tell whether {} passed",
+        phrase::places("run", unknown)
+    );
+    if case.gates.reliability.is_some() {
+        let error = ScoreError::new(
+            "reliability",
+            untold,
+            "set `passed` to true or false in each run, or leave out the reliability block",
+        );
+        return Err(match unknown.first() {
+            Some(first) => error.of_run(*first),
+            None => error,
+        });
+    }
+    // No run judged is the usual case; some judged and some not is probably a mistake.
+    if unknown.len() < case.trace.runs.len() {
+        card.note(format!("Reliability is not computed: {untold}."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! How steady an agent is: within each run, and from run to run.
+//!
+//! A run is as steady as the [weakest of its four sub-scores](SessionStability). Over the runs:
+//!
+//! | target | formula |
+//! |---|---|
+//! | `stability.score` | the mean of the runs' `weakest_score` |
+//! | `stability.weakest_score` | the lowest of them |
+//! | `stability.variance` | their population variance |
+//!
+//! Three more targets compare the [ways that the runs take](Consistency). They need two runs, and so
+//! does the block: a single run can look steady by luck. The default gate is
+//! `stability.weakest_score >= 0.5` in every run, and looks past `tool_usage_stability` where a run has
+//! fewer than [four calls](CALLS_FOR_TOOL_USAGE); the target itself does not. Names and formulas are those of mcptest.
+
+mod consistency;
+mod identity;
+mod sequence;
+mod session;
+
+pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consistency};
+pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
+
+use serde_json::{Value, json};
+
+use self::consistency::{LIMITS, score_paths};
+use self::identity::{Numbering, Path};
+use self::session::{has_no_course, score_path};
+use super::metric::no_other_gates;
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use crate::number::mean;
+use crate::phrase;
+use crate::trace::AgentRun;
+
+/// The lowest `weakest_score` that the default gate lets through.
+pub const WEAKEST_SCORE_MIN: f64 = 0.5;
+
+const SCORE: &str = "stability.score";
+const WEAKEST: &str = "stability.weakest_score";
+const VARIANCE: &str = "stability.variance";
+const SIMILARITY: &str = "stability.tool_sequence_similarity";
+const ARGUMENTS: &str = "stability.argument_consistency";
+const DIVERGENCE: &str = "stability.early_divergence";
+const TOOL_USAGE: &str = "stability.tool_usage_stability";
+const RESPONSES: &str = "stability.response_consistency";
+const REDUNDANCY: &str = "stability.redundancy";
+const COST: &str = "stability.cost_per_progress";
+
+/// The settings of the block `stability`.
+#[derive(Debug, Clone, Default)]
+pub struct StabilityBlock {
+    /// What replaces the default gate, `stability.weakest_score >= 0.5`.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+/// The runs' weakest scores, summed up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Their mean.
+    pub mean: f64,
+    /// The lowest.
+    pub lowest: f64,
+    /// Their population variance.
+    pub variance: f64,
+}
+
+/// Sums up scores; `None` of nothing. Equal scores have exactly that mean, and no variance.
+///
+/// ```
+/// use mcprove_score::agent::stability::spread;
+///
+/// let spread = spread(&[1.0, 0.5]).unwrap();
+/// assert_eq!((spread.mean, spread.lowest, spread.variance), (0.75, 0.5, 0.0625));
+/// ```
+pub fn spread(scores: &[f64]) -> Option<Spread> {
+    let center = mean(scores.iter().copied())?;
+    let squares = scores
+        .iter()
+        .map(|score| (score - center) * (score - center));
+    Some(Spread {
+        mean: center,
+        lowest: scores.iter().copied().fold(f64::INFINITY, f64::min),
+        variance: mean(squares)?,
+    })
+}
+
+/// The metric `stability`.
+pub const METRIC: Metric = Metric {
+    name: "stability",
+    explanation: "how steady the agent is, within each run and from run to run",
+    targets: &[
+        Target {
+            name: SCORE,
+            explanation: "the mean of the runs' weakest sub-scores, 0 to 1",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: WEAKEST,
+            explanation: "the weakest sub-score of a run, 0 to 1",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: VARIANCE,
+            explanation: "the population variance of the runs' weakest sub-scores",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: SIMILARITY,
+            explanation: "how alike the runs' tool-call orders are, 0 to 1",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: ARGUMENTS,
+            explanation: "how often the same tool at the same place gets the same arguments, 0 to 1",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: DIVERGENCE,
+            explanation: "1 when most runs that part do so in the first two steps, else 0",
+            scope: Scope::Overall,
+        },
+        Target {
+            name: TOOL_USAGE,
+            explanation: "how few different tools the calls of a run are spread over, 0 to 1",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: RESPONSES,
+            explanation: "how alike the assistant's turns of a run are in length, 0 to 1",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: REDUNDANCY,
+            explanation: "the share of a run's calls that are no repeats, 0 to 1",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: COST,
+            explanation: "how little a run spent per different call, 0 to 1",
+            scope: Scope::RunLowest,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: Some(default_gate),
+    other_gates: no_other_gates,
+    runs_min: 2,
+};
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.stability.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let runs = &case.trace.runs;
+    if case.gates.stability.is_some() && runs.len() < 2 {
+        return Err(ScoreError::new(
+            "stability",
+            format!(
+                "steadiness needs at least two runs, and the trace has {}",
+                runs.len()
+            ),
+            "record more runs (`runs: 2` or more), or leave out the stability block",
+        ));
+    }
+    // Numbered once for both: looking into millions of arguments is most of the work.
+    let mut numbering = Numbering::default();
+    let paths: Vec<Path> = runs.iter().map(|run| numbering.path(run)).collect();
+    let numbered = runs.iter().zip(&paths);
+    let sessions: Vec<SessionStability> =
+        numbered.map(|(run, path)| score_path(run, path)).collect();
+    for (run, session) in sessions.iter().enumerate() {
+        card.set_run(run, TOOL_USAGE, session.tool_usage_stability);
+        card.set_run(run, RESPONSES, session.response_consistency);
+        card.set_run(run, REDUNDANCY, session.redundancy);
+        card.set_run(run, COST, session.cost_per_progress);
+        card.set_run(run, WEAKEST, session.weakest_score);
+    }
+    note_unknown(&sessions, card);
+    note_one_turn(runs, card);
+    let weakest: Vec<f64> = sessions.iter().map(|one| one.weakest_score).collect();
+    if let Some(spread) = spread(&weakest) {
+        card.set(SCORE, spread.mean);
+        card.set(WEAKEST, spread.lowest);
+        card.set(VARIANCE, spread.variance);
+    }
+    if let Some(consistency) = score_paths(&paths, numbering.tools(), LIMITS) {
+        card.set(SIMILARITY, consistency.tool_sequence_similarity);
+        card.set(ARGUMENTS, consistency.argument_consistency);
+        card.set(DIVERGENCE, consistency.early_divergence.map(u64::from));
+        note_too_much(&consistency, card);
+    }
+    Ok(())
+}
+
+/// Says which runs are steady only because they have no course.
+fn note_one_turn(runs: &[AgentRun], card: &mut Scorecard) {
+    let numbered = runs.iter().enumerate();
+    let one_turn = numbered
+        .filter(|(_, run)| run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run));
+    let one_turn: Vec<usize> = one_turn.map(|(index, _)| index).collect();
+    if !one_turn.is_empty() {
+        card.note(format!(
+            "Every sub-score of stability is 1 for {} by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
+            phrase::places("run", &one_turn)
+        ));
+    }
+}
+
+/// Says which sub-scores are left out of which run's weakest.
+fn note_unknown(sessions: &[SessionStability], card: &mut Scorecard) {
+    let without = |is_unknown: fn(&SessionStability) -> bool| -> Vec<usize> {
+        let numbered = sessions.iter().enumerate();
+        let unknown = numbered.filter(|(_, session)| is_unknown(session));
+        unknown.map(|(run, _)| run).collect()
+    };
+    let parts = [
+        (
+            RESPONSES,
+            "the turns",
+            without(|one| one.response_consistency.is_none()),
+        ),
+        (
+            REDUNDANCY,
+            "all arguments",
+            without(|one| one.redundancy.is_none()),
+        ),
+        (
+            COST,
+            "the tokens, or not all arguments",
+            without(|one| one.cost_per_progress.is_none()),
+        ),
+    ];
+    for (target, what, runs) in parts {
+        if !runs.is_empty() {
+            card.note(format!(
+                "{target} is unknown for {}, and left out of the weakest score: the trace does not tell {what}.",
+                phrase::places("run", &runs)
+            ));
+        }
+    }
+}
+
+/// Says what was not computed because it would take too long.
+fn note_too_much(consistency: &Consistency, card: &mut Scorecard) {
+    if consistency.has_unknown_arguments {
+        card.note(format!(
+            "{ARGUMENTS} is unknown: the trace does not tell the arguments of all calls that runs have in common."
+        ));
+    }
+    if consistency.early_divergence.is_none() {
+        card.note(format!(
+            "{SIMILARITY}, {ARGUMENTS} and {DIVERGENCE} are unknown: comparing {} of runs takes more than {} steps. Score fewer runs at once.",
+            phrase::count(consistency.pairs, "pair"),
+            phrase::whole(PLACES_MAX),
+        ));
+    } else if consistency.tool_sequence_similarity.is_none() {
+        card.note(format!(
+            "{SIMILARITY} is unknown: the runs are so long and so different that aligning their calls takes more than {} steps. Score fewer runs at once.",
+            phrase::whole(SEQUENCE_STEPS_MAX),
+        ));
+    }
+}
+
+/// The weakest sub-score of each run is at least a half.
+fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let mut looked_past = Vec::new();
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        let weakest = card.run_value(run, WEAKEST).and_then(Value::as_f64);
+        if weakest.is_none_or(|weakest| weakest >= WEAKEST_SCORE_MIN) {
+            continue;
+        }
+        let session = score_session(recorded);
+        let Some((which, weakest)) = session.weakest_to_gate(recorded.tool_calls.len()) else {
+            continue;
+        };
+        if session.weakest_score < weakest {
+            looked_past.push(run);
+        }
+        if weakest < WEAKEST_SCORE_MIN {
+            let message = format!(
+                "{} is {}, and at least {WEAKEST_SCORE_MIN} is needed: {}",
+                which.name(),
+                phrase::decimal(weakest, 3),
+                which.explain(recorded),
+            );
+            card.fail(GateFailure {
+                place: None,
+                target: WEAKEST.into(),
+                expected: json!({ "minimum": WEAKEST_SCORE_MIN }),
+                actual: Value::from(weakest),
+                message,
+                run: Some(run),
+            });
+        }
+    }
+    if !looked_past.is_empty() {
+        card.note(format!(
+            "The default gate of stability looks past {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
+            phrase::places("run", &looked_past)
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! When two calls are the same: name and server are equal, and the arguments are as
+//! [canonical](crate::canonical) JSON, so that the order of keys does not matter and `1` is `1.0`.
+//! Unknown arguments may be the same as any. A trace has millions of calls: they are numbered once,
+//! and numbers are compared from there on.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
+
+use crate::canonical::{self, fingerprint};
+use crate::trace::{AgentRun, Json, ToolCall};
+
+/// The number of arguments that the trace does not tell.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
+/// Gives equal numbers to equal tools, and to equal arguments.
+#[derive(Default)]
+pub(super) struct Numbering<'a> {
+    tools: BTreeMap<&'a str, u32>,
+    arguments: BTreeMap<Arguments<'a>, u32>,
+}
+
+/// What a run calls, as numbers.
+pub(super) struct Path {
+    /// The tool of each call, by its name.
+    pub(super) tools: Vec<u32>,
+    /// The arguments of each call, or [`UNKNOWN`].
+    pub(super) arguments: Vec<u32>,
+}
+
+impl<'a> Numbering<'a> {
+    /// The path of one run.
+    pub(super) fn path(&mut self, run: &'a AgentRun) -> Path {
+        let calls = &run.tool_calls;
+        Path {
+            tools: calls.iter().map(|call| self.tool(&call.name)).collect(),
+            arguments: calls.iter().map(|call| self.argument(&call.args)).collect(),
+        }
+    }
+
+    /// How many different tools there are.
+    pub(super) fn tools(&self) -> usize {
+        self.tools.len()
+    }
+
+    fn tool(&mut self, name: &'a str) -> u32 {
+        let next = number(self.tools.len());
+        *self.tools.entry(name).or_insert(next)
+    }
+
+    fn argument(&mut self, arguments: &'a Json) -> u32 {
+        if arguments.is_null() {
+            return UNKNOWN;
+        }
+        let next = number(self.arguments.len());
+        *self
+            .arguments
+            .entry(Arguments::of(arguments))
+            .or_insert(next)
+    }
+}
+
+/// More different things than numbers would not fit into memory.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Path {
+    /// How many different tools the run calls.
+    pub(super) fn distinct_tools(&self) -> usize {
+        distinct(self.tools.clone())
+    }
+
+    /// How many of the run's calls are different ones: at least, where each one with unknown
+    /// arguments repeats another one of its tool, and at most, where none does.
+    pub(super) fn distinct_calls(&self, calls: &[ToolCall]) -> Distinct {
+        let mut identities: Vec<_> = self.identities(calls).collect();
+        identities.sort_unstable();
+        let (mut least, mut most) = (0, 0);
+        // Sorted, the unknown ones of a tool come after its known ones.
+        let tools = identities.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
+        for of_tool in tools {
+            let known = of_tool.partition_point(|call| call.2 != UNKNOWN);
+            let unknown = of_tool.len() - known;
+            let different = distinct(of_tool.get(..known).unwrap_or_default().to_vec());
+            least += different.max(1);
+            most += different + unknown;
+        }
+        Distinct { least, most }
+    }
+
+    /// The call that is made most often, by its first place, and how often; the earliest of several.
+    pub(super) fn most_repeated(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
+        let mut repeats = BTreeMap::new();
+        let known = |(_, identity): &(usize, (u32, Option<&str>, u32))| identity.2 != UNKNOWN;
+        for (place, identity) in self.identities(calls).enumerate().filter(known) {
+            let (_, times) = repeats.entry(identity).or_insert((place, 0));
+            *times += 1;
+        }
+        repeats
+            .into_values()
+            .max_by_key(|(place, times)| (*times, Reverse(*place)))
+    }
+
+    fn identities<'a>(
+        &'a self,
+        calls: &'a [ToolCall],
+    ) -> impl Iterator<Item = (u32, Option<&'a str>, u32)> {
+        let numbers = self.tools.iter().zip(&self.arguments);
+        let servers = calls.iter().map(|call| call.server.as_deref());
+        numbers
+            .zip(servers)
+            .map(|((tool, arguments), server)| (*tool, server, *arguments))
+    }
+}
+
+/// How many calls are different ones, as far as the trace tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Distinct {
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+/// How many different things there are among these.
+fn distinct<Thing: Ord>(mut things: Vec<Thing>) -> usize {
+    things.sort_unstable();
+    things.dedup();
+    things.len()
+}
+
+/// Arguments that are equal when their canonical JSON is, in an order that means nothing.
+struct Arguments<'a> {
+    fingerprint: u64,
+    text: &'a str,
+}
+
+impl<'a> Arguments<'a> {
+    fn of(arguments: &'a Json) -> Self {
+        let text = arguments.text();
+        Self {
+            fingerprint: fingerprint(text),
+            text,
+        }
+    }
+
+    /// The canonical text; what is no JSON is only the same as itself.
+    fn canonical(&self) -> String {
+        let value = serde_json::from_str(self.text);
+        value.map_or_else(|_| self.text.to_owned(), |value| canonical::text(&value))
+    }
+}
+
+impl Ord for Arguments<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_fingerprint = self.fingerprint.cmp(&other.fingerprint);
+        by_fingerprint.then_with(|| {
+            if self.text == other.text {
+                Ordering::Equal
+            } else {
+                self.canonical().cmp(&other.canonical())
+            }
+        })
+    }
+}
+
+impl PartialOrd for Arguments<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Arguments<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Arguments<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::canonical::tests::json_values;
+
+    fn call(name: &str, server: Option<&str>, args: Value) -> ToolCall {
+        ToolCall {
+            name: name.into(),
+            server: server.map(Into::into),
+            args: args.into(),
+            caller: None,
+        }
+    }
+
+    fn run(tool_calls: Vec<ToolCall>) -> AgentRun {
+        AgentRun {
+            tool_calls,
+            ..AgentRun::default()
+        }
+    }
+
+    #[test]
+    fn a_call_is_its_name_server_and_arguments() {
+        let run = run(vec![
+            call("a", None, json!({"q": 1, "r": 2})),
+            call("a", None, json!({"r": 2, "q": 1.0})),
+            call("a", Some("x"), json!({"q": 1, "r": 2})),
+            call("b", None, json!({})),
+            call("b", None, json!({"q": 2})),
+            call("b", None, json!({})),
+        ]);
+        let path = Numbering::default().path(&run);
+        let distinct = path.distinct_calls(&run.tool_calls);
+        assert_eq!((distinct.least, distinct.most), (4, 4));
+        assert_eq!(path.distinct_tools(), 2);
+        let repeated = path.most_repeated(&run.tool_calls);
+        assert_eq!(repeated, Some((0, 2)), "the earlier of two");
+        let nothing = Numbering::default().path(&AgentRun::default());
+        assert_eq!(nothing.most_repeated(&[]), None);
+    }
+
+    #[test]
+    fn unknown_arguments_may_be_any() {
+        let unknown = |name: &str, server| call(name, server, Value::Null);
+        let cases = [
+            (vec![unknown("a", None)], (1, 1)),
+            (vec![unknown("a", None), unknown("b", None)], (2, 2)),
+            (vec![unknown("a", None), unknown("a", Some("x"))], (2, 2)),
+            (vec![unknown("a", None), unknown("a", None)], (1, 2)),
+            (vec![unknown("a", None), call("a", None, json!({}))], (1, 2)),
+            (
+                vec![
+                    call("a", None, json!({})),
+                    unknown("a", None),
+                    call("a", None, json!({"q": 1})),
+                    unknown("a", None),
+                ],
+                (2, 4),
+            ),
+        ];
+        for (calls, expected) in cases {
+            let run = run(calls);
+            let path = Numbering::default().path(&run);
+            let distinct = path.distinct_calls(&run.tool_calls);
+            assert_eq!((distinct.least, distinct.most), expected, "{run:?}");
+            assert!(
+                path.most_repeated(&run.tool_calls)
+                    .is_none_or(|(_, times)| times == 1)
+            );
+        }
+    }
+
+    #[test]
+    fn an_equal_fingerprint_is_not_enough() {
+        let arguments = |text| Arguments {
+            fingerprint: 1,
+            text,
+        };
+        assert!(arguments(r#"{"a":1,"b":2}"#) == arguments(r#"{"b":2.0,"a":1}"#));
+        assert!(arguments("[1]") != arguments("[2]"));
+        assert!(arguments("no JSON") != arguments("[2]"));
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_equal_when_canonical_calls_are(
+            arguments in prop::collection::vec(json_values(), 0..6),
+        ) {
+            let known = arguments.into_iter().filter(|args| !args.is_null());
+            let calls = known.map(|args| call("a", None, args));
+            let run = run(calls.collect());
+            let path = Numbering::default().path(&run);
+            let texts: Vec<_> = run.tool_calls.iter().map(canonical::call).collect();
+            for (one, text) in path.arguments.iter().zip(&texts) {
+                for (other, other_text) in path.arguments.iter().zip(&texts) {
+                    prop_assert_eq!(one == other, text == other_text);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Which calls a tool is meant by, as people write it in a gates file: `search`, `web__search` and
+//! `mcp__web__search` are all the tool `search`, the latter two that of the server `web`.
+//!
+//! A trace has the tool and its server apart. A name that is that of a recorded tool as a whole means
+//! this tool, whatever is in it; else each `__` in it may be where the server ends. A call whose server
+//! is unknown may or may not be meant by a name with a server, and nobody can tell.
+
+use std::collections::BTreeSet;
+
+use super::words::fits;
+use crate::gate::ScoreError;
+use crate::phrase;
+use crate::trace::{AgentRun, ToolCall};
+
+/// What stands between a server and its tool.
+pub(crate) const SEPARATOR: &str = "__";
+
+/// What clients write before a server.
+const CLIENT_PREFIX: &str = "mcp__";
+
+/// Whether a call is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+    /// It depends on its server, or on its arguments, which the trace does not tell.
+    Unknown,
+}
+
+impl Fit {
+    /// Of a condition.
+    pub(crate) fn of(fits: bool) -> Self {
+        if fits { Self::Yes } else { Self::No }
+    }
+
+    /// Whether one of both is meant.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Yes, _) | (_, Self::Yes) => Self::Yes,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::No, Self::No) => Self::No,
+        }
+    }
+
+    /// Whether both are meant.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Yes, Self::Yes) => Self::Yes,
+        }
+    }
+}
+
+/// A tool as it is written, ready to be compared with.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolName<'a> {
+    /// As it is written.
+    pub(crate) written: &'a str,
+    /// The server and the tool, wherever the name may come apart.
+    parts: Vec<(&'a str, &'a str)>,
+    /// Whether `*` stands for any characters.
+    has_stars: bool,
+}
+
+impl<'a> ToolName<'a> {
+    /// The name of one tool.
+    pub(crate) fn exact(written: &'a str) -> Self {
+        Self {
+            written,
+            parts: parts(written),
+            has_stars: false,
+        }
+    }
+
+    /// The name of a tool in which `*` stands for any characters.
+    pub(crate) fn pattern(written: &'a str) -> Self {
+        Self {
+            has_stars: true,
+            ..Self::exact(written)
+        }
+    }
+
+    /// All names of a list, with `*`.
+    pub(crate) fn patterns(written: &'a [String]) -> Vec<Self> {
+        written.iter().map(|name| Self::pattern(name)).collect()
+    }
+
+    /// Whether a call is meant.
+    pub(crate) fn fit(&self, call: &ToolCall) -> Fit {
+        self.fit_tool(&call.name, call.server.as_deref())
+    }
+
+    /// Whether a tool is meant.
+    pub(crate) fn fit_tool(&self, name: &str, server: Option<&str>) -> Fit {
+        if self.is_like(self.written, name) {
+            return Fit::Yes;
+        }
+        let parts = self.parts.iter();
+        let of_tool = parts.filter(|(_, tool)| self.is_like(tool, name));
+        of_tool
+            .map(|(wanted, _)| match server {
+                Some(server) => Fit::of(self.is_like(wanted, server)),
+                // Whichever it is, `*` fits.
+                None if self.has_stars && *wanted == "*" => Fit::Yes,
+                None => Fit::Unknown,
+            })
+            .fold(Fit::No, Fit::or)
+    }
+
+    /// The server and the tool that are meant, by the first of these calls that is; `None` where the
+    /// name is a tool's as a whole.
+    pub(crate) fn split_by(&self, calls: &BTreeSet<Tool<'_>>) -> Option<(&'a str, &'a str)> {
+        let is_called = |tool: &str, server: Option<&str>| calls.contains(&(tool, server));
+        if self.parts.is_empty() || has_name(calls, self.written) {
+            return None;
+        }
+        let parts = || self.parts.iter().copied();
+        let known = parts().find(|(server, tool)| is_called(tool, Some(server)));
+        known.or_else(|| parts().find(|(_, tool)| is_called(tool, None)))
+    }
+
+    fn is_like(&self, written: &str, name: &str) -> bool {
+        if self.has_stars {
+            fits(written, name)
+        } else {
+            written == name
+        }
+    }
+}
+
+/// A tool that was called, by its name and server.
+pub(crate) type Tool<'a> = (&'a str, Option<&'a str>);
+
+/// The tool of a call.
+pub(crate) fn tool_of(call: &ToolCall) -> Tool<'_> {
+    (call.name.as_str(), call.server.as_deref())
+}
+
+/// The tools that were called, each once.
+pub(crate) fn tools_of<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> BTreeSet<Tool<'a>> {
+    calls.into_iter().map(tool_of).collect()
+}
+
+/// Whether a tool of this name was called, on whatever server.
+fn has_name(tools: &BTreeSet<Tool<'_>>, name: &str) -> bool {
+    let from = tools.range((name, None)..).next();
+    from.is_some_and(|(found, _)| *found == name)
+}
+
+/// Wherever a name may come apart into a server and a tool.
+fn parts(written: &str) -> Vec<(&str, &str)> {
+    let names = [written.strip_prefix(CLIENT_PREFIX), Some(written)];
+    let mut parts = Vec::new();
+    for name in names.into_iter().flatten() {
+        let pairs = name.as_bytes().windows(SEPARATOR.len()).enumerate();
+        for (at, _) in pairs.filter(|(_, pair)| *pair == SEPARATOR.as_bytes()) {
+            if let (Some(server), Some(tool)) = (name.get(..at), name.get(at + SEPARATOR.len()..))
+                && !server.is_empty()
+                && !tool.is_empty()
+            {
+                parts.push((server, tool));
+            }
+        }
+    }
+    parts
+}
+
+/// Whether one of these names means a call.
+pub(crate) fn fit_any(names: &[ToolName<'_>], call: &ToolCall) -> Fit {
+    let fits = names.iter().map(|name| name.fit(call));
+    fits.fold(Fit::No, Fit::or)
+}
+
+/// Those of a list that mean no call of any run.
+pub(crate) fn without_call<'a>(written: &'a [String], runs: &[AgentRun]) -> Vec<&'a str> {
+    if written.is_empty() {
+        return Vec::new();
+    }
+    let tools = tools_of(runs.iter().flat_map(|run| &run.tool_calls));
+    let names = written.iter().map(|name| ToolName::pattern(name));
+    let unused = names.filter(|name| {
+        let mut fits = tools
+            .iter()
+            .map(|(tool, server)| name.fit_tool(tool, *server));
+        fits.all(|fit| fit == Fit::No)
+    });
+    unused.map(|name| name.written).collect()
+}
+
+/// What is wrong where one of these names has a server and a call of that tool does not.
+pub(crate) fn check_servers(
+    target: &str,
+    names: &[ToolName<'_>],
+    calls: &[ToolCall],
+) -> Result<(), ScoreError> {
+    let tools = tools_of(calls);
+    // Most lists and most runs have nothing of the kind.
+    let doubtful = tools.iter().filter(|(_, server)| server.is_none());
+    for (tool, server) in doubtful {
+        let mut unknown = names.iter().filter(|name| {
+            // Where the whole name was called, its parts are not meant.
+            name.fit_tool(tool, *server) == Fit::Unknown && !has_name(&tools, name.written)
+        });
+        if let Some(name) = unknown.next() {
+            let place = calls
+                .iter()
+                .position(|call| call.name == *tool && call.server.is_none());
+            return Err(unknown_server(
+                target,
+                place.unwrap_or_default(),
+                tool,
+                name.written,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_server(target: &str, place: usize, tool: &str, written: &str) -> ScoreError {
+    ScoreError::new(
+        target,
+        format!(
+            "call {place}, {}, cannot be judged: the trace does not tell its server, and {} asks for it",
+            phrase::name(tool),
+            phrase::name(written)
+        ),
+        "record the server of each call, or write the tool without its server",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! Whether the agent called the right tools, with the right arguments, in the right order.
+//!
+//! Expected calls (the reference) are compared with recorded ones by name and by the shape of their
+//! arguments; no model is asked. The idea is the AST check of the Berkeley Function-Calling
+//! Leaderboard (Patil et al., ICML 2025), the modes and targets are those of mcptest:
+//!
+//! | mode | passes when |
+//! |---|---|
+//! | `strict`, `exact-sequence` | the calls match the reference one for one |
+//! | `subsequence` | the reference occurs in order, with other calls between |
+//! | `unordered`, `superset` | each reference has a call of its own, in any order; others are fine |
+//! | `subset` | each call has a reference of its own; references without a call are fine |
+//!
+//! An empty reference passes in every mode but `subset`, where it allows no call. In the modes without
+//! order calls are paired off by a maximum matching, so that a lenient reference never takes the only
+//! call that a strict one needs; in `subsequence` as many references as possible are found in order.
+//! `trajectory.mismatch_count` is the number of references that were not found, plus that of calls
+//! which the mode forbids. Where the verdict depends on arguments or a server that the trace does not
+//! tell, there is none.
+
+mod alignment;
+mod any_order;
+mod fitting;
+mod mode;
+mod reference;
+mod report;
+mod shape;
+mod strict;
+mod subsequence;
+
+use serde_json::{Value, json};
+
+pub use alignment::ALIGNMENT_PAIRS_MAX;
+pub use fitting::COMPARISONS_MAX;
+pub use mode::Mode;
+pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
+pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
+
+use self::any_order::Pairs;
+use self::fitting::TooMany;
+use self::reference::{Doubt, Plan};
+use self::report::Mismatches;
+use super::metric::{no_other_gates, tell};
+use super::tool_name::Fit;
+use super::{Case, Expected, Metric, Scope, Target};
+use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use crate::number::count;
+use crate::phrase;
+use crate::trace::ToolCall;
+
+const PASSED: &str = "trajectory.passed";
+const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
+
+/// Under this name the mismatches of a run are told.
+const DETAIL: &str = "trajectory";
+
+/// The settings of the block `trajectory`.
+#[derive(Debug, Clone, Default)]
+pub struct TrajectoryBlock {
+    /// How expected calls line up with recorded ones.
+    pub mode: Mode,
+    /// The expected calls.
+    pub calls: Vec<ExpectedCall>,
+    /// What replaces the default gate, `trajectory.passed >= 1`.
+    pub expect: Option<Vec<Expectation>>,
+}
+
+/// A call that is expected.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExpectedCall {
+    /// The tool; `server__tool` and `mcp__server__tool` name its server too.
+    pub name: String,
+    /// The server; any when absent.
+    pub server: Option<String>,
+    /// What its arguments must look like.
+    pub args: ArgumentShape,
+}
+
+/// Compares recorded calls with the expected ones. A mismatch is a report that did not pass; an error
+/// is what is wrong with an expectation, whatever was recorded, or that the verdict depends on what the
+/// trace does not tell.
+///
+/// ```
+/// use mcprove_score::agent::trajectory::{
+///     ArgumentShape, ExpectedCall, Mode, TrajectoryBlock, validate_trace,
+/// };
+/// use mcprove_score::trace::ToolCall;
+/// use serde_json::json;
+///
+/// let expected = TrajectoryBlock {
+///     mode: Mode::Subsequence,
+///     calls: vec![ExpectedCall {
+///         name: "get_weather".into(),
+///         args: ArgumentShape::Subset(json!({"city": "Sacramento"})),
+///         ..ExpectedCall::default()
+///     }],
+///     ..TrajectoryBlock::default()
+/// };
+/// let call = |city: &str| ToolCall {
+///     name: "get_weather".into(),
+///     args: json!({"city": city, "days": 3}).into(),
+///     ..ToolCall::default()
+/// };
+/// assert!(validate_trace(&expected, &[call("Sacramento")]).unwrap().passed);
+/// let report = validate_trace(&expected, &[call("Paris")]).unwrap();
+/// assert_eq!(report.mismatch_count, 1);
+/// assert_eq!(report.mismatches[0].diffs[0].path, "args.city");
+/// ```
+pub fn validate_trace(
+    expected: &TrajectoryBlock,
+    calls: &[ToolCall],
+) -> Result<TrajectoryReport, TrajectoryError> {
+    validate(expected.mode, &Plan::compile(&expected.calls)?, calls)
+}
+
+fn validate(
+    mode: Mode,
+    plan: &Plan,
+    calls: &[ToolCall],
+) -> Result<TrajectoryReport, TrajectoryError> {
+    let resolved = plan.resolve(calls);
+    let plan = resolved.as_ref().unwrap_or(plan);
+    let mismatches = compare(mode, plan, calls, Doubt::Differs)?;
+    let mut certainty = if mismatches.is_at_most {
+        Certainty::AtMost
+    } else {
+        Certainty::Exact
+    };
+    // Where nothing differs, nothing could fit better.
+    if mismatches.count > 0
+        && let Some((call_index, expected_index)) = plan.first_doubt(calls)
+    {
+        let at_least = compare(mode, plan, calls, Doubt::Fits)?.count;
+        if at_least == 0 {
+            return Err(unknown(plan, calls, call_index, expected_index));
+        }
+        if at_least < mismatches.count {
+            certainty = Certainty::Unknown;
+        }
+    }
+    Ok(TrajectoryReport {
+        passed: mismatches.count == 0,
+        mode,
+        expected_calls: plan.references.len(),
+        recorded_calls: calls.len(),
+        mismatch_count: mismatches.count,
+        certainty,
+        mismatches: mismatches.kept,
+    })
+}
+
+/// The mismatches, where what the trace does not tell is taken so.
+fn compare(
+    mode: Mode,
+    plan: &Plan,
+    calls: &[ToolCall],
+    doubt: Doubt,
+) -> Result<Mismatches, TrajectoryError> {
+    let pairs = || Pairs::find(plan, calls, doubt);
+    let mismatches = match mode {
+        Mode::Strict => strict::strict(plan, calls, doubt),
+        Mode::Subsequence => subsequence::subsequence(plan, calls, doubt),
+        Mode::Unordered | Mode::Superset => pairs().map(|pairs| pairs.missing(plan, calls)),
+        Mode::Subset => pairs().map(|pairs| pairs.extra(plan, calls)),
+    };
+    mismatches.map_err(|TooMany| TrajectoryError::TooLarge {
+        expected_calls: plan.references.len(),
+        recorded_calls: calls.len(),
+    })
+}
+
+fn unknown(
+    plan: &Plan,
+    calls: &[ToolCall],
+    call_index: usize,
+    expected_index: usize,
+) -> TrajectoryError {
+    let call = calls.get(call_index);
+    let reference = plan.references.get(expected_index);
+    let is_server = call
+        .zip(reference)
+        .is_some_and(|(call, reference)| reference.fit_server(call) == Fit::Unknown);
+    TrajectoryError::Unknown {
+        call_index,
+        name: call.map(|call| call.name.clone()).unwrap_or_default(),
+        expected_index,
+        untold: if is_server { "server" } else { "arguments" },
+    }
+}
+
+/// The metric `trajectory`.
+pub const METRIC: Metric = Metric {
+    name: "trajectory",
+    explanation: "whether the right calls were made, with the right arguments, in the right order",
+    targets: &[
+        Target {
+            name: PASSED,
+            explanation: "1 when every expected call matched under the mode, else 0",
+            scope: Scope::RunLowest,
+        },
+        Target {
+            name: MISMATCH_COUNT,
+            explanation: "expected calls that were not found, and calls that the mode forbids",
+            scope: Scope::RunHighest,
+        },
+    ],
+    score,
+    expectations,
+    default_gate: Some(default_gate),
+    other_gates: no_other_gates,
+    runs_min: 1,
+};
+
+fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.trajectory else {
+        return Ok(());
+    };
+    let as_score_error =
+        |error: TrajectoryError| ScoreError::new(PASSED, error.to_string(), error.hint());
+    let plan = Plan::compile(&block.calls).map_err(as_score_error)?;
+    for (run, recorded) in case.trace.runs.iter().enumerate() {
+        let report = match validate(block.mode, &plan, &recorded.tool_calls) {
+            Ok(report) => report,
+            Err(error) => {
+                card.error(as_score_error(error).of_run(run));
+                continue;
+            }
+        };
+        card.set_run(run, PASSED, u64::from(report.passed));
+        let is_known = report.certainty != Certainty::Unknown;
+        let count = count(report.mismatch_count);
+        card.set_run(run, MISMATCH_COUNT, is_known.then_some(count));
+        note_uncertain(run, &report, card);
+        if !report.passed {
+            let reasons = report.mismatches.iter().map(|one| one.reason.clone());
+            tell(card, run, count, "difference", reasons);
+            card.detail(run, DETAIL, report);
+        }
+    }
+    Ok(())
+}
+
+/// Says why a number is not exact.
+fn note_uncertain(run: usize, report: &TrajectoryReport, card: &mut Scorecard) {
+    match report.certainty {
+        Certainty::Exact => {}
+        Certainty::AtMost => card.note(format!(
+            "{MISMATCH_COUNT} of run {run} is {} at most: finding the best way to line up {} with {} takes more than {} steps.",
+            phrase::whole(count(report.mismatch_count)),
+            phrase::count(count(report.recorded_calls), "call"),
+            phrase::count(count(report.expected_calls), "expected one"),
+            phrase::whole(count(ALIGNMENT_PAIRS_MAX)),
+        )),
+        Certainty::Unknown => card.note(format!(
+            "{MISMATCH_COUNT} of run {run} is unknown: the trace does not tell all arguments and servers that are compared."
+        )),
+    }
+}
+
+fn expectations(gates: &Gates) -> Option<Expected<'_>> {
+    let block = gates.trajectory.as_ref()?;
+    Some(Expected::of(block.expect.as_deref()))
+}
+
+/// `trajectory.passed >= 1` in every run.
+fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    let Some(block) = &case.gates.trajectory else {
+        return Ok(());
+    };
+    for run in 0..case.trace.runs.len() {
+        if card.run_value(run, PASSED) == Some(&json!(0)) {
+            let message = explain(block.mode, run, card);
+            card.fail(GateFailure {
+                place: None,
+                target: PASSED.into(),
+                expected: json!({ "minimum": 1 }),
+                actual: json!(0),
+                message,
+                run: Some(run),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// How many mismatches a run has, and the first of them.
+fn explain(mode: Mode, run: usize, card: &Scorecard) -> String {
+    let found = card.runs.get(run).and_then(|run| run.details.get(DETAIL));
+    let at = |place: &str| found.and_then(|report| report.pointer(place));
+    let first = at("/mismatches/0/reason").and_then(Value::as_str);
+    let count = at("/mismatch_count").and_then(Value::as_u64);
+    let counted = match count.unwrap_or_default() {
+        0 | 1 => String::new(),
+        many => format!("{} mismatches, the first: ", phrase::whole(many)),
+    };
+    format!(
+        "in mode {}, {counted}{}",
+        mode.name(),
+        first.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests;

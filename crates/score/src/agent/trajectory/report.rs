@@ -1,0 +1,168 @@
+//! What came of comparing calls with the expected ones.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{COMPARISONS_MAX, Mode};
+use crate::gate::Difference;
+use crate::phrase;
+
+/// Mismatches of one run that a report describes; the rest is only counted.
+pub const MISMATCHES_KEPT: usize = 20;
+
+/// How recorded calls compare with the expected ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrajectoryReport {
+    /// Whether they match under the mode.
+    pub passed: bool,
+    /// The mode.
+    pub mode: Mode,
+    /// Expected calls.
+    pub expected_calls: usize,
+    /// Recorded calls.
+    pub recorded_calls: usize,
+    /// References that were not found, and calls that the mode forbids.
+    pub mismatch_count: usize,
+    /// How sure that number is.
+    #[serde(default, skip_serializing_if = "Certainty::is_exact")]
+    pub certainty: Certainty,
+    /// The first [`MISMATCHES_KEPT`] of them.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// How sure the number of mismatches is. Whether there is one always is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// It is exact.
+    #[default]
+    Exact,
+    /// It is the most there can be: finding the best way would take too long.
+    AtMost,
+    /// It is the most there can be: the trace does not tell all arguments and servers.
+    Unknown,
+}
+
+impl Certainty {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+    fn is_exact(&self) -> bool {
+        *self == Self::Exact
+    }
+}
+
+/// A reference that was not found, or a call that the mode forbids.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mismatch {
+    /// The place of the expected call; none for a call that is too many.
+    pub expected_index: Option<usize>,
+    /// The place of the recorded call that was looked at; none when the trace ran out.
+    pub recorded_index: Option<usize>,
+    /// How the recorded call differs from the expected one: at `name`, `server` or inside `args`.
+    pub diffs: Vec<Difference>,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+/// Mismatches, all counted and the first ones kept.
+#[derive(Default)]
+pub(super) struct Mismatches {
+    pub(super) count: usize,
+    pub(super) kept: Vec<Mismatch>,
+    /// Whether there may be fewer.
+    pub(super) is_at_most: bool,
+}
+
+impl Mismatches {
+    /// Counts one more; it is only described while there is room.
+    pub(super) fn add(&mut self, describe: impl FnOnce() -> Mismatch) {
+        self.count += 1;
+        if self.kept.len() < MISMATCHES_KEPT {
+            self.kept.push(describe());
+        }
+    }
+}
+
+/// Why calls cannot be compared with the expected ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrajectoryError {
+    /// An expected call cannot be compared with: its JSON Schema is malformed.
+    Malformed {
+        /// The place of the expected call.
+        expected_index: usize,
+        /// Its tool.
+        name: String,
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hint: String,
+    },
+    /// Whether the calls match depends on what the trace does not tell.
+    Unknown {
+        /// The place of the first such call.
+        call_index: usize,
+        /// Its tool.
+        name: String,
+        /// The place of the expected call that it may be.
+        expected_index: usize,
+        /// What is not told: `arguments` or `server`.
+        untold: &'static str,
+    },
+    /// It would take more than [`COMPARISONS_MAX`] comparisons.
+    TooLarge {
+        /// Expected calls.
+        expected_calls: usize,
+        /// Recorded calls.
+        recorded_calls: usize,
+    },
+}
+
+impl TrajectoryError {
+    /// What to try.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Malformed { hint, .. } => hint,
+            Self::Unknown { .. } => {
+                "record it, or expect the call without it (`args: any`, and no `server`)"
+            }
+            Self::TooLarge { .. } => {
+                "expect fewer calls with subset, schema or one_of arguments, or fewer alternatives of one_of, or use the mode strict"
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for TrajectoryError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Malformed {
+                expected_index,
+                name,
+                message,
+                ..
+            } => write!(
+                formatter,
+                "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
+                phrase::name(name)
+            ),
+            Self::Unknown {
+                call_index,
+                name,
+                expected_index,
+                untold,
+            } => write!(
+                formatter,
+                "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not tell its {untold}",
+                phrase::name(name)
+            ),
+            Self::TooLarge {
+                expected_calls,
+                recorded_calls,
+            } => write!(
+                formatter,
+                "comparing {recorded_calls} recorded calls with {expected_calls} expected ones takes more than {COMPARISONS_MAX} comparisons"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TrajectoryError {}

@@ -1,0 +1,59 @@
+//! The mode strict: one for one.
+
+use super::fitting::{Comparisons, TooMany};
+use super::reference::{Doubt, Plan, Reference};
+use super::report::{Mismatch, Mismatches};
+use crate::number::count;
+use crate::phrase;
+use crate::trace::ToolCall;
+
+/// One for one: the call at each place fits the reference there. No references demand nothing.
+pub(super) fn strict(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatches, TooMany> {
+    let mut mismatches = Mismatches::default();
+    let references = &plan.references;
+    if references.is_empty() {
+        return Ok(mismatches);
+    }
+    let mut comparisons = Comparisons::new();
+    for (place, (reference, call)) in references.iter().zip(calls).enumerate() {
+        comparisons.take(reference.shape.comparisons())?;
+        if !doubt.settle(reference.fit(call)) {
+            mismatches.add(|| different(reference, call, place));
+        }
+    }
+    for (place, reference) in references.iter().enumerate().skip(calls.len()) {
+        mismatches.add(|| Mismatch {
+            expected_index: Some(place),
+            recorded_index: None,
+            diffs: Vec::new(),
+            reason: format!(
+                "expected call {place}, {}, was not made: the run has {}",
+                phrase::name(&reference.name),
+                phrase::count(count(calls.len()), "call")
+            ),
+        });
+    }
+    for (place, call) in calls.iter().enumerate().skip(references.len()) {
+        mismatches.add(|| Mismatch {
+            expected_index: None,
+            recorded_index: Some(place),
+            diffs: Vec::new(),
+            reason: format!(
+                "call {place}, {}, comes after the last expected call",
+                phrase::name(&call.name)
+            ),
+        });
+    }
+    Ok(mismatches)
+}
+
+fn different(reference: &Reference, call: &ToolCall, place: usize) -> Mismatch {
+    let (diffs, words) = reference.difference(call).unwrap_or_default();
+    let name = phrase::name(&reference.name);
+    Mismatch {
+        expected_index: Some(place),
+        recorded_index: Some(place),
+        diffs,
+        reason: format!("call {place} is not the expected {name}: {words}"),
+    }
+}

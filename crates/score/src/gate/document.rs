@@ -1,0 +1,175 @@
+//! A run as the document that paths lead into, made of no more than a path asks for.
+//!
+//! `tool_results[i]` is the result of `tool_calls[i]`, wherever it stands in the trace. What is unknown
+//! is not there, so that a path to it leads nowhere; what is known to be empty is.
+
+use serde_json::{Map, Value, json};
+
+use super::{Path, path::Step};
+use crate::trace::{AgentRun, ToolCall, ToolResult};
+
+/// The part of a run that a path begins with, as a document. `None` where what it asks for is not known
+/// of every call.
+pub(super) fn document(run: &AgentRun, path: &Path) -> Option<Value> {
+    let part = match path.steps() {
+        [Step::Key(key), ..] => key.as_str(),
+        _ => "",
+    };
+    let value = match part {
+        "tool_calls" => json!({ "tool_calls": calls(run, path)? }),
+        "faults" => json!({ "faults": run.faults }),
+        "tool_results" => json!({ "tool_results": results(run, path)? }),
+        "conversation" => without_nulls(&[("conversation", json!(run.conversation))]),
+        // The names of the large ones too, so that a slip in a name is told.
+        _ => without_nulls(&[
+            ("model", json!(run.model)),
+            ("prompt", json!(run.prompt)),
+            ("final_response", json!(run.final_response)),
+            ("passed", json!(run.passed)),
+            ("conversation", json!(run.conversation)),
+            ("tool_calls", json!([])),
+            ("tool_results", json!([])),
+            ("faults", json!([])),
+        ]),
+    };
+    let is_told = match part {
+        "model" | "prompt" | "final_response" | "passed" | "conversation" => {
+            value.get(part).is_some()
+        }
+        _ => true,
+    };
+    is_told.then_some(value)
+}
+
+fn without_nulls(members: &[(&str, Value)]) -> Value {
+    let known = members.iter().filter(|(_, value)| !value.is_null());
+    let known: Map<String, Value> = known
+        .map(|(key, value)| ((*key).to_owned(), value.clone()))
+        .collect();
+    Value::Object(known)
+}
+
+/// The calls. Who made one is known: where it was not code, it was the model. What a path asks for must
+/// be known of every call that it leads to.
+fn calls(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
+    let steps = path.steps().get(1..).unwrap_or_default();
+    let is_known = |call: &ToolCall| match steps.get(1) {
+        Some(Step::Key(key)) if key == "args" => !call.args.is_null(),
+        Some(Step::Key(key)) if key == "server" => call.server.is_some(),
+        Some(Step::Key(_)) => true,
+        // The call as a whole.
+        _ => !call.args.is_null(),
+    };
+    let is_enough = match steps.first() {
+        Some(Step::Index(index)) => run.tool_calls.get(*index).is_none_or(is_known),
+        Some(Step::Length) => true,
+        _ => run.tool_calls.iter().all(is_known),
+    };
+    let values = run.tool_calls.iter().map(|call| {
+        let mut value = json!(call);
+        if let (None, Value::Object(fields)) = (&call.caller, &mut value) {
+            fields.insert("caller".to_owned(), Value::Null);
+        }
+        value
+    });
+    is_enough.then(|| values.collect())
+}
+
+/// The result of each call. A path that asks about all of them needs to know all of them.
+fn results(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
+    let results = run.results();
+    let steps = path.steps().get(1..).unwrap_or_default();
+    let is_known = |result: Option<&ToolResult>| match steps.get(1) {
+        Some(Step::Key(key)) if key == "is_error" => {
+            result.is_some_and(|result| result.is_error.is_some())
+        }
+        Some(Step::Key(key)) if key == "result" => {
+            result.is_some_and(|result| !result.result.is_null())
+        }
+        _ => result.is_some(),
+    };
+    let is_enough = match steps.first() {
+        Some(Step::Index(index)) => results.get(*index).is_none_or(|result| is_known(*result)),
+        _ => results.iter().all(|result| is_known(*result)),
+    };
+    let values = results
+        .into_iter()
+        .map(|result| result.map_or(Value::Null, |result| json!(result)));
+    is_enough.then(|| values.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(run: &Value, path: &str) -> Option<Result<Value, String>> {
+        let run: AgentRun = serde_json::from_value(run.clone()).unwrap();
+        let path = Path::parse(path).unwrap();
+        let document = document(&run, &path)?;
+        Some(path.resolve(&document).map_err(|error| error.to_string()))
+    }
+
+    #[test]
+    fn a_result_is_that_of_its_call() {
+        let run = json!({
+            "tool_calls": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+            "tool_results": [
+                {"call_index": 2, "is_error": true, "result": "x"},
+                {"call_index": 0, "is_error": false},
+            ],
+        });
+        let found = |path: &str| find(&run, path).map(Result::unwrap);
+        assert_eq!(found("tool_results[0].is_error"), Some(json!(false)));
+        assert_eq!(found("tool_results[2].is_error"), Some(json!(true)));
+        assert_eq!(found("tool_results[2].result"), Some(json!("x")));
+        assert_eq!(found("tool_results[1].is_error"), None, "call 1 has none");
+        assert_eq!(found("tool_results[*].is_error"), None);
+        assert_eq!(found("tool_results.length"), None);
+        assert!(find(&run, "tool_results[3].is_error").unwrap().is_err());
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_empty() {
+        let unknown = json!({"tool_calls": [{"name": "a"}]});
+        let partly = json!({
+            "tool_calls": [{"name": "a"}],
+            "tool_results": [{"call_index": 0, "result": "x"}],
+        });
+        let nothing = json!({"tool_calls": []});
+        for (run, path, expected) in [
+            (&unknown, "tool_results[*].is_error", None),
+            (&unknown, "tool_results.length", None),
+            (&unknown, "final_response", None),
+            (&unknown, "passed", None),
+            (&unknown, "conversation.stop_reason", None),
+            (&partly, "tool_results[*].is_error", None),
+            (&partly, "tool_results[0].is_error", None),
+            (&partly, "tool_results[*].result", Some(json!(["x"]))),
+            (&nothing, "tool_results[*].is_error", Some(json!([]))),
+            (&nothing, "tool_calls.length", Some(json!(0))),
+            (&nothing, "faults[*].kind", Some(json!([]))),
+        ] {
+            let found = find(run, path).map(Result::unwrap);
+            assert_eq!(found, expected, "{path} of {run}");
+        }
+        let calls = json!({"tool_calls": [
+            {"name": "a", "server": "s", "args": {"q": "x"}}, {"name": "b", "args": null}]});
+        for (path, expected) in [
+            ("tool_calls[0].args.q", Some(json!("x"))),
+            ("tool_calls[1].args", None),
+            ("tool_calls[*].args.q", None),
+            ("tool_calls[*].server", None),
+            ("tool_calls[0].server", Some(json!("s"))),
+            ("tool_calls[1]", None),
+            ("tool_calls", None),
+            ("tool_calls.length", Some(json!(2))),
+            ("tool_calls[*].name", Some(json!(["a", "b"]))),
+            ("tool_calls[*].caller", Some(json!([null, null]))),
+        ] {
+            let found = find(&calls, path).map(Result::unwrap);
+            assert_eq!(found, expected, "{path} of {calls}");
+        }
+        let error = find(&nothing, "tool_cals[*].name").unwrap().unwrap_err();
+        assert!(error.contains("did you mean `tool_calls`?"), "{error}");
+    }
+}

@@ -1,0 +1,274 @@
+//! An agent trace: what an agent was asked, which tools it called, what came back, and what it said
+//! in the end. Every metric in [`crate::agent`] reads this and nothing else. What a source does not
+//! tell is absent here, which means unknown, never zero.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fault::FaultKind;
+use super::json::Json;
+use super::whole;
+
+/// The version of the format.
+pub const AGENT_TRACE_FORMAT: &str = "agent-trace.v1";
+
+/// An agent trace file (format `agent-trace.v1`): the runs of one agent on one task.
+///
+/// ```
+/// use mcprove_score::trace::AgentTrace;
+///
+/// let text = r#"{"schema":"agent-trace.v1","runs":[
+///     {"tool_calls":[{"name":"search","args":{"q":"x"}}],"final_response":"Found it."}]}"#;
+/// let trace: AgentTrace = serde_json::from_str(text).unwrap();
+/// assert_eq!(trace.runs[0].tool_calls[0].name, "search");
+/// assert_eq!(trace.runs[0].passed, None);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "The runs of one agent on one task.")]
+pub struct AgentTrace {
+    /// `agent-trace.v1`.
+    pub schema: String,
+    /// The runs, in the order in which they were made.
+    pub runs: Vec<AgentRun>,
+}
+
+impl AgentTrace {
+    /// A trace of these runs.
+    pub fn new(runs: Vec<AgentRun>) -> Self {
+        Self {
+            schema: AGENT_TRACE_FORMAT.into(),
+            runs,
+        }
+    }
+}
+
+/// What a file of agent traces can hold (format `agent-trace.v1`): the runs of one agent on one task,
+/// or one run alone. Its schema is published; [`import`](crate::trace::import::import) reads it.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(
+    untagged,
+    title = "agent-trace.v1",
+    description = "The runs of one agent on one task, or one run alone."
+)]
+pub enum AgentTraceFile {
+    /// The runs of one agent on one task.
+    Trace(AgentTrace),
+    /// One run.
+    Run(AgentRun),
+}
+
+/// One run of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentRun {
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the agent was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// What the agent said in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_response: Option<String>,
+    /// The calls, in the order in which they were made; parallel ones in the order of the message.
+    pub tool_calls: Vec<ToolCall>,
+    /// What came back. A call without an entry has an unknown result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<ToolResult>,
+    /// The conversation around the calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    /// The faults that calls met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultMark>,
+    /// Whether the run did its task, by whoever judged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
+}
+
+impl AgentRun {
+    /// The result of each call, where it is known. The last one counts, where there are several.
+    pub fn results(&self) -> Vec<Option<&ToolResult>> {
+        let mut results = vec![None; self.tool_calls.len()];
+        for result in &self.tool_results {
+            if let Some(place) = results.get_mut(result.call_index) {
+                *place = Some(result);
+            }
+        }
+        results
+    }
+
+    /// Why the run ended, if it is known.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.conversation.as_ref()?.stop_reason
+    }
+
+    /// The turns of the conversation, if they are known.
+    pub fn turns(&self) -> Option<&[Turn]> {
+        self.conversation.as_ref()?.turns.as_deref()
+    }
+}
+
+/// One tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCall {
+    /// The tool, without a `server__` prefix.
+    pub name: String,
+    /// The server that has the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The arguments: `{}` when there were none, null when they are unknown.
+    #[serde(default = "Json::empty")]
+    pub args: Json,
+    /// Who made the call, where it was not the model itself: code that the model wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Box<Value>>,
+}
+
+impl Default for ToolCall {
+    /// A call without arguments.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            server: None,
+            args: Json::empty(),
+            caller: None,
+        }
+    }
+}
+
+/// What came back from one call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolResult {
+    /// The place of the call in `tool_calls`.
+    #[serde(deserialize_with = "whole::index")]
+    pub call_index: usize,
+    /// Whether it was an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// The result, or the error; null is unknown.
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub result: Json,
+}
+
+/// What was said around the calls.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conversation {
+    /// Why the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// How long the run took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+    /// The tokens that the run took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The turns, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Vec<Turn>>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The agent was done.
+    Completed,
+    /// It had no turns left.
+    TurnBudget,
+    /// It had no tokens left.
+    TokenBudget,
+    /// It had no tool calls left.
+    ToolCallBudget,
+    /// It had no time left.
+    TimeBudget,
+    /// Something broke.
+    Error,
+}
+
+/// Tokens that a run took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tokens {
+    /// What went into the model.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub prompt: Option<u64>,
+    /// What the model wrote.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub completion: Option<u64>,
+    /// Both.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub total: Option<u64>,
+}
+
+impl Tokens {
+    /// All tokens: the total where it is given, else the sum of both parts where both are.
+    pub fn sum(&self) -> Option<u64> {
+        self.total
+            .or_else(|| Some(self.prompt?.saturating_add(self.completion?)))
+    }
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// `user`, `assistant`, `tool` or `system`.
+    pub role: String,
+    /// What was said; absent in a turn that only calls tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A fault that a call met.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultMark {
+    /// The place of the call in `tool_calls`.
+    #[serde(deserialize_with = "whole::index")]
+    pub call_index: usize,
+    /// The name of the fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Its kind.
+    pub kind: FaultKind,
+    /// How late the answer of a `slow` call was.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub delay_ms: Option<u64>,
+    /// How many calls a `recover_after` fault lets hang.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub failures: Option<u64>,
+    /// When the agent noticed, on a real clock, in milliseconds since the call began. A time before
+    /// that did not happen.
+    #[serde(
+        default,
+        deserialize_with = "whole::signed",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub detected_ms: Option<i64>,
+    /// When the agent had recovered, on a real clock, in milliseconds since the call began. A time
+    /// before that did not happen.
+    #[serde(
+        default,
+        deserialize_with = "whole::signed",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub recovered_ms: Option<i64>,
+}

@@ -1,0 +1,128 @@
+//! The names of faults: the one vocabulary of traces, mocks, proxies, suites and load.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::registry::nearest;
+
+/// What kind of fault a call met. Both `-` and `_` are accepted in a name.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// No fault.
+    #[default]
+    None,
+    /// The call never returns.
+    Hang,
+    /// As `hang`, meant as a deadlocked backend.
+    Wedged,
+    /// The answer comes late.
+    Slow,
+    /// The first calls hang, then the server recovers.
+    RecoverAfter,
+    /// The answer comes though the call was cancelled.
+    ReplyAfterCancel,
+    /// A JSON-RPC error.
+    Error,
+    /// A result with `isError: true`.
+    ToolError,
+    /// Fails now and then.
+    Flaky,
+    /// Answers after varying times.
+    Jitter,
+    /// A broken frame.
+    Malformed,
+    /// A cut frame.
+    Truncated,
+    /// A valid but altered reply.
+    Corrupt,
+    /// Empty content.
+    Empty,
+    /// Huge content.
+    Oversized,
+    /// The connection is closed.
+    Disconnect,
+    /// The process exits.
+    Crash,
+    /// The reply comes twice.
+    Duplicate,
+    /// The reply has another id.
+    WrongId,
+    /// Replies are swapped.
+    Reorder,
+    /// Junk between messages.
+    Noise,
+    /// The request is lost: never executed.
+    LoseRequest,
+    /// The reply is lost: executed, but nobody hears of it.
+    LoseReply,
+    /// Progress, and never a result.
+    ProgressForever,
+    /// The tool disappears.
+    Vanish,
+    /// An HTTP status instead of an answer.
+    HttpStatus,
+}
+
+impl FaultKind {
+    /// All kinds, with their names.
+    pub const ALL: [(&'static str, Self); 26] = [
+        ("none", Self::None),
+        ("hang", Self::Hang),
+        ("wedged", Self::Wedged),
+        ("slow", Self::Slow),
+        ("recover_after", Self::RecoverAfter),
+        ("reply_after_cancel", Self::ReplyAfterCancel),
+        ("error", Self::Error),
+        ("tool_error", Self::ToolError),
+        ("flaky", Self::Flaky),
+        ("jitter", Self::Jitter),
+        ("malformed", Self::Malformed),
+        ("truncated", Self::Truncated),
+        ("corrupt", Self::Corrupt),
+        ("empty", Self::Empty),
+        ("oversized", Self::Oversized),
+        ("disconnect", Self::Disconnect),
+        ("crash", Self::Crash),
+        ("duplicate", Self::Duplicate),
+        ("wrong_id", Self::WrongId),
+        ("reorder", Self::Reorder),
+        ("noise", Self::Noise),
+        ("lose_request", Self::LoseRequest),
+        ("lose_reply", Self::LoseReply),
+        ("progress_forever", Self::ProgressForever),
+        ("vanish", Self::Vanish),
+        ("http_status", Self::HttpStatus),
+    ];
+
+    /// The kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.replace('-', "_");
+        Self::ALL
+            .into_iter()
+            .find_map(|(known, kind)| (known == name).then_some(kind))
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find_map(|(name, kind)| (kind == self).then_some(name))
+            .unwrap_or("none")
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name).ok_or_else(|| {
+            let hint = match nearest(Self::ALL.into_iter().map(|(known, _)| known), &name) {
+                Some(close) => format!("; did you mean {close:?}?"),
+                None => String::new(),
+            };
+            serde::de::Error::custom(format!("no fault is called {name:?}{hint}"))
+        })
+    }
+}

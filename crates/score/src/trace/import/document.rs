@@ -1,0 +1,201 @@
+//! The JSON values of a file, before their meaning is known: one value, the elements of one list,
+//! or one value per line. They are borrowed from the text and parsed one by one, so that importing
+//! takes little more memory than the text and the trace.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, IgnoredAny};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::{ImportError, words};
+
+/// The keys of an object, with their values unread.
+pub(super) type Outline<'a> = BTreeMap<String, &'a RawValue>;
+
+/// The values of a file.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    text: &'a str,
+    pub(super) elements: Vec<Element<'a>>,
+}
+
+/// One value of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element<'a> {
+    /// The JSON, without white space around it; in a file of lines not checked yet.
+    pub(super) json: &'a str,
+    origin: Origin,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// It is the whole file.
+    Whole,
+    /// It is an element of the list that is the whole file.
+    Item(usize),
+    /// It is a line, counted from 1.
+    Line(usize),
+}
+
+impl Element<'_> {
+    /// Adds to an error where the value stands.
+    pub(super) fn locate(&self, mut error: ImportError) -> ImportError {
+        match self.origin {
+            Origin::Whole => error,
+            Origin::Item(index) => error.at(index),
+            Origin::Line(line) => {
+                error.line = error.line.or(Some(line));
+                error
+            }
+        }
+    }
+}
+
+impl Element<'_> {
+    /// A path in this value, as a path in the file.
+    pub(super) fn place(&self, path: &str) -> String {
+        match self.origin {
+            Origin::Whole => path.to_owned(),
+            Origin::Item(index) => format!("[{index}].{path}"),
+            Origin::Line(line) => format!("line {line}, {path}"),
+        }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Finds the values of a text.
+    pub(super) fn read(text: &'a str) -> Result<Self, ImportError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut document = Self {
+            text,
+            elements: Vec::new(),
+        };
+        document.elements = document.find_elements()?;
+        Ok(document)
+    }
+
+    fn find_elements(&self) -> Result<Vec<Element<'a>>, ImportError> {
+        let mut lines = (1..)
+            .zip(self.text.lines())
+            .map(|(number, line)| (number, line.trim()))
+            .filter(|(_, line)| !line.is_empty());
+        let Some(first) = lines.next() else {
+            return Err(ImportError::shape(
+                "there is nothing in it",
+                "look whether the trace was written",
+            ));
+        };
+        let second = lines.next();
+        if second.is_some() && serde_json::from_str::<IgnoredAny>(first.1).is_ok() {
+            let all = [first].into_iter().chain(second).chain(lines);
+            return Ok(all
+                .map(|(number, json)| Element {
+                    json,
+                    origin: Origin::Line(number),
+                })
+                .collect());
+        }
+        let whole: &RawValue = self.parse(self.text)?;
+        if !whole.get().starts_with('[') {
+            return Ok(vec![Element {
+                json: whole.get(),
+                origin: Origin::Whole,
+            }]);
+        }
+        let items: Vec<&RawValue> = self.parse(whole.get())?;
+        Ok((0..)
+            .zip(items)
+            .map(|(index, item)| Element {
+                json: item.get(),
+                origin: Origin::Item(index),
+            })
+            .collect())
+    }
+
+    /// Parses a part of the text.
+    pub(super) fn parse<Parsed: Deserialize<'a>>(
+        &self,
+        part: &'a str,
+    ) -> Result<Parsed, ImportError> {
+        serde_json::from_str(part).map_err(|error| self.explain(part, &error))
+    }
+
+    /// Goes through a part of the text.
+    pub(super) fn visit<Seed: DeserializeSeed<'a, Value = ()>>(
+        &self,
+        part: &'a str,
+        seed: Seed,
+    ) -> Result<(), ImportError> {
+        let mut parser = serde_json::Deserializer::from_str(part);
+        seed.deserialize(&mut parser)
+            .and_then(|()| parser.end())
+            .map_err(|error| self.explain(part, &error))
+    }
+
+    /// Parses each element of a list.
+    pub(super) fn list(&self, part: &'a str) -> Result<Vec<&'a str>, ImportError> {
+        if !part.trim_start().starts_with('[') {
+            return Err(ImportError::shape(
+                "this must be a list",
+                "write [] for an empty one",
+            ));
+        }
+        let items: Vec<&RawValue> = self.parse(part)?;
+        Ok(items.into_iter().map(RawValue::get).collect())
+    }
+
+    /// What a parser said about a part of the text, with its place in the whole text.
+    fn explain(&self, part: &str, error: &serde_json::Error) -> ImportError {
+        let (line, column) = self.place(part, error);
+        let reason = reason(error);
+        let explained = match error.classify() {
+            Category::Eof => Some((
+                "the JSON ends too early".to_owned(),
+                "the file is cut off; write it again, or remove what is not whole".to_owned(),
+            )),
+            _ => words::of_syntax(&reason),
+        };
+        let (message, hint) = explained.unwrap_or_else(|| match error.classify() {
+            Category::Data => words::of_types(&reason),
+            _ => (
+                format!("this is not JSON: {}", words::of_signs(&reason)),
+                "a trace is one JSON value, or one JSON value per line".to_owned(),
+            ),
+        });
+        ImportError {
+            message,
+            line: Some(line),
+            column: Some(column),
+            path: None,
+            hint,
+        }
+    }
+
+    /// The line and column of an error in a part of the text, in the whole text.
+    fn place(&self, part: &str, error: &serde_json::Error) -> (usize, usize) {
+        let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
+        let before = offset
+            .and_then(|offset| self.text.get(..offset))
+            .unwrap_or("");
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = error.line().max(1);
+        let column = if line == 1 {
+            error.column() + (before.len() - line_start)
+        } else {
+            error.column()
+        };
+        let lines_before = before.bytes().filter(|byte| *byte == b'\n').count();
+        (lines_before + line, column.max(1))
+    }
+}
+
+/// What a parser said, without the place.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ")
+        .map_or(text.as_str(), |(reason, _)| reason)
+        .to_owned()
+}

@@ -1,0 +1,249 @@
+//! The words that transcripts share: names of tools, callers, results of MCP, reasons to stop.
+
+use serde_json::{Map, Value};
+
+use super::ImportError;
+use crate::phrase;
+use crate::registry::nearest;
+use crate::trace::{Json, StopReason, ToolCall};
+
+/// The text under a key.
+pub(super) fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+/// The text under a key, taken out.
+pub(super) fn take_text(object: &mut Map<String, Value>, key: &str) -> Option<String> {
+    match object.get_mut(key)?.take() {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
+/// the server is known, only its own prefix is taken off.
+pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCall {
+    let (server, name) = match server {
+        Some(server) => (Some(server), without_prefix(name, server)),
+        None => split(name),
+    };
+    ToolCall {
+        name: name.to_owned(),
+        server: server.map(str::to_owned),
+        args,
+        caller: None,
+    }
+}
+
+/// The arguments of a call, as a protocol has them: absent where there were none, and the same where
+/// null was sent.
+pub(super) fn arguments(arguments: Option<Value>) -> Json {
+    match arguments {
+        None | Some(Value::Null) => Json::empty(),
+        Some(arguments) => arguments.into(),
+    }
+}
+
+/// The server and the tool in a name. A name that has no server stays whole.
+fn split(name: &str) -> (Option<&str>, &str) {
+    let parts = |name: &'_ str| -> Option<usize> {
+        let at = name.find("__")?;
+        (at > 0 && at + 2 < name.len()).then_some(at)
+    };
+    let bare = name.strip_prefix("mcp__").unwrap_or(name);
+    // `mcp__tool` is a tool of a server that is called `mcp`.
+    for name in [bare, name] {
+        if let Some(at) = parts(name) {
+            return (name.get(..at), name.get(at + 2..).unwrap_or(name));
+        }
+    }
+    (None, name)
+}
+
+/// The name without the prefix of its own server.
+pub(super) fn without_prefix<'a>(name: &'a str, server: &str) -> &'a str {
+    let bare = name.strip_prefix("mcp__").unwrap_or(name);
+    [bare, name]
+        .into_iter()
+        .find_map(|name| name.strip_prefix(server)?.strip_prefix("__"))
+        .filter(|name| !name.is_empty() && !server.is_empty())
+        .unwrap_or(name)
+}
+
+/// The roles of a conversation, and what others call them.
+const ROLES: [(&str, &str); 10] = [
+    ("user", "user"),
+    ("human", "user"),
+    ("assistant", "assistant"),
+    ("model", "assistant"),
+    ("ai", "assistant"),
+    ("bot", "assistant"),
+    ("tool", "tool"),
+    ("function", "tool"),
+    ("system", "system"),
+    ("developer", "system"),
+];
+
+/// The role that a word stands for, however it is written.
+pub(super) fn role(word: &str) -> Option<&'static str> {
+    let mut roles = ROLES.iter();
+    let found = roles.find(|(known, _)| known.eq_ignore_ascii_case(word));
+    found.map(|(_, role)| *role)
+}
+
+/// The error about a turn whose role nobody knows.
+pub(super) fn no_such_role(word: &str) -> ImportError {
+    let meant = role(word).or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word));
+    let hint = meant.map_or_else(String::new, |role| {
+        format!("; did you mean {}?", phrase::name(role))
+    });
+    ImportError::shape(
+        format!("no role is called {}{hint}", phrase::name(word)),
+        "the roles are user, assistant, tool and system",
+    )
+}
+
+/// Who made a call, unless it was the model itself.
+pub(super) fn caller(caller: Option<Value>) -> Option<Box<Value>> {
+    let caller = caller?;
+    let kind = caller.get("type").unwrap_or(&caller);
+    let is_direct = caller.is_null() || kind.as_str() == Some("direct");
+    (!is_direct).then(|| Box::new(caller))
+}
+
+/// Whether a result is an error, where it is the result of an MCP tool and says so. One that is
+/// written as a text is returned parsed.
+pub(super) fn mcp_result(result: Value) -> (Option<bool>, Value) {
+    let parsed = match &result {
+        Value::String(text)
+            if text.trim_start().starts_with('{') && text.contains("\"isError\"") =>
+        {
+            serde_json::from_str(text).ok()
+        }
+        _ => None,
+    };
+    match parsed.as_ref().unwrap_or(&result).get("isError") {
+        Some(&Value::Bool(is_error)) => (Some(is_error), parsed.unwrap_or(result)),
+        _ => (None, result),
+    }
+}
+
+/// What a provider's reason to stop means for the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The run ended so.
+    Because(StopReason),
+    /// The run went on; how it ended is not told.
+    WentOn,
+    /// Nobody here knows the word.
+    Unheard,
+}
+
+/// What a reason to stop means, in the words of Anthropic, `OpenAI` and OpenTelemetry.
+pub(super) fn ending(reason: &str) -> Ending {
+    match reason {
+        "end_turn" | "stop_sequence" | "stop" | "completed" => {
+            Ending::Because(StopReason::Completed)
+        }
+        "max_tokens" | "model_context_window_exceeded" | "length" | "max_output_tokens" => {
+            Ending::Because(StopReason::TokenBudget)
+        }
+        "error" => Ending::Because(StopReason::Error),
+        "tool_use" | "pause_turn" | "tool_calls" | "tool_call" | "function_call" => Ending::WentOn,
+        _ => Ending::Unheard,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_are_split_once() {
+        for (name, server, tool) in [
+            ("search", None, "search"),
+            ("api__search", Some("api"), "search"),
+            ("mcp__api__search", Some("api"), "search"),
+            ("mcp__my_api__get__item", Some("my_api"), "get__item"),
+            ("mcp__search", Some("mcp"), "search"),
+            ("__init__", None, "__init__"),
+            ("api__", None, "api__"),
+            ("mcp__api__", Some("mcp"), "api__"),
+            ("__", None, "__"),
+            ("", None, ""),
+            ("snake_case_only", None, "snake_case_only"),
+            ("größe__größe", Some("größe"), "größe"),
+        ] {
+            assert_eq!(split(name), (server, tool), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_role_has_one_name() {
+        for (word, expected) in [
+            ("user", Some("user")),
+            ("Human", Some("user")),
+            ("MODEL", Some("assistant")),
+            ("developer", Some("system")),
+            ("function", Some("tool")),
+            ("critic", None),
+            ("", None),
+        ] {
+            assert_eq!(role(word), expected, "{word}");
+        }
+        let message = |word: &str| no_such_role(word).message;
+        assert_eq!(
+            message("Assistant"),
+            "no role is called `Assistant`; did you mean `assistant`?"
+        );
+        assert_eq!(
+            message("assistent"),
+            "no role is called `assistent`; did you mean `assistant`?"
+        );
+        assert_eq!(message("critic"), "no role is called `critic`");
+    }
+
+    #[test]
+    fn only_the_own_prefix_is_taken_off() {
+        for (name, server, tool) in [
+            ("api__search", "api", "search"),
+            ("mcp__api__search", "api", "search"),
+            ("mcp__search", "mcp", "search"),
+            ("other__search", "api", "other__search"),
+            ("api__", "api", "api__"),
+            ("__search", "", "__search"),
+            ("apisearch", "api", "apisearch"),
+        ] {
+            assert_eq!(without_prefix(name, server), tool, "{name} of {server}");
+        }
+    }
+
+    #[test]
+    fn a_direct_caller_is_left_off() {
+        let code = json!({"type": "code_execution_20250825", "tool_id": "srvtoolu_1"});
+        assert_eq!(caller(Some(code.clone())), Some(Box::new(code)));
+        for direct in [json!({"type": "direct"}), json!("direct"), Value::Null] {
+            assert_eq!(caller(Some(direct)), None);
+        }
+        assert_eq!(caller(None), None);
+    }
+
+    #[test]
+    fn only_an_mcp_result_says_whether_it_is_an_error() {
+        let whole = json!({"content": [], "isError": true});
+        assert_eq!(mcp_result(whole.clone()), (Some(true), whole.clone()));
+        let text = Value::String(whole.to_string());
+        assert_eq!(mcp_result(text), (Some(true), whole));
+        for other in [
+            json!("Error: no such index"),
+            json!({"isError": "yes"}),
+            json!("{\"isError\": tru"),
+            json!([{"isError": true}]),
+            Value::Null,
+        ] {
+            assert_eq!(mcp_result(other.clone()), (None, other));
+        }
+    }
+}

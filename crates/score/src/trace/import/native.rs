@@ -1,0 +1,213 @@
+//! Reads `agent-trace.v1`: `{"schema":"agent-trace.v1","runs":[RUN,…]}`, or one RUN, or one of
+//! them per line. Each run is parsed straight into its type, so a large trace is never held twice.
+//! [`shape`] says which keys there are, [`keys`] finds those that there are not, and [`pinpoint`]
+//! what has the wrong type.
+
+mod keys;
+mod pinpoint;
+mod shape;
+mod unknown;
+
+use serde::Deserialize;
+
+use self::shape::Shape;
+use self::unknown::UnknownKeys;
+use super::document::{Document, Element, Outline};
+use super::few::{Few, HAS_ONE_ALREADY};
+use super::names::no_such_role;
+use super::{ImportError, ImportedRun, ImportedRuns, names};
+use crate::phrase;
+use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultMark, ToolCall, ToolResult};
+
+/// A run as it stands in a file, where null is the same as absent.
+#[derive(Deserialize)]
+struct WrittenRun {
+    model: Option<String>,
+    prompt: Option<String>,
+    final_response: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+    tool_results: Option<Vec<ToolResult>>,
+    conversation: Option<Conversation>,
+    faults: Option<Vec<FaultMark>>,
+    passed: Option<bool>,
+}
+
+/// Reads every run.
+pub(super) fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+    let mut runs = Vec::new();
+    let mut unknown = UnknownKeys::default();
+    for element in &document.elements {
+        read_value(document, element, &mut runs, &mut unknown)
+            .map_err(|error| element.locate(error))?;
+    }
+    Ok(ImportedRuns {
+        runs,
+        notes: unknown.notes(),
+    })
+}
+
+/// Reads a trace, or one run.
+fn read_value<'a>(
+    document: &Document<'a>,
+    element: &Element<'a>,
+    runs: &mut Vec<ImportedRun>,
+    unknown: &mut UnknownKeys,
+) -> Result<(), ImportError> {
+    let outline: Outline = document.parse(element.json)?;
+    check_schema(document, &outline)?;
+    let Some(list) = outline.get("runs") else {
+        keys::check(document, element, &shape::RUN, unknown)?;
+        runs.push(read_run(document, element.json)?);
+        return Ok(());
+    };
+    if outline.contains_key("tool_calls") {
+        return Err(ImportError::shape(
+            "both `runs` and `tool_calls` stand here",
+            "a trace has its calls inside of its runs; one run stands alone, without `runs`",
+        ));
+    }
+    keys::check(document, element, &shape::TRACE, unknown)?;
+    let list = document
+        .list(list.get())
+        .map_err(|error| error.within("runs"))?;
+    for (index, run) in list.into_iter().enumerate() {
+        let run = read_run(document, run).map_err(|error| error.at(index).within("runs"))?;
+        runs.push(run);
+    }
+    Ok(())
+}
+
+fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<(), ImportError> {
+    let Some(schema) = outline.get("schema") else {
+        return Ok(());
+    };
+    let name: Option<String> = document.parse(schema.get()).unwrap_or_default();
+    if name.as_deref() == Some(AGENT_TRACE_FORMAT) {
+        return Ok(());
+    }
+    let shown = name.unwrap_or_else(|| schema.get().to_owned());
+    let error = ImportError::shape(
+        format!(
+            "the schema is {}, not {AGENT_TRACE_FORMAT}",
+            phrase::name(&shown)
+        ),
+        format!("this version reads {AGENT_TRACE_FORMAT}; look for one that knows this schema"),
+    );
+    Err(error.within("schema"))
+}
+
+fn read_run<'a>(document: &Document<'a>, json: &'a str) -> Result<ImportedRun, ImportError> {
+    let written: WrittenRun = document.parse(json).map_err(|error| {
+        let found = pinpoint::find(document, Shape::Object(&shape::RUN), json);
+        found.unwrap_or(error)
+    })?;
+    let Some(tool_calls) = written.tool_calls else {
+        return Err(ImportError::shape(
+            "the run has no `tool_calls`",
+            "write \"tool_calls\": [] for a run that called nothing",
+        ));
+    };
+    let mut run = AgentRun {
+        model: written.model,
+        prompt: written.prompt,
+        final_response: written.final_response,
+        tool_calls: tool_calls.into_iter().map(normal).collect(),
+        tool_results: written.tool_results.unwrap_or_default(),
+        conversation: written.conversation,
+        faults: written.faults.unwrap_or_default(),
+        passed: written.passed,
+    };
+    // A list that grew has room to spare, which counts where there are millions of calls.
+    run.tool_calls.shrink_to_fit();
+    run.tool_results.shrink_to_fit();
+    check_indices(&run)?;
+    if let Some(conversation) = &mut run.conversation {
+        check_conversation(conversation).map_err(|error| error.within("conversation"))?;
+    }
+    let notes = repeated_results(&run);
+    Ok(ImportedRun { run, notes })
+}
+
+/// What was said has one of the known roles, and time does not run backwards.
+fn check_conversation(conversation: &mut Conversation) -> Result<(), ImportError> {
+    if let Some(duration) = conversation.duration_ms
+        && duration < 0.0
+    {
+        let error = ImportError::shape(
+            format!("the duration is {duration}, and none is less than 0"),
+            "leave `duration_ms` out where it is unknown",
+        );
+        return Err(error.within("duration_ms"));
+    }
+    for (index, turn) in conversation.turns.iter_mut().flatten().enumerate() {
+        match turn.role.as_str() {
+            "user" | "assistant" | "tool" | "system" => {}
+            "developer" => "system".clone_into(&mut turn.role),
+            "human" => "user".clone_into(&mut turn.role),
+            other => return Err(no_such_role(other).within("role").at(index).within("turns")),
+        }
+    }
+    Ok(())
+}
+
+/// Several results for one call: the last holds, and whoever wrote them should know.
+fn repeated_results(run: &AgentRun) -> Vec<String> {
+    let mut has_result = vec![false; run.tool_calls.len()];
+    let mut repeated = Few::default();
+    for result in &run.tool_results {
+        let Some(has_result) = has_result.get_mut(result.call_index) else {
+            continue;
+        };
+        if *has_result {
+            let call = run.tool_calls.get(result.call_index);
+            repeated.push(call.map_or("", |call| &call.name));
+        }
+        *has_result = true;
+    }
+    repeated
+        .note("result", HAS_ONE_ALREADY)
+        .into_iter()
+        .collect()
+}
+
+/// The call without the prefix of its server, and without a direct caller.
+fn normal(mut call: ToolCall) -> ToolCall {
+    if let Some(server) = &call.server {
+        let bare = names::without_prefix(&call.name, server);
+        if bare.len() < call.name.len() {
+            call.name = bare.to_owned();
+        }
+    }
+    call.caller = names::caller(call.caller.take().map(|caller| *caller));
+    call
+}
+
+/// Every result and every fault belongs to a call.
+fn check_indices(run: &AgentRun) -> Result<(), ImportError> {
+    let results = run.tool_results.iter().map(|result| result.call_index);
+    let faults = run.faults.iter().map(|fault| fault.call_index);
+    check_each("tool_results", results, run.tool_calls.len())?;
+    check_each("faults", faults, run.tool_calls.len())
+}
+
+fn check_each(
+    key: &str,
+    indices: impl Iterator<Item = usize>,
+    calls: usize,
+) -> Result<(), ImportError> {
+    for (place, index) in indices.enumerate() {
+        if index >= calls {
+            let range = match calls.checked_sub(1) {
+                Some(0) => "the only call is call 0".to_owned(),
+                Some(last) => format!("the calls are numbered 0 to {last}"),
+                None => "the run has no calls".to_owned(),
+            };
+            let error = ImportError::shape(
+                format!("there is no call {index}: {range}"),
+                "`call_index` is the place in `tool_calls`, counted from 0",
+            );
+            return Err(error.within("call_index").at(place).within(key));
+        }
+    }
+    Ok(())
+}

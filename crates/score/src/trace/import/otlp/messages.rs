@@ -1,0 +1,217 @@
+//! The calls and results that stand in the messages of a model. Many agents record no span for their
+//! tools, so a call may stand there only. One that has a span too is the same call: they have the
+//! same id, or, where one of both has none, the same name and no other arguments.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::Value;
+
+use super::super::few::Few;
+use super::super::names::{mcp_result, tool_call};
+use super::span::{ModelSpan, ToolSpan};
+use super::value::{arguments, structured};
+use crate::canonical;
+use crate::trace::Json;
+
+/// When something happened: nanoseconds, then the place in the file.
+pub(super) type Time = (u64, usize);
+
+/// What the messages of a trace tell of calls.
+#[derive(Default)]
+pub(super) struct Messages {
+    asked: Vec<(Time, ToolSpan)>,
+    ids: BTreeSet<String>,
+    /// How often each call without an id was asked for.
+    without_id: BTreeMap<Key, usize>,
+    /// Results, by the id of their call.
+    answers: BTreeMap<String, Value>,
+}
+
+/// A call without an id: its name and, where they are known, its arguments.
+type Key = (String, Option<String>);
+
+impl Messages {
+    /// Hears what a reply was told, and what it says. A reply asks for calls; everything else in
+    /// messages was said before, most likely in another reply.
+    pub(super) fn hear(&mut self, span: &ModelSpan, start: Time, end: Time, is_reply: bool) {
+        for (messages, time, is_new) in [(&span.input, start, false), (&span.output, end, is_reply)]
+        {
+            let mut told = BTreeMap::new();
+            for part in messages.as_ref().into_iter().flat_map(parts) {
+                match part.get("type").and_then(Value::as_str).unwrap_or("") {
+                    kind if kind.ends_with("tool_call") => {
+                        self.hear_call(part, time, is_new, &mut told);
+                    }
+                    kind if kind.ends_with("tool_call_response") => self.hear_answer(part),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn hear_call(
+        &mut self,
+        part: &Value,
+        time: Time,
+        is_new: bool,
+        told: &mut BTreeMap<Key, usize>,
+    ) {
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        let args = part.get("arguments").cloned().map(arguments);
+        let has_arguments = args.is_some();
+        let call = tool_call(
+            text("name").unwrap_or_default(),
+            None,
+            args.unwrap_or_default(),
+        );
+        let asked = ToolSpan {
+            call,
+            id: text("id").filter(|id| !id.is_empty()).map(str::to_owned),
+            is_mcp: false,
+            has_arguments,
+            is_error: None,
+            result: None,
+        };
+        if let Some(id) = &asked.id {
+            if self.ids.insert(id.clone()) {
+                self.asked.push((time, asked));
+            }
+            return;
+        }
+        // The same messages are sent again with each request, so only more of them are new.
+        let key = key(&asked);
+        let in_these = told.entry(key.clone()).or_insert(0);
+        *in_these += 1;
+        let known = self.without_id.entry(key).or_insert(0);
+        if is_new || *in_these > *known {
+            *known += 1;
+            self.asked.push((time, asked));
+        }
+    }
+
+    fn hear_answer(&mut self, part: &Value) {
+        let id = part.get("id").and_then(Value::as_str);
+        let answer = ["response", "result"]
+            .into_iter()
+            .find_map(|key| part.get(key));
+        if let (Some(id), Some(answer)) = (id, answer) {
+            self.answers
+                .insert(id.to_owned(), structured(answer.clone()));
+        }
+    }
+
+    /// Adds what the spans do not tell. Returns the calls that have no span of their own.
+    pub(super) fn add_to(self, tools: &mut Vec<(Time, ToolSpan)>) -> Few {
+        let mut unmatched = Unmatched::default();
+        let ids: BTreeMap<String, usize> = (0..)
+            .zip(&*tools)
+            .filter_map(|(place, (_, tool))| Some((tool.id.clone()?, place)))
+            .collect();
+        for (place, (_, tool)) in tools.iter().enumerate() {
+            let is_asked_for = tool.id.as_ref().is_some_and(|id| self.ids.contains(id));
+            if !is_asked_for {
+                unmatched.add(place, tool);
+            }
+        }
+        let mut without_span = Few::default();
+        for (time, asked) in self.asked {
+            let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
+            let place = by_id.or_else(|| unmatched.take(&asked, tools));
+            if let Some((_, tool)) = place.and_then(|place| tools.get_mut(place)) {
+                tool.add(asked);
+            } else {
+                without_span.push(&asked.call.name);
+                tools.push((time, asked));
+            }
+        }
+        let mut answers = self.answers;
+        for (_, tool) in tools.iter_mut() {
+            let answer = tool.id.as_ref().and_then(|id| answers.remove(id));
+            if let (None, Some(answer)) = (&tool.result, answer) {
+                let (is_error, result) = mcp_result(answer);
+                tool.is_error = tool.is_error.or(is_error);
+                tool.result = Some(result);
+            }
+        }
+        tools.sort_by_key(|(time, _)| *time);
+        without_span
+    }
+}
+
+/// Spans of calls that no message was found for.
+#[derive(Default)]
+struct Unmatched {
+    /// Without an id: any call with the same name could be meant.
+    without_id: BTreeMap<Key, VecDeque<usize>>,
+    with_id: BTreeMap<Key, VecDeque<usize>>,
+}
+
+impl Unmatched {
+    fn add(&mut self, place: usize, tool: &ToolSpan) {
+        let places = match tool.id {
+            Some(_) => &mut self.with_id,
+            None => &mut self.without_id,
+        };
+        places.entry(key(tool)).or_default().push_back(place);
+    }
+
+    /// The span of a call that was asked for.
+    fn take(&mut self, asked: &ToolSpan, tools: &[(Time, ToolSpan)]) -> Option<usize> {
+        let fits = |place: usize| {
+            let server = tools
+                .get(place)
+                .and_then(|(_, tool)| tool.call.server.as_ref());
+            match (server, &asked.call.server) {
+                (Some(one), Some(other)) => one == other,
+                _ => true,
+            }
+        };
+        let key = key(asked);
+        take(&mut self.without_id, &key, fits).or_else(|| match asked.id {
+            // Two ids are two calls.
+            Some(_) => None,
+            None => take(&mut self.with_id, &key, fits),
+        })
+    }
+}
+
+/// The first span of this name whose arguments are the same, or unknown.
+fn take(
+    places: &mut BTreeMap<Key, VecDeque<usize>>,
+    (name, args): &Key,
+    fits: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let unknown = (name.clone(), None);
+    let same = (name.clone(), args.clone());
+    let any = || {
+        let mut range = places.range(unknown.clone()..);
+        let (first, _) = range.next().filter(|((other, _), _)| other == name)?;
+        Some(first.clone())
+    };
+    let key = [same, unknown.clone()]
+        .into_iter()
+        .find(|key| places.contains_key(key))
+        .or_else(|| if args.is_none() { any() } else { None })?;
+    let queue = places.get_mut(&key)?;
+    let place = queue.front().copied().filter(|place| fits(*place))?;
+    queue.pop_front();
+    if queue.is_empty() {
+        places.remove(&key);
+    }
+    Some(place)
+}
+
+fn key(tool: &ToolSpan) -> Key {
+    let args = |args: &Json| canonical::text(&args.value());
+    let args = tool.has_arguments.then(|| args(&tool.call.args));
+    (tool.call.name.clone(), args)
+}
+
+/// The parts of messages.
+fn parts(messages: &Value) -> impl Iterator<Item = &Value> {
+    let messages = messages.as_array().into_iter().flatten();
+    messages.flat_map(|message| {
+        let parts = message.get("parts").and_then(Value::as_array);
+        parts.into_iter().flatten()
+    })
+}
