@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     compare, completions, deadlock_probe, demo, doctor, example_config, fixture, list_scenarios,
-    probe, report, run, runs, schema,
+    probe, report, run, runs, schema, score,
 };
 
 /// Proves that an MCP server, and the agents that use it, hold up.
@@ -37,6 +37,8 @@ pub enum Command {
     DeadlockProbe(Box<deadlock_probe::Arguments>),
     /// Make a load, from a config file or from flags, and tell how the server holds up
     Run(Box<run::Arguments>),
+    /// Score the traces of an agent: right calls, steady, recovered, truthful; no model is asked
+    Score(score::Arguments),
     /// Compute the report of a run again from its trace, print it and write its files anew
     Report(report::Arguments),
     /// Tell whether one set of runs is worse than another, or one server than another

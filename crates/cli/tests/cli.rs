@@ -37,6 +37,16 @@ mod run;
 mod run_files;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/score.rs"]
+mod score;
+#[path = "cli/score_conduct.rs"]
+mod score_conduct;
+#[path = "cli/score_input.rs"]
+mod score_input;
+#[path = "cli/score_metrics.rs"]
+mod score_metrics;
+#[path = "cli/score_outcome.rs"]
+mod score_outcome;
 #[path = "cli/secrets.rs"]
 mod secrets;
 #[path = "cli/support.rs"]

@@ -3,13 +3,13 @@
 //!
 //! Run by `cargo xtask bench`. Prints one JSON object per measurement on stdout.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mcprove::run::report::Report;
 use mcprove::{Run, Scenario, Server};
 use measuring::reference::lean_client;
-use measuring::{Figure, Listening, Outcome, Selection, median, program, runtime};
+use measuring::{Figure, Listening, Outcome, Selection, median, peak_rss_kib, program, runtime};
 
 /// Each figure is the median of this many rounds.
 const ROUNDS: usize = 3;
@@ -141,27 +141,9 @@ fn worker_memory(program: &str) -> Outcome<f64> {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        peak_rss_kib(command)
+        Ok(peak_rss_kib(command)?.0)
     };
     eprintln!("memory of workers on {}", server.describe());
     let (few, many) = (peak(20)?, peak(2020)?);
     Ok((many - few) / 2000.0)
-}
-
-/// The most resident memory of a process until it ends, in KiB.
-fn peak_rss_kib(mut child: Child) -> Outcome<f64> {
-    let path = format!("/proc/{}/status", child.id());
-    let mut peak = 0.0_f64;
-    while child.try_wait()?.is_none() {
-        if let Ok(status) = std::fs::read_to_string(&path)
-            && let Some(line) = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))
-        {
-            peak = peak.max(line.trim().trim_end_matches(" kB").parse()?);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    if peak == 0.0 {
-        return Err("the memory of the process could not be read".into());
-    }
-    Ok(peak)
 }

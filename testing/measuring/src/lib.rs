@@ -4,12 +4,14 @@
 mod clock;
 mod figure;
 mod listening;
+mod memory;
 pub mod reference;
 mod selection;
 
 pub use clock::cpu_us;
 pub use figure::{Figure, median};
 pub use listening::Listening;
+pub use memory::peak_rss_kib;
 pub use selection::{Selection, program};
 
 /// What a benchmark does, or why it could not.

@@ -13,6 +13,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod score;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ pub async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments).await,
         Command::Runs(arguments) => runs::run(&arguments),
+        Command::Score(arguments) => score::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Fixture(arguments) => fixture::run(&arguments).await,
     }

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::check::health::ProbeReport;
+use mcprove::report::ScoreDocument;
 use mcprove::run::{ComparisonReport, Report, RunList, SideBySide, Summary};
-use mcprove::suite::load;
+use mcprove::suite::{gates, load};
 use mcprove_score::registry::nearest;
-use mcprove_score::trace::TraceRecord;
+use mcprove_score::trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
 
 use crate::failure::Failure;
@@ -22,6 +23,11 @@ struct Format {
 
 const FORMATS: &[Format] = &[
     Format {
+        name: "agent-trace.v1",
+        explanation: "what an agent did in its runs, as `mcprove score` reads it",
+        schema: || schema_for!(AgentTraceFile),
+    },
+    Format {
         name: "comparison.v1",
         explanation: "what `mcprove compare --json` prints",
         schema: || schema_for!(ComparisonReport),
@@ -30,6 +36,11 @@ const FORMATS: &[Format] = &[
         name: "config.v1",
         explanation: "a load configuration, as `mcprove run` reads it",
         schema: load::schema::schema,
+    },
+    Format {
+        name: "gates.v1",
+        explanation: "what `mcprove score --gates` holds traces to",
+        schema: gates::schema,
     },
     Format {
         name: "metrics.v1",
@@ -45,6 +56,11 @@ const FORMATS: &[Format] = &[
         name: "runs.v1",
         explanation: "what `mcprove runs --json` prints",
         schema: || schema_for!(RunList),
+    },
+    Format {
+        name: "score.v1",
+        explanation: "what `mcprove score --json` prints",
+        schema: || schema_for!(ScoreDocument<'static>),
     },
     Format {
         name: "side-by-side.v1",

@@ -15,6 +15,8 @@ fn the_demo_passes_and_tells_what_it_caught() {
         "nothing answers any more",
         "callers got the answer to another call",
         "mcprove probe --call-timeout 3s -- mcprove fixture noise",
+        "7. An agent that tells of work that it did not do",
+        "create_issue",
         "Now yours:",
     ] {
         assert!(output.stdout.contains(words), "{words}: {output:?}");

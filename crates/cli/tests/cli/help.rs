@@ -22,6 +22,7 @@ fn the_help_is_as_reviewed() {
     assert_snapshot!("help_fixture", help(&["fixture", "--help"]));
     assert_snapshot!("help_report", help(&["report", "-h"]));
     assert_snapshot!("help_runs", help(&["runs", "-h"]));
+    assert_snapshot!("help_score", help(&["score", "-h"]));
 }
 
 #[test]
@@ -58,6 +59,7 @@ fn explain_tells_and_does_nothing() {
     assert_snapshot!("explain_compare", help(&compare));
     assert_snapshot!("explain_report", help(&["report", "--explain"]));
     assert_snapshot!("explain_runs", help(&["runs", "--explain"]));
+    assert_snapshot!("explain_score", help(&["score", "--explain"]));
 }
 
 #[test]

@@ -7,12 +7,15 @@ use harness::ServerKind;
 use crate::probe_real::{command, servers};
 use crate::support::{MCPROVE, in_parallel, in_parallel_real, probe, run};
 
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 11] = [
+    "agent-trace.v1",
     "comparison.v1",
     "config.v1",
+    "gates.v1",
     "metrics.v1",
     "probe.v1",
     "runs.v1",
+    "score.v1",
     "side-by-side.v1",
     "summary.v1",
     "trace.v1",

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use mcprove::fixture::{DefaultValue, ENTRIES};
+use mcprove::suite::gates::BLOCKS;
 use mcprove::suite::load::keys::{Form, Key, SECTIONS};
+use mcprove_score::agent::{METRICS, Scope};
+use mcprove_score::gate::Matcher;
 use mcprove_score::trace::ErrorCategory;
 
 use super::{is_updating, read, root, updating};
@@ -87,6 +90,68 @@ fn the_table_of_built_in_servers_is_current() {
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
     }
     assert_current("docs/built-in-servers.md", "modes", &table);
+}
+
+#[test]
+fn the_table_of_metrics_is_current() {
+    let mut tables = String::new();
+    for metric in METRICS {
+        writeln!(
+            tables,
+            "\n### `{}`\n\n{}.\n",
+            metric.name,
+            sentence(metric.explanation)
+        )
+        .unwrap();
+        writeln!(tables, "| target | what it is | of |\n|---|---|---|").unwrap();
+        for target in metric.targets {
+            let of = match target.scope {
+                Scope::Overall => "all runs",
+                Scope::RunLowest => "each run, the lowest is the worst",
+                Scope::RunHighest => "each run, the highest is the worst",
+            };
+            let explanation = target.explanation.replace('|', "\\|");
+            writeln!(tables, "| `{}` | {explanation} | {of} |", target.name).unwrap();
+        }
+    }
+    assert_current("docs/score.md", "metrics", &format!("{tables}\n"));
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}
+
+#[test]
+fn the_table_of_gates_is_current() {
+    let mut table =
+        String::from("\n| block | key | takes | default | what it does |\n|---|---|---|---|---|\n");
+    for block in BLOCKS {
+        let default_gate = match block.default_gate {
+            "" => "what each run, or any target, must be".to_owned(),
+            gate => format!("default gate: {gate}"),
+        };
+        writeln!(table, "| `{}` | | | | {default_gate} |", block.name).unwrap();
+        for key in block.keys.iter().filter(|key| key.name != "expect") {
+            let (takes, default) = (key.form.describe(), key.default.describe());
+            let row = format!(
+                "| | `{}` | {takes} | {default} | {} |",
+                key.name, key.explanation
+            );
+            writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
+        }
+    }
+    assert_current("docs/score.md", "gates", &format!("{table}\n"));
+}
+
+#[test]
+fn the_table_of_matchers_is_current() {
+    let mut table = String::from("\n| matcher | holds when |\n|---|---|\n");
+    for (name, explanation) in Matcher::entries() {
+        writeln!(table, "| `{name}` | {} |", explanation.replace('|', "\\|")).unwrap();
+    }
+    assert_current("docs/score.md", "matchers", &format!("{table}\n"));
 }
 
 #[test]

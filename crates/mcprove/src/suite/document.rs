@@ -15,6 +15,9 @@ use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
 /// The largest file that is read.
 pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// Numbers with a fraction are exact below this: 2^53.
+const WHOLE_NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// A file that was read.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -149,6 +152,20 @@ impl Node {
     pub fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole number, if it is one; `3.0` is one too.
+    pub fn integer(&self) -> Option<i128> {
+        match self.data {
+            Data::Integer(value) => Some(value),
+            Data::Number(value) if value.fract() == 0.0 && value.abs() < WHOLE_NUMBER_MAX => {
+                // Whole, and small enough to be exact.
+                #[allow(clippy::cast_possible_truncation)]
+                let whole = value as i128;
+                Some(whole)
+            }
             _ => None,
         }
     }

@@ -2,12 +2,15 @@
 //!
 //! A text becomes a tree of positioned values ([`document`]), whatever its format. A reader takes
 //! the tree apart and collects every problem with its place ([`ConfigErrors`]). [`load`] is the
-//! configuration of a load run; `run` carries out what comes of it.
+//! configuration of a load run; `run` carries out what comes of it. [`gates`] is what agent traces
+//! are held to, and [`traces`] are those that are scored together.
 
 pub mod document;
 mod error;
+pub mod gates;
 pub mod load;
 pub(crate) mod reader;
+pub mod traces;
 
 pub use error::{ConfigError, ConfigErrors, Excerpt, Place};
 pub use load::{Format, LoadConfig, OutputSettings, SessionSettings};

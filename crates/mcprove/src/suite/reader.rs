@@ -29,7 +29,7 @@ pub(crate) struct Reader<'d> {
 #[derive(Clone, Copy)]
 pub(crate) struct Section<'d> {
     /// How it is called in messages: `[scenario]`.
-    pub label: &'static str,
+    pub label: &'d str,
     fields: &'d [Field],
     span: &'d Range<usize>,
 }
@@ -100,7 +100,7 @@ impl<'d> Reader<'d> {
     pub fn section<'n>(
         &mut self,
         node: &'n Node,
-        label: &'static str,
+        label: &'n str,
         known: &[&str],
         advice: Advice,
     ) -> Section<'n> {

@@ -1,5 +1,7 @@
 //! YAML as positioned values.
 
+mod error;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -56,13 +58,16 @@ fn read(source: &Source) -> Result<Node, SyntaxError> {
             data: Data::Null,
             span: 0..0,
         }),
-        Err(error) => Err(SyntaxError {
-            span: error
-                .location()
-                .map_or(0..0, |location| bytes(source, &location)),
-            message: format!("not valid YAML: {}", error.without_snippet()),
-            hint: "check the indentation, and put texts with `:` or `#` in quotes".into(),
-        }),
+        Err(error) => {
+            let (message, hint) = error::describe(&error);
+            Err(SyntaxError {
+                span: error
+                    .location()
+                    .map_or(0..0, |location| bytes(source, &location)),
+                message,
+                hint,
+            })
+        }
     }
 }
 

@@ -209,7 +209,7 @@ impl LoadConfig {
 }
 
 /// The whole file, or a little more than the largest that is taken.
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX) + 1;
     std::fs::File::open(path)?
@@ -229,7 +229,7 @@ fn unread(file: &str, error: &io::Error) -> ConfigError {
     ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
 }
 
-fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
+pub(super) fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
     let before = bytes.get(..valid).unwrap_or_default();
     let begin = before
         .iter()

@@ -107,7 +107,7 @@ impl Reader<'_> {
         range: RangeInclusive<u64>,
     ) -> Option<u64> {
         let field = section.get(name)?;
-        if let Data::Integer(value) = field.value.data
+        if let Some(value) = field.value.integer()
             && let Ok(value) = u64::try_from(value)
             && range.contains(&value)
         {

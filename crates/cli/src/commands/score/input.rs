@@ -1,0 +1,141 @@
+//! The traces: from paths and standard input to bytes.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mcprove::suite::traces::Traces;
+use mcprove::suite::{ConfigError, ConfigErrors};
+use mcprove_score::trace::import::Format;
+
+/// The largest trace that is read.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// What stands for standard input.
+const STDIN: &str = "-";
+/// What stands for a format that is to be found out.
+const AUTO: &str = "auto";
+/// What a run directory has its events in.
+const RECORDING: &str = "trace.jsonl";
+
+/// The format of the traces; `None` is to be found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChosenFormat(Option<Format>);
+
+impl ChosenFormat {
+    /// Reads its name.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        let formats = Format::ALL.into_iter().map(|format| {
+            let value = PossibleValue::new(format.name()).help(format.explanation());
+            match format {
+                Format::Recording => value.alias("recording"),
+                _ => value,
+            }
+        });
+        let auto = PossibleValue::new(AUTO).help("whatever it is");
+        let names = PossibleValuesParser::new(std::iter::once(auto).chain(formats));
+        names.map(|name| Self(find(&name)))
+    }
+}
+
+fn find(name: &str) -> Option<Format> {
+    // The other name is that of the file.
+    let name = if name == "recording" {
+        Format::Recording.name()
+    } else {
+        name
+    };
+    Format::ALL.into_iter().find(|format| format.name() == name)
+}
+
+/// Reads every trace, one after the other; an error is what is wrong with each that cannot be used.
+pub fn read(paths: &[PathBuf], format: ChosenFormat) -> Result<Traces, ConfigErrors> {
+    let mut traces = Traces::default();
+    let mut errors = Vec::new();
+    let mut times: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for path in paths {
+        let is_stdin = path.as_os_str() == STDIN;
+        let file = (!is_stdin).then(|| path.display().to_string());
+        // The same file by another name is the same.
+        let identity = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let count = times.entry(identity).or_default();
+        *count += 1;
+        if is_stdin && *count > 1 {
+            errors.push(given_twice());
+            continue;
+        }
+        let read = read_bytes(path).map_err(|error| ConfigErrors::of(unread(path, &error)));
+        let added = read.and_then(|bytes| traces.add(file.as_deref(), &bytes, format.0));
+        match added {
+            Ok(()) if *count > 1 => {
+                let note = "is given more than once; its runs are counted each time";
+                traces.note(file.as_deref(), note);
+            }
+            Ok(()) => {}
+            Err(unusable) => errors.extend(unusable.0),
+        }
+    }
+    if errors.is_empty() {
+        Ok(traces)
+    } else {
+        Err(ConfigErrors(errors))
+    }
+}
+
+fn given_twice() -> ConfigError {
+    ConfigError::of_file(
+        STDIN,
+        "standard input is given twice",
+        "it can be read once: give `-` once",
+    )
+}
+
+/// The whole file, unless it is larger than what is taken.
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    if path.as_os_str() == STDIN {
+        return read_bounded(io::stdin().lock(), Vec::new());
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if size > BYTES_MAX {
+        return Err(too_large());
+    }
+    // One more, to see the end without growing.
+    let room = usize::try_from(size + 1).unwrap_or_default();
+    read_bounded(file, Vec::with_capacity(room))
+}
+
+fn read_bounded(source: impl Read, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let count = source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(count).unwrap_or(u64::MAX) > BYTES_MAX {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB")
+}
+
+fn unread(path: &Path, error: &io::Error) -> ConfigError {
+    let name = if path.as_os_str() == STDIN {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "check the path of the trace".to_owned(),
+        io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
+        io::ErrorKind::FileTooLarge => {
+            "give the runs in several files, which are read one after the other".to_owned()
+        }
+        _ if path.join(RECORDING).is_file() => format!(
+            "it is a run directory: give {}",
+            path.join(RECORDING).display()
+        ),
+        _ if path.is_dir() => "give the files in it: mcprove score DIRECTORY/*.json".to_owned(),
+        _ => "check that it is a file that can be read".to_owned(),
+    };
+    ConfigError::of_file(&name, format!("cannot be read: {error}"), hint)
+}

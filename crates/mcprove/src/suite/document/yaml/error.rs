@@ -1,0 +1,117 @@
+//! What is wrong with a text that is no YAML, in our own words: those of the parser name its
+//! settings, and repeat the place.
+
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::granit_parser::ErrorKind;
+use serde_saphyr::{Error, ExternalMessageSource};
+
+use super::DEPTH_MAX;
+use crate::text::shorten;
+
+/// How much of a wrong name is repeated.
+const SHOWN_MAX: usize = 60;
+
+/// What to try where nothing better is known.
+const LAYOUT: &str = "check the indentation, and put texts with `:` or `#` in quotes";
+const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put texts that begin with `*` or `&` in quotes";
+
+/// What is wrong, and what to try.
+pub(super) fn describe(error: &Error) -> (String, String) {
+    let (message, hint) = words(error.without_snippet());
+    (format!("not valid YAML: {message}"), hint.into())
+}
+
+fn words(error: &Error) -> (String, &'static str) {
+    let (message, hint) = match error {
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => return words(error),
+        Error::DuplicateMappingKey { key, .. } => {
+            let message = match key {
+                Some(key) => format!("the key `{}` is there twice", shorten(key, SHOWN_MAX)),
+                None => "a key is there twice".into(),
+            };
+            return (message, "leave one of them out");
+        }
+        Error::ExternalMessage { source, msg, .. } => {
+            return match &**source {
+                ExternalMessageSource::Parser(error) => syntax(error.kind(), msg),
+                _ => (msg.clone(), LAYOUT),
+            };
+        }
+        Error::Budget { breach, .. } => return too_much(breach),
+        Error::MultipleDocuments { .. } => (
+            "there is a second document in the file",
+            "keep one of them: a line `---` begins another",
+        ),
+        Error::UnknownAnchor { .. } => ("no anchor (`&name`) is there for this alias", ALIASES),
+        Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            ("aliases of aliases make it too large", ALIASES)
+        }
+        Error::RecursiveReferencesRequireWeakTypes { .. } => ("an alias holds itself", ALIASES),
+        Error::MergeValueNotMapOrSeqOfMaps { .. } | Error::MergeKeyNotAllowed { .. } => (
+            "`<<` can only take in a map",
+            "give it an alias of a map, or put the key in quotes",
+        ),
+        Error::UnsupportedTag { .. } | Error::TaggedScalarCannotDeserializeIntoString { .. } => (
+            "a tag (`!name`) means nothing here",
+            "leave it out, or put a text that begins with `!` in quotes",
+        ),
+        Error::Eof { .. } => ("it ends too early", LAYOUT),
+        Error::Message { msg, .. } => return (msg.clone(), LAYOUT),
+        Error::InvalidScalar { .. } | Error::NullIntoString { .. } => {
+            ("this cannot be the name of a key", "put it in quotes")
+        }
+        _ => ("it cannot be understood from here on", LAYOUT),
+    };
+    (message.into(), hint)
+}
+
+/// What the parser itself found.
+fn syntax(kind: &ErrorKind, message: &str) -> (String, &'static str) {
+    match kind {
+        ErrorKind::TabNotAllowed
+        | ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation
+        | ErrorKind::TabAtBlockScalarStart => (
+            "a tab cannot be used for indentation".into(),
+            "indent with spaces",
+        ),
+        ErrorKind::RecursionLimitExceeded => too_deep(),
+        ErrorKind::UnclosedFlowCollection { .. }
+        | ErrorKind::MisplacedFlowCollectionEnd
+        | ErrorKind::MismatchedFlowCollectionEnd { .. } => {
+            (message.into(), "every `[` needs its `]`, every `{` its `}`")
+        }
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => (
+            message.into(),
+            "put the missing quote at its end, or indent the lines that belong to it",
+        ),
+        _ => (message.into(), LAYOUT),
+    }
+}
+
+fn too_much(breach: &BudgetBreach) -> (String, &'static str) {
+    match breach {
+        BudgetBreach::Depth { .. } | BudgetBreach::InclusionDepth { .. } => too_deep(),
+        BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } => {
+            ("there are too many aliases in it".into(), ALIASES)
+        }
+        BudgetBreach::Documents { .. } => (
+            "there are too many documents in the file".into(),
+            "keep one of them: a line `---` begins another",
+        ),
+        _ => (
+            "it holds more values than are taken".into(),
+            "leave out what is not needed; aliases (`*name`) count as often as they are used",
+        ),
+    }
+}
+
+fn too_deep() -> (String, &'static str) {
+    (
+        format!("lists and maps are more than {DEPTH_MAX} deep in each other"),
+        "is it the right file? no setting is as deep",
+    )
+}

@@ -1,0 +1,123 @@
+//! Expectations: a target and a matcher each, with the place of whatever is wrong with them.
+
+use std::ops::Range;
+
+use mcprove_score::gate::{Expectation, Matcher, Path, Step};
+use serde_json::Value;
+
+use super::{table, target};
+use crate::suite::document::{Data, Field, Node};
+use crate::suite::reader::{Reader, Section};
+
+const LABEL: &str = "an expectation";
+const KEYS: &[&str] = &["target", "matcher"];
+
+/// The expectations of a block; `None` where the block leaves them to its default gate.
+pub(super) fn expectations(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+) -> Option<Vec<Expectation>> {
+    let field = section.get("expect")?;
+    Some(expectations_of(reader, field))
+}
+
+/// The expectations in a list.
+pub(super) fn expectations_of(reader: &mut Reader<'_>, field: &Field) -> Vec<Expectation> {
+    let hint = "write a line `- { target: …, matcher: { … } }` for each";
+    let nodes = reader.list(field, hint);
+    if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
+        let hint = "list a target and a matcher each; leave `expect` out for the default gate, \
+                    where there is one";
+        let message = "`expect` gates nothing: it is empty".to_owned();
+        reader.problem(&field.value.span, message, hint);
+    }
+    nodes
+        .iter()
+        .filter_map(|node| expectation(reader, node))
+        .collect()
+}
+
+fn expectation(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
+    let node = table::spelled(reader, node, LABEL, KEYS)?;
+    let section = table::section(reader, &node, LABEL, KEYS);
+    let target = table::required(reader, &section, "target");
+    let target = target.zip(section.get("target"));
+    let target = target.and_then(|(target, field)| target::read(reader, field, &target));
+    let matcher = if let Some(field) = section.get("matcher") {
+        matcher(reader, &field.value)
+    } else {
+        let message = format!("{LABEL} has no `matcher`");
+        let hint = "add `matcher: { exact: … }`, or another one";
+        reader.problem(section.span(), message, hint);
+        None
+    };
+    Some(Expectation {
+        target: target?,
+        matcher: matcher?,
+    })
+}
+
+/// A matcher; what is wrong with it is told where it stands.
+pub(super) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
+    let value = json(reader, node)?;
+    match Matcher::from_value(&value) {
+        Ok(matcher) => Some(matcher),
+        Err(error) => {
+            let span = span_of(node, error.place());
+            reader.problem(&span, error.to_string(), error.hint());
+            None
+        }
+    }
+}
+
+/// Where in the file a place of a matcher is, such as `all_of[1].regex`. Where a matcher should be and
+/// is none, its name is meant.
+fn span_of(matcher: &Node, place: &str) -> Range<usize> {
+    let path = Path::parse(place);
+    let steps = path.as_ref().map_or(&[][..], Path::steps);
+    let mut found = matcher;
+    for step in steps {
+        let next = match (step, &found.data) {
+            (Step::Index(index), Data::List(nodes)) => nodes.get(*index),
+            (Step::Key(name), Data::Table(fields)) => value_of(fields, name),
+            (Step::Length, Data::Table(fields)) => value_of(fields, "length"),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        found = next;
+    }
+    let is_matcher = match steps.last() {
+        None | Some(Step::Index(_)) => true,
+        Some(Step::Key(name)) => name == "not",
+        Some(_) => false,
+    };
+    let unknown = match &found.data {
+        Data::Table(fields) if is_matcher => fields.iter().find(|field| !is_known(&field.name)),
+        _ => None,
+    };
+    unknown.map_or(&found.span, |field| &field.span).clone()
+}
+
+fn value_of<'n>(fields: &'n [Field], name: &str) -> Option<&'n Node> {
+    let field = fields
+        .iter()
+        .find(|field| field.name.replace('-', "_") == name)?;
+    Some(&field.value)
+}
+
+fn is_known(name: &str) -> bool {
+    let name = name.replace('-', "_");
+    Matcher::entries().any(|(known, _)| known == name)
+}
+
+/// A value as JSON.
+pub(super) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+    match node.to_json() {
+        Ok(value) => Some(value),
+        Err(node) => {
+            let message = "JSON has no such number".to_owned();
+            reader.problem(&node.span, message, "write it as a text, or leave it out");
+            None
+        }
+    }
+}
