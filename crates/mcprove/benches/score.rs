@@ -47,6 +47,9 @@ loops: {}
 permissions: { deny: [delete_*, { tool: write_file, args: { path: { starts_with: /etc/ } } }] }
 call_limits: { total: 1000000, tools: { create_issue: { min: 1 } } }
 duplicate_writes: { readonly_tools: [run_query] }
+expect:
+  - { target: 'tool_calls[*].name', matcher: { not: { contains: delete_ } } }
+  - { target: 'tool_results[*].is_error', matcher: { contains: false } }
 ";
 
 fn main() -> Outcome<()> {

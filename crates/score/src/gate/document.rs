@@ -65,12 +65,20 @@ fn calls(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
         Some(Step::Length) => true,
         _ => run.tool_calls.iter().all(is_known),
     };
-    let values = run.tool_calls.iter().map(|call| {
-        let mut value = json!(call);
-        if let (None, Value::Object(fields)) = (&call.caller, &mut value) {
-            fields.insert("caller".to_owned(), Value::Null);
+    let calls = run.tool_calls.iter().enumerate();
+    let values = calls.map(|(index, call)| match asked(steps, index) {
+        Asked::Nothing => Value::Null,
+        Asked::Key("name") => json!({ "name": call.name }),
+        Asked::Key("server") => json!({ "server": call.server }),
+        Asked::Key("args") => json!({ "args": call.args.value() }),
+        Asked::Key("caller") => json!({ "caller": call.caller }),
+        Asked::Key(_) | Asked::Whole => {
+            let mut value = json!(call);
+            if let (None, Value::Object(fields)) = (&call.caller, &mut value) {
+                fields.insert("caller".to_owned(), Value::Null);
+            }
+            value
         }
-        value
     });
     is_enough.then(|| values.collect())
 }
@@ -92,10 +100,39 @@ fn results(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
         Some(Step::Index(index)) => results.get(*index).is_none_or(|result| is_known(*result)),
         _ => results.iter().all(|result| is_known(*result)),
     };
-    let values = results
-        .into_iter()
-        .map(|result| result.map_or(Value::Null, |result| json!(result)));
+    let values = results.into_iter().enumerate().map(|(index, result)| {
+        let Some(result) = result else {
+            return Value::Null;
+        };
+        match asked(steps, index) {
+            Asked::Nothing => Value::Null,
+            Asked::Key("is_error") => json!({ "is_error": result.is_error }),
+            Asked::Key("result") => json!({ "result": result.result.value() }),
+            Asked::Key(_) | Asked::Whole => json!(result),
+        }
+    });
     is_enough.then(|| values.collect())
+}
+
+/// What a path asks for of one element of a list.
+enum Asked<'p> {
+    /// It leads to another one.
+    Nothing,
+    /// The value of a key.
+    Key(&'p str),
+    /// All of it.
+    Whole,
+}
+
+/// What the steps behind the name of a list ask for of the element at a place: making more of a million
+/// calls than is asked for would take longer than everything else.
+fn asked(steps: &[Step], place: usize) -> Asked<'_> {
+    match (steps.first(), steps.get(1)) {
+        (Some(Step::Index(index)), _) if *index != place => Asked::Nothing,
+        (Some(Step::Length), _) => Asked::Nothing,
+        (_, Some(Step::Key(key))) => Asked::Key(key),
+        _ => Asked::Whole,
+    }
 }
 
 #[cfg(test)]

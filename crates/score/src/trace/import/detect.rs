@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Format;
 use super::dialogue;
-use super::document::{Document, Outline};
+use super::document::{Document, Element, Outline};
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,10 @@ enum Look {
 
 /// The format of a document that leaves no doubt.
 pub(super) fn certain_format(document: &Document<'_>) -> Option<Format> {
-    let mut looks = document.elements.iter().map(|element| look(element.json));
+    let mut looks = document
+        .elements
+        .iter()
+        .map(|element| look_at_element(element));
     looks.find_map(|look| match look {
         Look::Sure(format) => Some(format),
         Look::Maybe(_) | Look::Nothing => None,
@@ -32,7 +35,7 @@ pub(super) fn certain_format(document: &Document<'_>) -> Option<Format> {
 pub(super) fn format(document: &Document<'_>) -> Option<Format> {
     let mut guess = None;
     for element in &document.elements {
-        match look(element.json) {
+        match look_at_element(element) {
             Look::Sure(format) => return Some(format),
             Look::Maybe(format) => guess = stronger(guess, format),
             Look::Nothing => {}
@@ -46,6 +49,13 @@ fn stronger(guess: Option<Format>, other: Format) -> Option<Format> {
     match guess {
         Some(Format::OpenAi) => guess,
         _ => Some(other),
+    }
+}
+
+fn look_at_element(element: &Element<'_>) -> Look {
+    match &element.outline {
+        Some(outline) => look_at_object(element.json, outline),
+        None => look(element.json),
     }
 }
 

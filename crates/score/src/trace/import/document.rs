@@ -3,6 +3,7 @@
 //! takes little more memory than the text and the trace.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny};
@@ -22,10 +23,12 @@ pub(super) struct Document<'a> {
 }
 
 /// One value of a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Element<'a> {
     /// The JSON, without white space around it; in a file of lines not checked yet.
     pub(super) json: &'a str,
+    /// Its keys, where they were read already: a large file is gone through as seldom as possible.
+    pub(super) outline: Option<Rc<Outline<'a>>>,
     origin: Origin,
 }
 
@@ -40,7 +43,15 @@ enum Origin {
     Line(usize),
 }
 
-impl Element<'_> {
+impl<'a> Element<'a> {
+    /// Its keys; an error where it is no object.
+    pub(super) fn outline(&self, document: &Document<'a>) -> Result<Rc<Outline<'a>>, ImportError> {
+        match &self.outline {
+            Some(outline) => Ok(Rc::clone(outline)),
+            None => Ok(Rc::new(document.parse(self.json)?)),
+        }
+    }
+
     /// Adds to an error where the value stands.
     pub(super) fn locate(&self, mut error: ImportError) -> ImportError {
         match self.origin {
@@ -94,14 +105,24 @@ impl<'a> Document<'a> {
             return Ok(all
                 .map(|(number, json)| Element {
                     json,
+                    outline: None,
                     origin: Origin::Line(number),
                 })
                 .collect());
+        }
+        if self.text.trim_start().starts_with('{') {
+            let outline: Outline = self.parse(self.text)?;
+            return Ok(vec![Element {
+                json: self.text.trim(),
+                outline: Some(Rc::new(outline)),
+                origin: Origin::Whole,
+            }]);
         }
         let whole: &RawValue = self.parse(self.text)?;
         if !whole.get().starts_with('[') {
             return Ok(vec![Element {
                 json: whole.get(),
+                outline: None,
                 origin: Origin::Whole,
             }]);
         }
@@ -110,6 +131,7 @@ impl<'a> Document<'a> {
             .zip(items)
             .map(|(index, item)| Element {
                 json: item.get(),
+                outline: None,
                 origin: Origin::Item(index),
             })
             .collect())

@@ -53,7 +53,7 @@ fn read_value<'a>(
     runs: &mut Vec<ImportedRun>,
     unknown: &mut UnknownKeys,
 ) -> Result<(), ImportError> {
-    let outline: Outline = document.parse(element.json)?;
+    let outline = element.outline(document)?;
     check_schema(document, &outline)?;
     let Some(list) = outline.get("runs") else {
         keys::check(document, element, &shape::RUN, unknown)?;

@@ -46,7 +46,7 @@ pub(super) fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>
             of_lines.entry(id).or_insert(current);
         }
         let line = Line {
-            element: *element,
+            element: element.clone(),
             is_turn,
             is_aside: is_aside(&outline),
         };

@@ -25,7 +25,7 @@ pub(super) fn check<'a>(
     unknown: &mut UnknownKeys,
 ) -> Result<(), ImportError> {
     let mut walk = Walk {
-        element: *element,
+        element: element.clone(),
         way: Vec::new(),
         unknown,
         refused: None,
