@@ -1,6 +1,25 @@
-//! Inputs for property tests: whatever a float can be.
+//! What tests share: whatever a float can be, and how a metric is gated.
 
 use proptest::prelude::*;
+
+use crate::agent::{Case, Metric};
+use crate::gate::{Gates, ScoreError, Scorecard};
+use crate::trace::AgentTrace;
+
+/// What a metric puts on the card, and what its default gate does.
+pub(crate) fn gated(
+    metric: &Metric,
+    trace: &AgentTrace,
+    gates: &Gates,
+) -> Result<Scorecard, ScoreError> {
+    let case = Case { trace, gates };
+    let mut card = Scorecard::new(trace.runs.len());
+    (metric.score)(&case, &mut card)?;
+    metric
+        .default_gate
+        .map_or(Ok(()), |gate| gate(&case, &mut card))?;
+    Ok(card)
+}
 
 /// Any float: everyday values, and zero, huge, infinite and not a number among them.
 pub(crate) fn floats() -> impl Strategy<Value = f64> {

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace};
 
 fn calls(names: &str) -> Vec<ToolCall> {
@@ -154,14 +155,7 @@ fn scored(runs: &[&str], block: Option<CallLimitsBlock>) -> Scorecard {
         call_limits: block,
         ..Gates::default()
     };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card).unwrap();
-    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
-    card
+    testing::gated(&METRIC, &trace, &gates).unwrap()
 }
 
 #[test]

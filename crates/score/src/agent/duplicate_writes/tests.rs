@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace, FaultKind, FaultMark, ToolCall, ToolResult};
 
 /// What became of an attempt.
@@ -381,14 +382,7 @@ fn scored(runs: Vec<AgentRun>, block: Option<DuplicateWritesBlock>) -> Scorecard
         duplicate_writes: block,
         ..Gates::default()
     };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card).unwrap();
-    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
-    card
+    testing::gated(&METRIC, &trace, &gates).unwrap()
 }
 
 #[test]

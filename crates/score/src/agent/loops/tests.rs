@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace, ToolCall, ToolResult};
 
 fn called(name: &str) -> ToolCall {
@@ -152,14 +153,7 @@ fn scored(runs: Vec<AgentRun>, block: LoopsBlock) -> Scorecard {
         loops: Some(block),
         ..Gates::default()
     };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card).unwrap();
-    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
-    card
+    testing::gated(&METRIC, &trace, &gates).unwrap()
 }
 
 #[test]

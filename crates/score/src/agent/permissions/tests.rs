@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::canonical::tests::json_values;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace, ToolCall};
 
 fn rule(tool: &str) -> Rule {
@@ -292,14 +293,7 @@ fn scored(runs: &[&[ToolCall]], block: PermissionsBlock) -> Result<Scorecard, Sc
         permissions: Some(block),
         ..Gates::default()
     };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card)?;
-    (METRIC.default_gate.unwrap())(&case, &mut card)?;
-    Ok(card)
+    testing::gated(&METRIC, &trace, &gates)
 }
 
 #[test]

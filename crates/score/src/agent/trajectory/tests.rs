@@ -6,6 +6,7 @@ mod unknown;
 use serde_json::json;
 
 use super::*;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace};
 
 /// Calls from words: `a` is the tool a, `a1` the tool a with the argument `{"n": 1}`, and `x/a1` the
@@ -77,14 +78,7 @@ fn scored(runs: &[&str], gates: &Gates) -> Result<Scorecard, ScoreError> {
         ..AgentRun::default()
     });
     let trace = AgentTrace::new(runs.collect());
-    let case = Case {
-        trace: &trace,
-        gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card)?;
-    (METRIC.default_gate.unwrap())(&case, &mut card)?;
-    Ok(card)
+    testing::gated(&METRIC, &trace, gates)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing;
 use crate::trace::{AgentRun, AgentTrace};
 
 fn calls(names: &str) -> Vec<ToolCall> {
@@ -128,14 +129,7 @@ fn scored(runs: &[&str], gates: &Gates) -> Scorecard {
         ..AgentRun::default()
     });
     let trace = AgentTrace::new(runs.collect());
-    let case = Case {
-        trace: &trace,
-        gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card).unwrap();
-    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
-    card
+    testing::gated(&METRIC, &trace, gates).unwrap()
 }
 
 #[test]
