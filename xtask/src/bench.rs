@@ -12,7 +12,15 @@ use crate::step::{announce, describe, run as run_command, succeeds};
 use crate::workspace::Workspace;
 
 /// The benchmarks of the engine, in the order of the table.
-const BENCHMARKS: [&str; 5] = ["client", "load", "comparison", "score", "soak"];
+const BENCHMARKS: [&str; 7] = [
+    "client",
+    "load",
+    "comparison",
+    "proxy",
+    "score",
+    "audit",
+    "soak",
+];
 
 const COLUMNS: [&str; 5] = ["name", "measured", "target", "reference", "ok"];
 

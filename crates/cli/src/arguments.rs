@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    compare, completions, deadlock_probe, demo, doctor, example_config, fixture, list_scenarios,
-    probe, report, run, runs, schema, score,
+    compare, completions, deadlock_probe, demo, doctor, example_config, fixture, lab,
+    list_scenarios, mock, probe, proxy, report, run, runs, schema, score,
 };
 
 /// Proves that an MCP server, and the agents that use it, hold up.
@@ -37,6 +37,12 @@ pub enum Command {
     DeadlockProbe(Box<deadlock_probe::Arguments>),
     /// Make a load, from a config file or from flags, and tell how the server holds up
     Run(Box<run::Arguments>),
+    /// Serve the tools of a file, healthy or with faults
+    Mock(mock::Arguments),
+    /// Run a server that fails on purpose, and look into what it was asked
+    Lab(lab::Arguments),
+    /// Stand between a client and a server: record what passes, inject faults
+    Proxy(Box<proxy::Arguments>),
     /// Score the traces of an agent: right calls, steady, recovered, truthful; no model is asked
     Score(score::Arguments),
     /// Compute the report of a run again from its trace, print it and write its files anew

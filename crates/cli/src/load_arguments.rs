@@ -65,6 +65,12 @@ pub struct LoadArguments {
     #[arg(long, value_name = "PER_SECOND")]
     pub rate_limit: Option<u64>,
 
+    /// A fault to inject while the load lasts, in one line; repeatable. KIND[:VALUE] with tool=, calls=,
+    /// rate=, seed=, name=, start=, duration=, max-recovery= and others-may-suffer= after commas, such as
+    /// slow:500,tool=search,start=10s,duration=5s
+    #[arg(long, value_name = "FAULT")]
+    pub fault: Vec<String>,
+
     /// The time before anything counts
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
@@ -210,7 +216,10 @@ impl LoadArguments {
             seed: None,
             ..self.clone()
         };
-        !without_seed.scenario_table().is_empty() || !self.tool.is_empty() || !self.args.is_empty()
+        !without_seed.scenario_table().is_empty()
+            || !self.tool.is_empty()
+            || !self.args.is_empty()
+            || !self.fault.is_empty()
     }
 
     /// The table `[scenario]` of a config file.
@@ -292,6 +301,7 @@ impl LoadArguments {
         document.insert("server".into(), server.into());
         document.insert("scenario".into(), scenario.into());
         document.insert("thresholds".into(), thresholds.table().into());
+        self.add_faults(&mut document);
         let text = toml::to_string(&document).map_err(anyhow::Error::from)?;
         let mut config = LoadConfig::parse_toml(&text, "command line")
             .map_err(|errors| describe_flags(&errors))?;
@@ -342,6 +352,7 @@ impl LoadArguments {
         {
             scenario.insert("tool_call".into(), toml::Value::Array(self.tool_calls()));
         }
+        self.add_faults(&mut document);
         let text = toml::to_string(&document).map_err(anyhow::Error::from)?;
         let mut merged = LoadConfig::parse_toml(&text, "command line")
             .map_err(|errors| describe_flags(&errors))?;
@@ -368,8 +379,22 @@ impl LoadArguments {
         Ok(LoadConfig {
             scenario: merged.scenario,
             thresholds: merged.thresholds,
+            faults: merged.faults,
             ..file
         })
+    }
+
+    /// Adds the faults that were given to those of a document.
+    fn add_faults(&self, document: &mut toml::Table) {
+        if self.fault.is_empty() {
+            return;
+        }
+        let faults = document
+            .entry("faults")
+            .or_insert_with(|| toml::Value::Array(Vec::new()));
+        if let Some(faults) = faults.as_array_mut() {
+            faults.extend(self.fault.iter().cloned().map(toml::Value::from));
+        }
     }
 
     /// Gives each tool that was named its arguments.

@@ -55,6 +55,7 @@ pub async fn perform(
     let has = |format| config.output.formats.contains(&format);
     let run = Run::new(server, config.scenario.clone())
         .with_thresholds(config.thresholds.clone())
+        .with_faults(config.faults.clone())
         .with_output_dir(config.output.report_dir.clone())
         .with_trace(config.output.trace)
         .with_config(described.to_toml())

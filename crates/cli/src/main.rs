@@ -3,10 +3,13 @@
 mod arguments;
 mod commands;
 mod failure;
+mod fault_help;
 mod flag_names;
 mod interrupt;
+mod listen_address;
 mod load_arguments;
 mod load_run;
+mod patient_stderr;
 mod sides;
 mod target;
 mod terminal;

@@ -289,7 +289,7 @@ fn is_header(name: &str, value: &str) -> bool {
     name.bytes().all(is_in_name) && value.chars().all(is_in_value)
 }
 
-fn split_command(text: &str) -> Result<Vec<String>, Failure> {
+pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
             format!(

@@ -13,12 +13,28 @@ mod demo;
 mod doctor;
 #[path = "cli/example_config.rs"]
 mod example_config;
+#[path = "cli/faults_real_clients.rs"]
+mod faults_real_clients;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/lab.rs"]
+mod lab;
+#[path = "cli/lab_audit.rs"]
+mod lab_audit;
+#[path = "cli/lab_audit_export.rs"]
+mod lab_audit_export;
+#[path = "cli/lab_audit_follow.rs"]
+mod lab_audit_follow;
+#[path = "cli/lab_conformance.rs"]
+mod lab_conformance;
 #[path = "cli/layout.rs"]
 mod layout;
+#[path = "cli/load_faults.rs"]
+mod load_faults;
 #[path = "cli/messages.rs"]
 mod messages;
+#[path = "cli/mock.rs"]
+mod mock;
 #[path = "cli/probe_built_in.rs"]
 mod probe_built_in;
 #[path = "cli/probe_everything.rs"]
@@ -27,6 +43,8 @@ mod probe_everything;
 mod probe_real;
 #[path = "cli/probe_start.rs"]
 mod probe_start;
+#[path = "cli/proxy.rs"]
+mod proxy;
 #[path = "cli/report.rs"]
 mod report;
 #[path = "cli/revision.rs"]
@@ -43,6 +61,8 @@ mod score;
 mod score_conduct;
 #[path = "cli/score_input.rs"]
 mod score_input;
+#[path = "cli/score_live.rs"]
+mod score_live;
 #[path = "cli/score_metrics.rs"]
 mod score_metrics;
 #[path = "cli/score_outcome.rs"]

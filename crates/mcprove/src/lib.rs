@@ -25,12 +25,19 @@
 
 pub mod arguments;
 pub mod check;
+mod decision;
 pub mod drive;
 pub mod event;
+pub mod fault;
 pub mod fixture;
+pub mod hosting;
+pub mod lab;
+pub mod mock;
 pub mod process;
 pub mod protocol;
+pub mod proxy;
 pub mod quantity;
+pub mod recording;
 pub mod report;
 pub mod run;
 pub mod secret;

@@ -436,6 +436,23 @@ async fn counted_calls_are_all_that_is_made() {
 }
 
 #[tokio::test]
+async fn a_limited_pace_holds_from_the_warm_up_on() {
+    let server = listen("normal").await;
+    let kind = ScenarioKind::Sustained {
+        concurrent: 4,
+        duration: SHORT * 2,
+        rate_limit: Some(200),
+    };
+    let scenario = Scenario::from(kind).tool("echo").warmup(SHORT);
+    let running = run(&server, scenario).execute();
+    let report = tokio::time::timeout(Duration::from_secs(60), running).await;
+    let report = report.expect("ends").unwrap();
+    // At most 200 a second, and no burst to catch up with the warm-up.
+    let requests = report.throughput.total_requests;
+    assert!((1..=170).contains(&requests), "{requests}");
+}
+
+#[tokio::test]
 async fn a_slow_tool_is_not_called_alone_and_kept_its_clients_busy() {
     let server = listen_with("mixed", json!({ "delay_ms": 1500 })).await;
     let report = run(&server, sustained().duration(Duration::from_millis(800)))

@@ -6,10 +6,10 @@
 //! | group | modules |
 //! |---|---|
 //! | vocabulary | [`trace`]: what happened; [`registry`]: things chosen by name; [`verdict`]: what a detector concluded |
-//! | statistics | [`percentile`]: enough samples?; [`regression`]: a line and how sure it is; [`compare`]: are these runs worse? |
+//! | statistics | [`percentile`]: enough samples?; [`regression`]: a line and how sure it is; [`sparse`]: small histograms; [`compare`]: are these runs worse? |
 //! | stuck or lost | [`hang`]: late or never; [`deadlock`]: calls at once; [`isolation`]: replies to the right caller; [`head_of_line`]: fast calls behind slow ones |
 //! | growing or slowing | [`leak`]: memory; [`drift`]: latency over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
-//! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst |
+//! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst; [`fault_impact`]: around an injected fault |
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
@@ -20,6 +20,7 @@ pub mod verdict;
 pub mod compare;
 pub mod percentile;
 pub mod regression;
+pub mod sparse;
 
 pub mod deadlock;
 pub mod hang;
@@ -32,6 +33,7 @@ pub mod leak;
 pub mod sessions;
 
 pub mod breaking_point;
+pub mod fault_impact;
 pub mod fuzz;
 pub mod race;
 pub mod spike_recovery;

@@ -34,6 +34,8 @@ pub struct Setting {
 pub enum DefaultValue {
     /// A whole number from zero up.
     Integer(u64),
+    /// A whole number that may be negative.
+    Signed(i64),
     /// Any number.
     Number(f64),
     /// Yes or no.
@@ -95,6 +97,7 @@ impl DefaultValue {
     pub fn value(self) -> Value {
         match self {
             Self::Integer(value) => json!(value),
+            Self::Signed(value) => json!(value),
             Self::Number(value) => json!(value),
             Self::Boolean(value) => json!(value),
             Self::Text(value) => json!(value),
@@ -103,7 +106,7 @@ impl DefaultValue {
 
     const fn type_name(self) -> &'static str {
         match self {
-            Self::Integer(_) => "integer",
+            Self::Integer(_) | Self::Signed(_) => "integer",
             Self::Number(_) => "number",
             Self::Boolean(_) => "boolean",
             Self::Text(_) => "string",
@@ -113,6 +116,7 @@ impl DefaultValue {
     fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Integer(_) => value.is_u64(),
+            Self::Signed(_) => value.is_i64(),
             Self::Number(_) => value.is_number(),
             Self::Boolean(_) => value.is_boolean(),
             Self::Text(_) => value.is_string(),
@@ -124,6 +128,11 @@ impl Settings {
     /// A whole number; zero when there is no such setting.
     pub fn integer(&self, name: &str) -> u64 {
         self.0.get(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// A whole number that may be negative; zero when there is no such setting.
+    pub fn signed(&self, name: &str) -> i64 {
+        self.0.get(name).and_then(Value::as_i64).unwrap_or_default()
     }
 
     /// A number; zero when there is no such setting.

@@ -7,8 +7,11 @@ pub mod demo;
 pub mod doctor;
 pub mod example_config;
 pub mod fixture;
+pub mod lab;
 pub mod list_scenarios;
+pub mod mock;
 pub mod probe;
+pub mod proxy;
 pub mod report;
 pub mod run;
 pub mod runs;
@@ -27,7 +30,9 @@ pub const FINDING: u8 = 1;
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Mock(arguments) => mock::run(&arguments).await,
         Command::Probe(arguments) => probe::run(&arguments).await,
+        Command::Proxy(arguments) => proxy::run(&arguments).await,
         Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
         Command::Run(arguments) => run::run(&arguments).await,
         Command::ListScenarios(arguments) => list_scenarios::run(&arguments),
@@ -38,6 +43,7 @@ pub async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Compare(arguments) => compare::run(&arguments).await,
         Command::Runs(arguments) => runs::run(&arguments),
         Command::Score(arguments) => score::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments).await,
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Fixture(arguments) => fixture::run(&arguments).await,
     }

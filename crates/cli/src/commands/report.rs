@@ -1,10 +1,11 @@
 //! `mcprove report`: the report of a run, computed again from its trace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use mcprove::run::{RunDirectory, recompute};
+use mcprove::report::recording_text;
+use mcprove::run::{RunDirectory, read_recording, recompute};
 
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
@@ -18,6 +19,8 @@ What it does:
      that reached its size limit), takes the report from metrics.json, and says so.
   3. Writes metrics.json, summary.json, report.md and report.html anew; nothing else is touched.
   4. Prints the summary, or with --json the report (format metrics.v1).
+Given a file that `mcprove proxy --record` or `mcprove mock --log` wrote, prints calls, latency and errors
+by tool, and the faults that struck; with --json as the format recording-report.v1. Nothing is written.
 It starts no server and makes no call.
 
 Exit code: how the run ended: 0 passed, 1 a finding, 2 inconclusive, as one that was killed before
@@ -29,11 +32,12 @@ is in summary.json.
 /// Arguments of `mcprove report`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The directory of a run, such as runs/2026-05-10T14-30-00-4F7K2M
+    /// The directory of a run, such as runs/2026-05-10T14-30-00-4F7K2M, or the file of a recording
     #[arg(value_name = "DIR", required_unless_present = "explain")]
     directory: Option<PathBuf>,
 
-    /// Print metrics.json (format metrics.v1) instead of the summary
+    /// Print metrics.json (format metrics.v1) instead of the summary; of a recording, the report as
+    /// JSON (format recording-report.v1)
     #[arg(long)]
     json: bool,
 
@@ -48,6 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     };
+    if path.is_file() {
+        return report_recording(path, arguments.json);
+    }
     let directory = RunDirectory::open(path).map_err(|error| {
         Failure::new(
             error.to_string(),
@@ -72,4 +79,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )
     })?;
     Ok(exit_code(&report, false))
+}
+
+/// Tells what a recording amounts to.
+fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+    let report =
+        read_recording(path).map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    if !report.is_whole {
+        let warning = "the recording has no end, for whoever wrote it was killed or still writes";
+        terminal::print_error(&format!("warning: {warning}\n"));
+    }
+    terminal::print(&if as_json {
+        report.to_json()
+    } else {
+        recording_text(&report, terminal::style().width)
+    });
+    Ok(ExitCode::SUCCESS)
 }

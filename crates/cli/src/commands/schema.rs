@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::check::health::ProbeReport;
+use mcprove::lab::audit::{AuditList, RowComparison};
+use mcprove::proxy::ProxySummary;
 use mcprove::report::ScoreDocument;
-use mcprove::run::{ComparisonReport, Report, RunList, SideBySide, Summary};
-use mcprove::suite::{gates, load};
+use mcprove::run::{ComparisonReport, RecordingReport, Report, RunList, SideBySide, Summary};
+use mcprove::suite::{faults, gates, load, mock};
 use mcprove_score::registry::nearest;
 use mcprove_score::trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
@@ -28,6 +30,16 @@ const FORMATS: &[Format] = &[
         schema: || schema_for!(AgentTraceFile),
     },
     Format {
+        name: "audit-comparison.v1",
+        explanation: "what `mcprove lab audit FILE compare --json` and `replay --json` print",
+        schema: || schema_for!(RowComparison),
+    },
+    Format {
+        name: "audit.v1",
+        explanation: "what `mcprove lab audit --json` prints; --export jsonl prints its rows",
+        schema: || schema_for!(AuditList),
+    },
+    Format {
         name: "comparison.v1",
         explanation: "what `mcprove compare --json` prints",
         schema: || schema_for!(ComparisonReport),
@@ -36,6 +48,11 @@ const FORMATS: &[Format] = &[
         name: "config.v1",
         explanation: "a load configuration, as `mcprove run` reads it",
         schema: load::schema::schema,
+    },
+    Format {
+        name: "faults.v1",
+        explanation: "faults to inject, as `--faults FILE` reads them",
+        schema: faults::schema,
     },
     Format {
         name: "gates.v1",
@@ -48,9 +65,24 @@ const FORMATS: &[Format] = &[
         schema: || schema_for!(Report),
     },
     Format {
+        name: "mock.v1",
+        explanation: "a tools file, as `mcprove mock --tools-from` reads it",
+        schema: mock::schema,
+    },
+    Format {
         name: "probe.v1",
         explanation: "what `mcprove probe --json` prints",
         schema: || schema_for!(ProbeReport),
+    },
+    Format {
+        name: "proxy-summary.v1",
+        explanation: "what `mcprove proxy --summary FILE` writes",
+        schema: || schema_for!(ProxySummary),
+    },
+    Format {
+        name: "recording-report.v1",
+        explanation: "what `mcprove report --json FILE` prints of a recording",
+        schema: || schema_for!(RecordingReport),
     },
     Format {
         name: "runs.v1",

@@ -20,6 +20,7 @@ fn the_help_is_as_reviewed() {
     assert_snapshot!("help_probe", help(&["probe", "--help"]));
     assert_snapshot!("help_doctor", help(&["doctor", "-h"]));
     assert_snapshot!("help_fixture", help(&["fixture", "--help"]));
+    assert_snapshot!("help_lab", help(&["lab", "-h"]));
     assert_snapshot!("help_report", help(&["report", "-h"]));
     assert_snapshot!("help_runs", help(&["runs", "-h"]));
     assert_snapshot!("help_score", help(&["score", "-h"]));
@@ -57,6 +58,7 @@ fn explain_tells_and_does_nothing() {
     assert_snapshot!("explain_demo", help(&["demo", "--explain"]));
     let compare = [["compare", "--explain"].as_slice(), &server, &server].concat();
     assert_snapshot!("explain_compare", help(&compare));
+    assert_snapshot!("explain_lab", help(&["lab", "--explain"]));
     assert_snapshot!("explain_report", help(&["report", "--explain"]));
     assert_snapshot!("explain_runs", help(&["runs", "--explain"]));
     assert_snapshot!("explain_score", help(&["score", "--explain"]));

@@ -7,13 +7,19 @@ use harness::ServerKind;
 use crate::probe_real::{command, servers};
 use crate::support::{MCPROVE, in_parallel, in_parallel_real, probe, run};
 
-const FORMATS: [&str; 11] = [
+const FORMATS: [&str; 17] = [
     "agent-trace.v1",
+    "audit-comparison.v1",
+    "audit.v1",
     "comparison.v1",
     "config.v1",
+    "faults.v1",
     "gates.v1",
     "metrics.v1",
+    "mock.v1",
     "probe.v1",
+    "proxy-summary.v1",
+    "recording-report.v1",
     "runs.v1",
     "score.v1",
     "side-by-side.v1",

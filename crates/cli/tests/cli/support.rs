@@ -131,19 +131,25 @@ pub fn violations(report: &ProbeReport) -> String {
     kinds.collect::<Vec<_>>().join(" ")
 }
 
-/// A built-in server on the network. Dropping it ends it.
+/// A server of ours on the network. Dropping it ends it.
 pub struct Fixture {
     pub url: String,
     child: Child,
 }
 
 impl Fixture {
-    /// Starts a mode; `kind` is `http`, `sse` or `ws`.
+    /// Starts a mode of the built-in servers; `kind` is `http`, `sse` or `ws`.
     pub fn start(kind: &str, mode: &[&str]) -> Self {
-        let mut arguments = vec!["fixture".to_owned()];
-        arguments.extend(mode.iter().map(|word| (*word).to_owned()));
-        arguments.extend([format!("--{kind}"), "127.0.0.1:0".into()]);
-        let mut child = mcprove(&arguments)
+        let flag = format!("--{kind}");
+        let mut arguments = vec!["fixture"];
+        arguments.extend(mode);
+        arguments.extend([&flag, "127.0.0.1:0"]);
+        Self::start_command(mcprove(&arguments))
+    }
+
+    /// Starts any server that tells where it listens.
+    pub fn start_command(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -165,6 +171,13 @@ impl Fixture {
             url: url.expect("the line that tells the address"),
             child,
         }
+    }
+}
+
+impl Fixture {
+    /// The process.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use mcprove::fault;
 use mcprove::fixture::{DefaultValue, ENTRIES};
 use mcprove::suite::gates::BLOCKS;
 use mcprove::suite::load::keys::{Form, Key, SECTIONS};
+use mcprove::suite::mock;
 use mcprove_score::agent::{METRICS, Scope};
 use mcprove_score::gate::Matcher;
 use mcprove_score::trace::ErrorCategory;
@@ -68,6 +70,50 @@ fn assert_current(document: &str, name: &str, expected: &str) {
 }
 
 #[test]
+fn the_tables_of_a_tools_file_are_current() {
+    let mut tables = String::new();
+    for section in mock::keys::SECTIONS {
+        let title = section.title.replace('`', "");
+        writeln!(tables, "\n### {}\n", sentence(&title)).unwrap();
+        writeln!(tables, "| key | takes | what it does |\n|---|---|---|").unwrap();
+        for key in section.keys {
+            let name = if key.is_required { " (required)" } else { "" };
+            let explanation = key.explanation.replace('|', "\\|");
+            let takes = key.form.describe();
+            writeln!(tables, "| `{}`{name} | {takes} | {explanation} |", key.name).unwrap();
+        }
+    }
+    assert_current("docs/mock.md", "keys", &format!("{tables}\n"));
+}
+
+#[test]
+fn the_table_of_faults_is_current() {
+    let mut table = String::from("| fault | what it does | settings |\n|---|---|---|\n");
+    for entry in fault::ENTRIES {
+        let names: Vec<&str> = entry.settings.iter().map(|setting| setting.name).collect();
+        let mut written = entry.name.replace('_', "-");
+        if !names.is_empty() {
+            write!(written, ":<{}>", names.join(">-<")).unwrap();
+        }
+        let settings: Vec<String> = entry
+            .settings
+            .iter()
+            .map(|setting| {
+                let default = setting.default.value();
+                format!("`{}` ({default}): {}", setting.name, setting.explanation)
+            })
+            .collect();
+        let row = format!(
+            "| `{written}` | {} | {} |",
+            entry.explanation,
+            settings.join("; ")
+        );
+        writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
+    }
+    assert_current("docs/faults.md", "faults", &table);
+}
+
+#[test]
 fn the_table_of_built_in_servers_is_current() {
     let mut table = String::from("| mode | what it does | settings |\n|---|---|---|\n");
     for entry in ENTRIES {
@@ -90,6 +136,42 @@ fn the_table_of_built_in_servers_is_current() {
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
     }
     assert_current("docs/built-in-servers.md", "modes", &table);
+}
+
+/// The arguments of a tool of the lab: those that must be given in bold.
+fn lab_arguments(schema: &serde_json::Value) -> String {
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    let arguments = schema["properties"].as_object().unwrap();
+    let arguments = arguments.iter().map(|(name, argument)| {
+        let default = match &argument["default"] {
+            serde_json::Value::Null => String::new(),
+            default => format!(" = {default}"),
+        };
+        if required.contains(&name.as_str()) {
+            format!("**`{name}`**")
+        } else {
+            format!("`{name}{default}`")
+        }
+    });
+    arguments.collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_table_of_the_tools_of_the_lab_is_current() {
+    let mut table =
+        String::from("| tool | group | what it does | arguments |\n|---|---|---|---|\n");
+    for entry in mcprove::lab::ENTRIES {
+        let arguments = lab_arguments(&(entry.input)());
+        let (name, group, explanation) = (entry.name, entry.group, entry.explanation);
+        let row = format!("| `{name}` | {group} | {explanation} | {arguments} |");
+        writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
+    }
+    assert_current("docs/lab.md", "tools", &table);
 }
 
 #[test]

@@ -328,7 +328,7 @@ async fn work_on(job: Arc<Job>, mut worker: Worker, index: u32) {
             job.end();
             return;
         };
-        job.wait_for_pace(number).await;
+        job.wait_for_pace().await;
         // The load may have ended while this call waited for its turn.
         if job.limit.is_some() && job.phase().is_none() {
             return;

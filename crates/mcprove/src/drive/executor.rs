@@ -116,10 +116,12 @@ pub(crate) async fn execute(stage: Arc<Stage>, plan: LoadPlan) -> Result<(), Sta
         began: Instant::now() + START_DELAY,
         next: AtomicU64::new(0),
         next_uncounted: AtomicU64::new(0),
+        paced: AtomicU64::new(0),
         active_drivers: AtomicU32::new(drivers),
         stage: Arc::clone(&stage),
     });
     announce(&job);
+    arm_faults(&job);
     let pacing = arrivals.map(|arrivals| pacer_thread::start(&stage, job.pace(), arrivals));
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
@@ -172,6 +174,15 @@ fn announce(job: &Job) {
         u64::try_from(ends_at).unwrap_or(u64::MAX),
         Ordering::Relaxed,
     );
+}
+
+/// Faults count their time from the start of what is measured.
+fn arm_faults(job: &Job) {
+    if let Some(faults) = &job.stage.options.faults {
+        let mut phases = job.schedule.phases().iter();
+        let first = phases.find(|phase| phase.measured);
+        faults.begin(job.began + first.map_or(Duration::ZERO, |phase| phase.from));
+    }
 }
 
 /// Moves from phase to phase until the schedule ends or the run is stopped.

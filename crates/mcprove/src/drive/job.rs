@@ -31,6 +31,8 @@ pub(super) struct Job {
     pub(super) active_drivers: AtomicU32,
     /// When set, the pace that a closed load keeps under.
     pub(super) limit: Option<Pacer>,
+    /// How many calls have their place in that pace, whether they count or not.
+    pub(super) paced: AtomicU64,
     pub(super) clock: Clock,
 }
 
@@ -53,6 +55,9 @@ impl Job {
         self.clock.place.store(end, Ordering::Release);
         self.stage.gauges.place.store(end, Ordering::Release);
         self.stage.gauges.is_over.store(true, Ordering::Release);
+        if let Some(faults) = &self.stage.options.faults {
+            faults.end();
+        }
         self.clock.changed.notify_waiters();
     }
 
@@ -96,10 +101,11 @@ impl Job {
         }
     }
 
-    /// Waits until call `number` may be made without exceeding the limit.
-    pub(super) async fn wait_for_pace(&self, number: u64) {
+    /// Waits until one more call may be made without exceeding the limit.
+    pub(super) async fn wait_for_pace(&self) {
         if let Some(pacer) = &self.limit {
-            let due = self.began + pacer.due(number);
+            let place = self.paced.fetch_add(1, Ordering::Relaxed);
+            let due = self.began + pacer.due(place);
             if due > Instant::now() {
                 tokio::select! {
                     () = tokio::time::sleep_until(due.into()) => {}

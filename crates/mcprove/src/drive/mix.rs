@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::decision::decide_share;
 use super::stage::Stage;
 use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
 use crate::arguments::{self, Choice};
+use crate::decision::decide_share;
 use crate::protocol::Tool;
 use crate::session::{Request, Session};
 
@@ -34,6 +34,17 @@ pub(crate) enum MixError {
         suggest(.suggestion.as_deref())
     )]
     UnknownLimit {
+        /// The name.
+        name: String,
+        /// One that is close to it.
+        suggestion: Option<String>,
+    },
+    /// A fault is aimed at a tool that the server does not have.
+    #[error(
+        "a fault is aimed at the tool {name:?}, which the server does not have; {}",
+        suggest(.suggestion.as_deref())
+    )]
+    UnknownTarget {
         /// The name.
         name: String,
         /// One that is close to it.
@@ -180,6 +191,17 @@ pub(crate) fn check_limited(tools: &[Tool], name: &str) -> Result<(), MixError> 
         return Ok(());
     }
     Err(MixError::UnknownLimit {
+        name: name.to_owned(),
+        suggestion: nearest(tools, name),
+    })
+}
+
+/// Fails for a fault that is aimed at a tool that does not exist, which would strike nothing.
+pub(crate) fn check_faulted(tools: &[Tool], name: &str) -> Result<(), MixError> {
+    if tools.iter().any(|tool| tool.name == name) {
+        return Ok(());
+    }
+    Err(MixError::UnknownTarget {
         name: name.to_owned(),
         suggestion: nearest(tools, name),
     })

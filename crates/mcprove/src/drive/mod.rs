@@ -5,7 +5,6 @@
 
 pub(crate) mod calibration;
 mod count;
-mod decision;
 pub mod defaults;
 mod definition;
 mod driver;

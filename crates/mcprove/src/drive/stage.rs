@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::definition::Scenario;
 use super::error::StageError;
-use super::mix::check_limited;
+use super::mix::{check_faulted, check_limited};
 use super::stop::{Stop, StopLevel};
 use super::strict::{Strict, result_check};
 use super::token::Tokens;
@@ -224,6 +224,9 @@ impl Stage {
         if let Some(process) = session.process() {
             self.processes.add(number, process);
         }
+        if let Some(faults) = &self.options.faults {
+            faults.name_server(&session.facts().implementation.name);
+        }
         if number == 0 {
             self.introduce(recorder, &session);
         }
@@ -270,6 +273,9 @@ impl Stage {
         );
         for name in &self.limited_tools {
             check_limited(&tools, name)?;
+        }
+        for name in self.options.faults.iter().flat_map(|faults| faults.tools()) {
+            check_faulted(&tools, name)?;
         }
         Ok(tools)
     }

@@ -238,7 +238,10 @@ impl Worker {
         match &outcome {
             Ok(reply) => {
                 self.seat.note_answer();
-                self.identify(call, reply, moment.number);
+                // What a fault made of a reply says nothing of whose it is.
+                if !self.met_fault(sitting, reply.request_id) {
+                    self.identify(call, reply, moment.number);
+                }
             }
             Err(error) => {
                 let sitting = sitting.clone();
@@ -285,9 +288,16 @@ impl Worker {
         counter.add();
     }
 
+    /// Whether an injected fault struck this call.
+    fn met_fault(&self, sitting: &Sitting, request_id: u64) -> bool {
+        self.stage.options.faults.is_some() && sitting.connection.session.met_fault(request_id)
+    }
+
     /// Finds out what a failed call means for the session.
     async fn look_into(&mut self, call: &ReadyCall, error: &CallError, sitting: &Sitting) {
-        if error.category() == ErrorCategory::Deadlock {
+        // A call that a fault held up says nothing of the server.
+        let is_deadlock = error.category() == ErrorCategory::Deadlock;
+        if is_deadlock && !self.met_fault(sitting, error.request_id) {
             let kind = self.seat.examine(sitting, &call.tool).await;
             if kind == Some(DeadlockKind::ToolStuck) {
                 self.tally.lost.add();
@@ -300,7 +310,8 @@ impl Worker {
     async fn leave_if_over(&mut self, error: &CallError, sitting: &Sitting) {
         let session = &sitting.connection.session;
         let mut is_over = session.closed().is_some() || error.is_session_expired();
-        if !is_over && error.category() == ErrorCategory::Disconnected {
+        let is_lost = error.category() == ErrorCategory::Disconnected;
+        if !is_over && is_lost && !self.met_fault(sitting, error.request_id) {
             is_over = !self.seat.note_lost_connection().await;
         }
         if is_over {

@@ -8,6 +8,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use mcprove_score::trace::{CallFailure, ErrorCategory, RequestKey};
 
+use super::fault_metrics::FaultMetrics;
+
 /// Three digits: a percentile is right to 0.1 %.
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// How many of the slowest calls are kept.
@@ -35,6 +37,8 @@ pub struct CallMetrics {
     pub first_errors: BTreeMap<ErrorCategory, (Duration, String)>,
     /// Values that no histogram could hold.
     pub out_of_range: u64,
+    /// Calls that were sent and were lost with a connection that an injected fault ended.
+    pub lost_to_faults: u64,
 }
 
 /// What happened in one second of one phase.
@@ -121,6 +125,8 @@ pub struct Metrics {
     pub note_counts: BTreeMap<String, u64>,
     /// The slowest calls of each phase, slowest first.
     pub slowest: BTreeMap<u16, Vec<SlowRecord>>,
+    /// What injected faults did. The calls that they struck are counted here and nowhere else.
+    pub faults: FaultMetrics,
 }
 
 impl CallMetrics {
@@ -135,6 +141,7 @@ impl CallMetrics {
             errors: BTreeMap::new(),
             first_errors: BTreeMap::new(),
             out_of_range: 0,
+            lost_to_faults: 0,
         }
     }
 
@@ -182,13 +189,17 @@ impl CallMetrics {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.sent == 0 && self.latency_ns.is_empty() && self.errors.is_empty()
+        self.sent == 0
+            && self.latency_ns.is_empty()
+            && self.errors.is_empty()
+            && self.lost_to_faults == 0
     }
 
     /// Starts again from nothing, keeping the memory.
     pub(super) fn clear(&mut self) {
         self.sent = 0;
         self.out_of_range = 0;
+        self.lost_to_faults = 0;
         self.latency_ns.reset();
         for histogram in [&mut self.service_ns, &mut self.wait_ns]
             .into_iter()
@@ -205,6 +216,7 @@ impl CallMetrics {
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.out_of_range += other.out_of_range;
+        self.lost_to_faults += other.lost_to_faults;
         let lost = &mut self.out_of_range;
         if self.service_ns.is_some() || other.service_ns.is_some() {
             let before = &self.latency_ns;
@@ -299,6 +311,7 @@ impl Metrics {
         self.hung_unanswered += other.hung_unanswered;
         self.deadlocks += other.deadlocks;
         self.crashes += other.crashes;
+        self.faults.add(other.faults);
         self.usage.append(&mut other.usage);
         for note in other.notes {
             self.keep(note);

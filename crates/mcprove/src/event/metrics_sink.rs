@@ -1,6 +1,7 @@
 //! The metrics sink: gathers [`Metrics`] per thread, and merges them on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::metrics::{
     CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord, add_histogram,
     new_histogram,
 };
+use super::struck::{Owner, StruckCalls};
 use super::{Shard, Sink, SinkError};
 
 /// Gathers [`Metrics`] from all threads.
@@ -28,6 +30,8 @@ use super::{Shard, Sink, SinkError};
 #[derive(Default)]
 pub struct MetricsSink {
     merged: Arc<Mutex<Merged>>,
+    /// Whether the run has faults, as a note said; known before other threads begin.
+    has_faults: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -96,6 +100,8 @@ impl Sink for MetricsSink {
             slow_from: Vec::new(),
             hung: BTreeSet::new(),
             rest: Metrics::default(),
+            struck: StruckCalls::new(self.has_faults.load(Ordering::Acquire)),
+            has_faults: Arc::clone(&self.has_faults),
         })
     }
 }
@@ -113,9 +119,39 @@ struct MetricsShard {
     /// Requests that passed the hang threshold and have no answer.
     hung: BTreeSet<RequestKey>,
     rest: Metrics,
+    /// Calls that met a fault, which are counted apart.
+    struck: StruckCalls,
+    has_faults: Arc<AtomicBool>,
 }
 
 impl MetricsShard {
+    /// Counts what belongs to a fault, and tells whether that was all.
+    fn take_fault(&mut self, event: &Event<'_>) -> bool {
+        let was_watching = self.struck.is_watching;
+        let owner = self.struck.sort(event, &mut self.rest.faults);
+        if self.struck.is_watching && !was_watching {
+            self.has_faults.store(true, Ordering::Release);
+        }
+        match (owner, event.kind) {
+            (Owner::Server, _) => false,
+            (
+                Owner::Lost,
+                EventKind::Error {
+                    request,
+                    method,
+                    tool,
+                    tag,
+                    ..
+                },
+            ) => {
+                self.end(request);
+                self.of(tag.phase, method, tool).lost_to_faults += 1;
+                true
+            }
+            _ => true,
+        }
+    }
+
     fn of(&mut self, phase: u16, method: &str, tool: Option<&str>) -> &mut CallMetrics {
         match tool {
             None => self.methods.of(method),
@@ -205,6 +241,9 @@ impl Named {
 impl Shard for MetricsShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
         let at = event.at;
+        if self.take_fault(event) {
+            return Ok(());
+        }
         match event.kind {
             EventKind::Request {
                 method, tool, tag, ..

@@ -5,8 +5,10 @@
 //! when they are merged, about once a second and at the end. The event type itself is
 //! [`mcprove_score::trace::Event`].
 
+mod fault_metrics;
 mod metrics;
 mod metrics_sink;
+mod struck;
 mod trace_file;
 mod trace_line;
 
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant};
 use mcprove_score::trace::{Event, EventKind};
 use serde_json::Value;
 
+pub(crate) use fault_metrics::{FAULT, FAULT_ENDED_SESSION, FAULTS};
+pub use fault_metrics::{FaultMetrics, StruckMetrics};
 pub(crate) use metrics::new_histogram;
 pub use metrics::{CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord};
 pub use metrics_sink::{Interval, MetricsSink};
@@ -67,6 +71,13 @@ impl EventStream {
             sinks,
             failures: Arc::default(),
         }
+    }
+
+    /// The same stream with a clock that started at another time.
+    #[must_use]
+    pub fn started_at(mut self, started: Instant) -> Self {
+        self.started = started;
+        self
     }
 
     /// A stream that nobody looks at.

@@ -68,6 +68,12 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             write_duration(line, *duration);
             write_tag(line, *tag);
             write_failure(line, failure);
+            let name = if failure.code.is_some() {
+                "data"
+            } else {
+                "result"
+            };
+            cut = write_value(line, name, failure.answer, value_bytes_max);
         }
         EventKind::Hang { hung_for, .. } | EventKind::Deadlock { hung_for, .. } => {
             write_duration(line, *hung_for);
@@ -256,6 +262,7 @@ mod tests {
             category: ErrorCategory::ServerError,
             message: "no \"x\"",
             code: Some(-5),
+            answer: "",
         };
         let line = line_of(EventKind::Error {
             request: REQUEST,

@@ -1,5 +1,6 @@
 //! Reports as bytes: functions from what was found to what is printed or written.
 
+mod audit;
 mod comparison;
 mod document;
 mod figure;
@@ -12,6 +13,7 @@ mod markdown;
 mod printable;
 mod probe;
 mod progress;
+mod recorded;
 mod runs;
 mod score;
 mod sections;
@@ -19,6 +21,7 @@ mod side_by_side;
 mod style;
 mod table;
 
+pub use audit::{AuditLines, audit_comparison_text, audit_replay_text, audit_row_text};
 pub use comparison::comparison_text;
 pub use histogram::histogram_text;
 pub use html::html;
@@ -28,6 +31,7 @@ pub use markdown::markdown;
 pub use printable::{printable, printable_json};
 pub use probe::probe_text;
 pub use progress::progress_line;
+pub use recorded::recording_text;
 pub use runs::runs_text;
 pub use score::{ScoreDocument, Scored, score_text};
 pub use side_by_side::side_by_side_text;

@@ -7,20 +7,22 @@ use mcprove_score::hang::HangLimits;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::Run;
 use super::assemble::assemble;
 use super::directory::RunDirectory;
 use super::error::{RunError, at};
+use super::faults;
 use super::header::{ENDED, Header, STARTED};
 use super::latency_log::LatencyLog;
 use super::report::{Report, TraceStats};
 use super::watch::Watch;
+use super::{LoadFault, Run};
 use crate::drive::error::StageError;
 use crate::drive::sampler::Sampler;
 use crate::drive::scenario::{self, Steps, Work};
 use crate::drive::stage::Stage;
 use crate::drive::{ScenarioKind, StopLevel, calibration, defaults, executor};
-use crate::event::{EventStream, MetricsSink, Sink, TraceFile};
+use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
+use crate::fault::TimedInjector;
 use crate::process::StderrLog;
 
 /// How often processes are looked at in a run without a duration.
@@ -54,6 +56,14 @@ pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), 
         "",
         &serde_json::to_value(&header).unwrap_or(Value::Null),
     );
+    if !run.faults.is_empty() {
+        let names: Vec<&str> = run
+            .faults
+            .iter()
+            .map(|fault| fault.spec.name.as_str())
+            .collect();
+        recorder.note(FAULTS, "", &json!({ "names": names }));
+    }
     // First of all in the trace, so that even a run that is killed can be told.
     recorder.merge();
     if run.calibration {
@@ -157,6 +167,7 @@ fn open(run: &Run) -> Result<Opened, RunError> {
         target: run.server.describe(),
         scenario: run.scenario.clone(),
         thresholds: run.thresholds.clone(),
+        faults: run.faults.clone(),
         has_trace: trace.is_some(),
     };
     Ok(Opened {
@@ -209,6 +220,7 @@ fn discard(directory: &RunDirectory) {
 }
 
 fn check(run: &Run) -> Result<(), RunError> {
+    faults::check(&run.faults, &run.scenario.kind)?;
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
     }
@@ -266,6 +278,10 @@ fn set_stage(
             grace: run.thresholds.grace_period,
         },
     });
+    if !run.faults.is_empty() {
+        let timed: Vec<_> = run.faults.iter().map(LoadFault::timed).collect();
+        options.faults = Some(Arc::new(TimedInjector::new(&timed, header.seed)));
+    }
     let most = run
         .scenario
         .kind

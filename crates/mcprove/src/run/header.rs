@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::faults::LoadFault;
 use super::thresholds::Thresholds;
 use crate::drive::Scenario;
 use crate::quantity::seconds;
@@ -29,6 +30,9 @@ pub(crate) struct Header {
     pub scenario: Scenario,
     /// What must hold.
     pub thresholds: Thresholds,
+    /// What is injected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<LoadFault>,
     /// Whether a trace is written beside the report.
     pub has_trace: bool,
 }

@@ -9,6 +9,7 @@ mod comparison;
 mod directory;
 mod error;
 mod execution;
+mod faults;
 mod format;
 mod header;
 mod interpret;
@@ -18,6 +19,7 @@ mod notes;
 mod progress;
 mod rate;
 mod recompute;
+mod recorded;
 mod replay;
 pub mod report;
 #[cfg(test)]
@@ -42,10 +44,16 @@ pub use comparison::{
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
 pub use execution::draw_seed;
+pub use faults::LoadFault;
+pub(crate) use faults::{WITH_FAULTS, takes_faults};
 pub use format::FormatError;
 pub use list::{ListedRun, RunList, RunSummary};
 pub use progress::Progress;
 pub use recompute::{RecomputeError, Recomputed, recompute};
+pub use recorded::{
+    CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
+    RecordingReport, read_recording,
+};
 pub use report::Report;
 pub use side_by_side::{ServerRun, SideBySide};
 pub use summary::{Finding, NotJudged, Summary};
@@ -89,6 +97,7 @@ pub struct Run {
     server: Server,
     scenario: Scenario,
     thresholds: Thresholds,
+    faults: Vec<LoadFault>,
     output_dir: Option<PathBuf>,
     session: SessionOptions,
     trace_value_bytes: usize,
@@ -114,6 +123,7 @@ impl Run {
             server: server.into(),
             scenario: scenario.into(),
             thresholds: Thresholds::default(),
+            faults: Vec::new(),
             output_dir: None,
             session: SessionOptions::default(),
             trace_value_bytes: crate::event::TRACE_VALUE_BYTES_MAX,
@@ -133,6 +143,13 @@ impl Run {
     #[must_use]
     pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
+        self
+    }
+
+    /// Sets the faults that are injected while the load lasts.
+    #[must_use]
+    pub fn with_faults(mut self, faults: Vec<LoadFault>) -> Self {
+        self.faults = faults;
         self
     }
 

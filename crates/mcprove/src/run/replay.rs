@@ -119,6 +119,7 @@ impl<'a> Line<'a> {
                         category: error.category,
                         message: &error.message,
                         code: error.code,
+                        answer: "",
                     },
                     tag,
                 }

@@ -13,6 +13,7 @@ use super::call::{Call, CallError, Reply};
 use super::connect_error::ConnectError;
 use super::core::{Core, Refused};
 use super::discovery::{Discovery, other_version};
+use super::faults;
 use super::inbound::SessionInbox;
 use super::options::{ProtocolChoice, SessionOptions, client_info};
 use super::request::Request;
@@ -81,7 +82,14 @@ impl Attempt {
         let core = Core::new(options.clone(), Arc::clone(recorder));
         let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
         let channel_options = options.channel_options();
-        let opening = transport::open(server, &channel_options, inbox);
+        let opening = async {
+            match faults::of(options, recorder) {
+                None => transport::open(server, &channel_options, inbox).await,
+                Some(faults) => {
+                    transport::faulty::open(server, &channel_options, faults, inbox).await
+                }
+            }
+        };
         let channel = tokio::time::timeout(server.startup_timeout, opening)
             .await
             .map_err(|_| ConnectError::Silent {

@@ -60,12 +60,7 @@ impl Core {
                     Some(failure) => (failure, Some(reply), None),
                 }
             }
-            Ending::Error(error) => {
-                let category = ErrorCategory::from_code(error.code);
-                let said = shorten(&error.message, SAID_CHARACTERS_MAX);
-                let message = format!("{said} (code {})", error.code);
-                (Failure::new(category, message), None, Some(error))
-            }
+            Ending::Error(error) => (rpc_failure(&error), None, Some(error)),
             Ending::Failure(failure) => (failure, None, None),
         };
         let error = CallError::from(FailedCall {
@@ -89,7 +84,9 @@ impl Core {
         if is_malformed {
             return failure;
         }
+        // What a fault made of the result says nothing about the server.
         let check = self.options.result_check.as_ref();
+        let check = check.filter(|_| !self.is_injecting());
         check.and_then(|check| check(tool, result)).or(failure)
     }
 
@@ -124,6 +121,7 @@ impl Core {
                 category: error.category(),
                 message: &error.failure.message,
                 code: error.code(),
+                answer: "",
             };
             let kind = EventKind::Error {
                 request: RequestKey {
@@ -150,12 +148,19 @@ fn late(duration: Duration) -> Failure {
     Failure::new(ErrorCategory::Hang, message)
 }
 
+/// What a JSON-RPC error means for the call that it ends.
+pub(crate) fn rpc_failure(error: &RpcError) -> Failure {
+    let category = ErrorCategory::from_code(error.code);
+    let said = shorten(&error.message, SAID_CHARACTERS_MAX);
+    Failure::new(category, format!("{said} (code {})", error.code))
+}
+
 /// Looks for the key that makes a result a failure; made once, for each result is searched.
 static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"isError\""));
 
 /// Why the result of a tool is a failure, as far as that can be told at no cost; `None` when the call
 /// succeeded.
-fn tool_failure(result: &str) -> Option<Failure> {
+pub(crate) fn tool_failure(result: &str) -> Option<Failure> {
     #[derive(serde::Deserialize)]
     struct ToolResult<'a> {
         #[serde(borrow, default, rename = "isError")]

@@ -6,6 +6,7 @@
 
 use std::collections::hash_map::Entry;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -35,6 +36,8 @@ pub(crate) struct Core {
     pub(super) options: SessionOptions,
     pub(super) recorder: Arc<Recorder>,
     pub(super) watchdog: Arc<Notify>,
+    /// Whether what arrives now was made up by an injected fault.
+    pub(super) is_injecting: AtomicBool,
 }
 
 pub(super) struct State {
@@ -119,6 +122,7 @@ impl Core {
             options,
             recorder,
             watchdog: Arc::new(Notify::new()),
+            is_injecting: AtomicBool::new(false),
         });
         tokio::spawn(watch_deadlines(Arc::downgrade(&core)));
         core
@@ -126,6 +130,11 @@ impl Core {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether what arrives now was made up by an injected fault.
+    pub(super) fn is_injecting(&self) -> bool {
+        self.is_injecting.load(Ordering::Relaxed)
     }
 
     /// The channel; closed for as long as there is none.

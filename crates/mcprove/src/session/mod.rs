@@ -10,6 +10,7 @@ mod connect;
 mod connect_error;
 mod core;
 mod discovery;
+mod faults;
 mod giving_up;
 mod inbound;
 mod lists;
@@ -40,6 +41,7 @@ use crate::server::Server;
 use crate::transport::{Closing, Failure};
 
 pub use call::{Call, CallError, FailedCall, Reply};
+pub(crate) use conclusion::{rpc_failure, tool_failure};
 pub use connect_error::ConnectError;
 pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
 pub(crate) use raw::{RawAnswer, RawMessage};
@@ -285,6 +287,12 @@ impl Session {
     /// What the server did that the protocol does not allow.
     pub fn violations(&self) -> Violations {
         self.core.lock().violations.clone()
+    }
+
+    /// Whether an injected fault struck the request with this id, as far as is remembered.
+    pub(crate) fn met_fault(&self, request_id: u64) -> bool {
+        let channel = self.core.channel();
+        channel.is_ok_and(|channel| channel.met_fault(request_id))
     }
 
     /// How often the server said that a list changed.

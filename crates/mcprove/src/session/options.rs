@@ -10,6 +10,7 @@ use mcprove_score::hang::HangLimits;
 use serde_json::{Value, json};
 
 use super::respond::{Decline, Responder};
+use crate::fault::TimedInjector;
 use crate::protocol::{Revision, UnknownRevision};
 use crate::transport::{BytesHandler, ChannelOptions, Failure, MAX_FRAME};
 
@@ -96,6 +97,8 @@ pub struct SessionOptions {
     pub sends_initialized: bool,
     /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
     pub fall_back_to_sse: bool,
+    /// The faults that calls meet on their way, where some are to be injected.
+    pub faults: Option<Arc<TimedInjector>>,
 }
 
 impl Default for SessionOptions {
@@ -116,6 +119,7 @@ impl Default for SessionOptions {
             session_number: 0,
             sends_initialized: true,
             fall_back_to_sse: true,
+            faults: None,
         }
     }
 }

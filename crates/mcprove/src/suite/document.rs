@@ -1,8 +1,9 @@
-//! A file as a tree of values that know where they stand, the same for TOML and for YAML.
+//! A file as a tree of values that know where they stand, the same for TOML, YAML and JSON.
 //!
 //! Before it: text. After it: a reader that turns the tree into a plan and can point at every
 //! value that it does not like.
 
+mod json;
 mod toml;
 mod yaml;
 
@@ -83,6 +84,11 @@ impl Document {
     /// Reads YAML; `file` is its name in messages.
     pub fn from_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
         Self::from_text(text, file, yaml::parse)
+    }
+
+    /// Reads JSON; `file` is its name in messages.
+    pub fn from_json(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_text(text, file, json::parse)
     }
 
     fn from_text(

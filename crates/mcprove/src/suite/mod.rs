@@ -3,12 +3,15 @@
 //! A text becomes a tree of positioned values ([`document`]), whatever its format. A reader takes
 //! the tree apart and collects every problem with its place ([`ConfigErrors`]). [`load`] is the
 //! configuration of a load run; `run` carries out what comes of it. [`gates`] is what agent traces
-//! are held to, and [`traces`] are those that are scored together.
+//! are held to, and [`traces`] are those that are scored together. [`mock`] is what a mock server is made
+//! of, and [`faults`] are those that it meets.
 
 pub mod document;
 mod error;
+pub mod faults;
 pub mod gates;
 pub mod load;
+pub mod mock;
 pub(crate) mod reader;
 pub mod traces;
 

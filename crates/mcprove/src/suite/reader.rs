@@ -74,6 +74,11 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// Whether anything is wrong so far.
+    pub fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
     /// Takes a problem down.
     pub fn problem(&mut self, span: &Range<usize>, message: String, hint: impl Into<String>) {
         let document = self.document;

@@ -18,6 +18,7 @@ use crate::server::{Server, Transport};
 
 pub use crate::process::Closing;
 
+pub mod faulty;
 pub mod http;
 mod lines;
 pub mod memory;
@@ -184,6 +185,12 @@ pub trait Channel: Send + Sync + 'static {
         String::new()
     }
 
+    /// Whether an injected fault struck request `id`, as far as is remembered.
+    fn met_fault(&self, id: u64) -> bool {
+        let _ = id;
+        false
+    }
+
     /// Lets go of the connection the way a client does that crashed: both directions at once,
     /// nothing said, nothing waited for. A process of ours lives on until [`close`](Self::close),
     /// which then tells how it took that.
@@ -210,6 +217,12 @@ pub trait Inbox: Send + Sync + 'static {
     /// A request failed on the way (`Some`), or something arrived that is no message and
     /// belongs to no request that the channel knows (`None`).
     fn fail(&self, request: Option<u64>, failure: Failure);
+
+    /// From now on, until told otherwise, what arrives was made up by an injected fault: what is wrong
+    /// with it is no violation of the server's.
+    fn set_injecting(&self, is_injecting: bool) {
+        let _ = is_injecting;
+    }
 
     /// What an HTTP server made of a [`OutgoingKind::Raw`] message: the body that it answered
     /// with, or how it refused. What arrives on a stream is delivered like everything else.

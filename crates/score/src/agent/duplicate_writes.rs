@@ -4,45 +4,49 @@
 //! It repeats an earlier one when name, server and arguments (as [canonical](crate::race::canonical)
 //! JSON) are the same. What became of the earlier attempts decides:
 //!
-//! - one succeeded: the write was certainly made twice, `confirmed`;
+//! - one succeeded, or met a fault that executes the call and keeps the reply from its client
+//!   ([`FaultKind::executes`](crate::trace::FaultKind::executes): `lose_reply`, `malformed`, `truncated`, `wrong_id`): the write was certainly made
+//!   twice, `confirmed`;
 //! - one may have been executed, for it has no result, timed out, broke off, failed without a word, or
-//!   met a fault that loses or damages the reply (`hang`, `slow`, `lose_reply`, `disconnect`, `crash`, …):
-//!   `at_risk`;
-//! - all of them surely were not executed (they were turned down, or the request was lost): a retry is
-//!   right.
+//!   met a fault that executes it later (`slow`, `jitter`, `reply_after_cancel`): `at_risk`;
+//! - all of them surely were not executed, for they were turned down, or met a fault that strikes before
+//!   (`lose_request`, `hang`, `error`, `disconnect`, `crash`, …): a retry is right, and without one the
+//!   write is `lost`. A repetition that such a fault strikes is no duplicate either.
 //!
 //! A call with an idempotency key (`idempotency_key`, `request_id`, `client_token`, in any spelling) is
-//! safe to repeat with the same key. With another key it is a new write, which is fine after a success,
-//! but after an attempt that may have been executed it is `at_risk` too; without one it repeats
+//! safe to repeat with the same key, and counts as `protected`; so is one of an idempotent tool. With
+//! another key it is a new write, which is fine after a success, but not after an attempt that was or
+//! may have been executed without a word; without one it repeats
 //! whatever was written before. Where the arguments of a write are unknown and another one of its tool
 //! may be the same, nobody can tell how many there are. This metric is ours; the question is that of
 //! ambiguous writes, which no peer asks.
 
+mod attempts;
 mod failure;
 mod find;
 mod outcome;
+mod report;
 mod writes;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers, without_call};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::count;
 use crate::phrase;
 
 pub use find::find_duplicate_writes;
-
-/// Duplicates that a report and a message tell; the rest is only counted.
-pub const DUPLICATES_KEPT: usize = 20;
+pub use report::{
+    DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesReport, LostWrite, UndecidedWrite,
+};
 
 const AT_RISK: &str = "duplicate_writes.at_risk";
 const CONFIRMED: &str = "duplicate_writes.confirmed";
 const COUNT: &str = "duplicate_writes.count";
+const LOST: &str = "duplicate_writes.lost";
 const PASSED: &str = "duplicate_writes.passed";
+const PROTECTED: &str = "duplicate_writes.protected";
 
 /// The settings of the block `duplicate_writes`.
 #[derive(Debug, Clone, Default)]
@@ -52,85 +56,10 @@ pub struct DuplicateWritesBlock {
     pub mutating_tools: Vec<String>,
     /// Tools that never write, whatever else is said.
     pub readonly_tools: Vec<String>,
-    /// Tools that write, but are safe to repeat.
+    /// Tools that write, but are safe to repeat: a repetition counts as protected.
     pub idempotent_tools: Vec<String>,
     /// What replaces the default gate, `duplicate_writes.count <= 0`.
     pub expect: Option<Vec<Expectation>>,
-}
-
-/// The writes of a run that were made twice, or may have been.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DuplicateWritesReport {
-    /// Repeated writes after an attempt that may have been executed.
-    pub at_risk: u64,
-    /// Repeated writes after an attempt that succeeded.
-    pub confirmed: u64,
-    /// The first [`DUPLICATES_KEPT`] of both.
-    pub writes: Vec<DuplicateWrite>,
-    /// The first write of which nobody can tell whether it is one more: both counts are what is
-    /// certain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<UndecidedWrite>,
-}
-
-/// A write that may repeat another one: the trace does not tell the arguments of one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct UndecidedWrite {
-    /// The place of the call in `tool_calls`.
-    pub call_index: usize,
-    /// The place of the attempt that it may repeat.
-    pub repeats: usize,
-    /// The tool.
-    pub name: String,
-}
-
-/// A write that was repeated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DuplicateWrite {
-    /// The place of the call in `tool_calls`.
-    pub call_index: usize,
-    /// The place of the attempt that it repeats.
-    pub repeats: usize,
-    /// The tool.
-    pub name: String,
-    /// Whether it certainly happened twice.
-    pub is_confirmed: bool,
-    /// What is known of the earlier attempt: `had succeeded`.
-    pub reason: String,
-}
-
-impl DuplicateWrite {
-    fn describe(&self) -> String {
-        format!(
-            "call {}, {}, repeats call {}, which {}",
-            self.call_index,
-            phrase::name(&self.name),
-            self.repeats,
-            self.reason
-        )
-    }
-}
-
-impl DuplicateWritesReport {
-    /// Both together.
-    pub fn count(&self) -> u64 {
-        self.at_risk.saturating_add(self.confirmed)
-    }
-
-    fn explain(&self) -> String {
-        let mut writes: Vec<String> = self.writes.iter().map(DuplicateWrite::describe).collect();
-        let more = self.count().saturating_sub(count(self.writes.len()));
-        if more > 0 {
-            writes.push(format!("and {} more", phrase::whole(more)));
-        }
-        format!(
-            "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
-             whether the write was made, or send an idempotency key",
-            phrase::count(self.confirmed, "write"),
-            phrase::whole(self.at_risk),
-            writes.join("; ")
-        )
-    }
 }
 
 /// The metric `duplicate_writes`.
@@ -145,7 +74,7 @@ pub const METRIC: Metric = Metric {
         },
         Target {
             name: CONFIRMED,
-            explanation: "writes repeated after an attempt that succeeded",
+            explanation: "writes repeated after an attempt that was certainly executed",
             scope: Scope::RunHighest,
         },
         Target {
@@ -154,8 +83,18 @@ pub const METRIC: Metric = Metric {
             scope: Scope::RunHighest,
         },
         Target {
+            name: PROTECTED,
+            explanation: "writes repeated without harm, by an idempotency key or an idempotent tool",
+            scope: Scope::RunHighest,
+        },
+        Target {
+            name: LOST,
+            explanation: "writes that a fault kept from being made, and that no retry made",
+            scope: Scope::RunHighest,
+        },
+        Target {
             name: PASSED,
-            explanation: "1 when there are none, else 0",
+            explanation: "1 when no write was repeated with harm, or perhaps, else 0",
             scope: Scope::RunLowest,
         },
     ],
@@ -213,6 +152,8 @@ fn put(run: usize, report: &DuplicateWritesReport, card: &mut Scorecard) {
     card.set_run(run, AT_RISK, is_known.then_some(report.at_risk));
     card.set_run(run, CONFIRMED, is_known.then_some(report.confirmed));
     card.set_run(run, COUNT, is_known.then(|| report.count()));
+    card.set_run(run, PROTECTED, is_known.then_some(report.protected));
+    card.set_run(run, LOST, report.lost);
     // One is enough to fail, however many more there may be.
     let passed = if report.count() > 0 {
         Some(0_u64)
@@ -224,7 +165,9 @@ fn put(run: usize, report: &DuplicateWritesReport, card: &mut Scorecard) {
         let writes = report.writes.iter().map(DuplicateWrite::describe);
         tell(card, run, report.count(), "repeated write", writes);
     }
-    if report.count() > 0 || !is_known {
+    let lost = report.lost_writes.iter().map(LostWrite::describe);
+    tell(card, run, report.lost.unwrap_or(0), "lost write", lost);
+    if *report != DuplicateWritesReport::default() {
         card.detail(run, "duplicate_writes", report);
     }
 }

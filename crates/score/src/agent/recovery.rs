@@ -6,9 +6,11 @@
 //! `require_clean_timeout` asks for it. Rules and names are those of mcptest, after the failure
 //! injection of `ToolMisuseBench` (arXiv:2604.01508).
 
+mod effect;
 mod gate;
 mod observe;
 mod unknown;
+mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
@@ -200,7 +202,7 @@ fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
     }
     if !unknown.is_empty() {
         card.note(format!(
-            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, or what the fault did.",
+            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, what the fault did, or whether it was noticed.",
             phrase::places("run", &unknown)
         ));
     }

@@ -271,4 +271,19 @@ pub struct FaultMark {
         skip_serializing_if = "Option::is_none"
     )]
     pub recovered_ms: Option<i64>,
+    /// How long a real clock watched the call, in milliseconds since it began: what is not marked
+    /// did not happen until then.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub watched_ms: Option<u64>,
+}
+
+impl FaultMark {
+    /// Whether the times are those of a real clock: what is not marked did not happen.
+    pub fn is_real_clock(&self) -> bool {
+        self.detected_ms.is_some() || self.recovered_ms.is_some() || self.watched_ms.is_some()
+    }
 }

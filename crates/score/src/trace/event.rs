@@ -130,6 +130,9 @@ pub struct CallFailure<'a> {
     pub message: &'a str,
     /// The JSON-RPC error code, where there was one.
     pub code: Option<i64>,
+    /// What else the server answered, as JSON: the result of a tool error, or the `data` of a JSON-RPC
+    /// error. Empty where there is none, or where it is not kept.
+    pub answer: &'a str,
 }
 
 impl EventKind<'_> {

@@ -66,6 +66,30 @@ pub enum FaultKind {
     HttpStatus,
 }
 
+/// Whether a call that met a fault is executed by its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Execution {
+    /// Never: the fault strikes before.
+    Never,
+    /// Always, and at once: the fault strikes what is said of it afterwards.
+    Always,
+    /// Once the delay has passed; one whose client cancelled or left before that may never be.
+    Late,
+}
+
+/// What a client gets to hear of a call that met a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// What the tool itself says, though late, twice, out of turn or among junk.
+    Right,
+    /// A reply that looks well, and is not what the tool said.
+    Altered,
+    /// That it failed: an error, or the end of the connection.
+    Failure,
+    /// Nothing that it can know for the reply to this call.
+    Nothing,
+}
+
 impl FaultKind {
     /// All kinds, with their names.
     pub const ALL: [(&'static str, Self); 26] = [
@@ -111,6 +135,80 @@ impl FaultKind {
             .into_iter()
             .find_map(|(name, kind)| (kind == self).then_some(name))
             .unwrap_or("none")
+    }
+
+    /// Whether a call that meets this fault is executed.
+    ///
+    /// ```
+    /// use mcprove_score::trace::{Execution, FaultKind};
+    ///
+    /// assert_eq!(FaultKind::LoseRequest.executes(), Execution::Never);
+    /// assert_eq!(FaultKind::LoseReply.executes(), Execution::Always);
+    /// ```
+    pub const fn executes(self) -> Execution {
+        match self {
+            Self::Hang
+            | Self::Wedged
+            | Self::RecoverAfter
+            | Self::Error
+            | Self::ToolError
+            | Self::Flaky
+            | Self::Disconnect
+            | Self::Crash
+            | Self::LoseRequest
+            | Self::ProgressForever
+            | Self::Vanish
+            | Self::HttpStatus => Execution::Never,
+            Self::Slow | Self::Jitter | Self::ReplyAfterCancel => Execution::Late,
+            Self::None
+            | Self::Malformed
+            | Self::Truncated
+            | Self::Corrupt
+            | Self::Empty
+            | Self::Oversized
+            | Self::Duplicate
+            | Self::WrongId
+            | Self::Reorder
+            | Self::Noise
+            | Self::LoseReply => Execution::Always,
+        }
+    }
+
+    /// What the client hears of a call that meets this fault.
+    ///
+    /// ```
+    /// use mcprove_score::trace::{FaultKind, Heard};
+    ///
+    /// assert_eq!(FaultKind::Slow.heard(), Heard::Right);
+    /// assert_eq!(FaultKind::Corrupt.heard(), Heard::Altered);
+    /// ```
+    pub const fn heard(self) -> Heard {
+        match self {
+            Self::None
+            | Self::Slow
+            | Self::Jitter
+            | Self::ReplyAfterCancel
+            | Self::Duplicate
+            | Self::Reorder
+            | Self::Noise => Heard::Right,
+            Self::Corrupt | Self::Empty | Self::Oversized => Heard::Altered,
+            Self::Error
+            | Self::ToolError
+            | Self::Flaky
+            | Self::Disconnect
+            | Self::Crash
+            | Self::Vanish
+            | Self::HttpStatus => Heard::Failure,
+            Self::Hang
+            | Self::Wedged
+            | Self::RecoverAfter
+            | Self::ProgressForever
+            | Self::LoseRequest
+            | Self::LoseReply
+            | Self::Malformed
+            | Self::Truncated
+            | Self::WrongId => Heard::Nothing,
+        }
     }
 }
 

@@ -19,6 +19,6 @@ pub use agent::{
 };
 pub use category::ErrorCategory;
 pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
-pub use fault::FaultKind;
+pub use fault::{Execution, FaultKind, Heard};
 pub use json::Json;
 pub use record::{RecordError, TraceError, TraceRecord};

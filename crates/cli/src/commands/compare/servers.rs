@@ -66,6 +66,7 @@ fn template(
     };
     Run::new(server, config.scenario.clone())
         .with_thresholds(config.thresholds.clone())
+        .with_faults(config.faults.clone())
         .with_config(described.to_toml())
         .with_session(arguments.session.options(&arguments.server))
         .on_progress(Arc::new(move |progress| {

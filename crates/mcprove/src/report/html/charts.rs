@@ -94,11 +94,16 @@ pub(super) fn over_time(report: &Report) -> String {
             }
         })
         .collect();
-    let starts: Vec<f64> = measured(report)
+    let mut starts: Vec<f64> = measured(report)
         .iter()
         .skip(1)
         .map(|phase| phase.from.as_secs_f64())
         .collect();
+    // And when faults began and ended.
+    let impacts = report.faults.iter().flat_map(|faults| &faults.impacts);
+    starts.extend(
+        impacts.flat_map(|impact| [impact.from_secs, impact.until_secs].into_iter().flatten()),
+    );
     let chart = |title, y_label, class, value: fn(&Point) -> Option<f64>| {
         Chart {
             title,
@@ -129,7 +134,11 @@ pub(super) fn over_time(report: &Report) -> String {
             point.failed
         }));
     }
-    section("Over time", &charts)
+    let mut text = group(&charts);
+    if report.faults.is_some() {
+        text.push_str("<p>The dashed lines are where injected faults began and ended.</p>\n");
+    }
+    section("Over time", &text)
 }
 
 struct Point {
@@ -287,10 +296,9 @@ fn group(charts: &[String]) -> String {
     format!("<div class=\"charts\">\n{drawn}</div>\n")
 }
 
-fn section(title: &str, charts: &[String]) -> String {
-    let drawn = group(charts);
+fn section(title: &str, drawn: &str) -> String {
     if drawn.is_empty() {
-        return drawn;
+        return String::new();
     }
     format!("<section>\n<h2>{}</h2>\n{drawn}</section>\n", escape(title))
 }

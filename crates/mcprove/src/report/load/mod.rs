@@ -62,6 +62,9 @@ pub fn load_text(report: &Report, style: Style, files: Option<&Files>) -> String
         ));
     }
     parts.push(phases(report, style));
+    if let Some(faults) = &report.faults {
+        parts.push(grid(&sections::fault_table(faults), style.width));
+    }
     parts.push(slowest(report, style));
     parts.push(meaning(report, &more, style));
     parts.push(list_files(style, files));

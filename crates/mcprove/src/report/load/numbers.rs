@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::report::figure::{self, count, counted};
 use crate::report::printable::printable;
-use crate::report::sections::breaking_way;
+use crate::report::sections::{apart, breaking_way};
 use crate::run::Report;
 use crate::run::report::LatencyStats;
 
@@ -65,6 +65,9 @@ pub(super) fn rows(report: &Report) -> Vec<Vec<String>> {
     }
     if !uncounted.is_empty() {
         row("not counted", uncounted.join(", "));
+    }
+    if let Some(faults) = &report.faults {
+        row("faults", apart(faults));
     }
     if !report.process.samples.is_empty() {
         row("server", process(report));

@@ -2,11 +2,13 @@
 //! measured, what only this scenario looks for, and what the numbers rest on.
 
 mod basis;
+mod faults;
 mod findings;
 mod growth;
 mod measured;
 mod scenario;
 
+pub(super) use faults::{apart, fault_table};
 pub(super) use findings::{expectation, outcome_name};
 pub(super) use growth::breaking_way;
 pub(super) use measured::{percentile_note, phase_table, tool_table};
@@ -25,6 +27,7 @@ pub(super) fn all(report: &Report) -> Vec<Section> {
         measured::tools(report),
         measured::slowest(report),
     ];
+    sections.push(faults::faults(report));
     sections.extend(scenario::all(report).into_iter().map(Some));
     sections.extend([
         Some(measured::errors(report)),

@@ -32,6 +32,7 @@ impl Assembly<'_> {
         self.detect_lost_sessions(report);
         self.detect_errors(report);
         self.detect_dropped(report);
+        self.detect_faults(report);
         let successes = self
             .metrics
             .tools_of(|_| true)
@@ -140,7 +141,7 @@ impl Assembly<'_> {
         let is_fuzzer = matches!(self.header.scenario.kind, ScenarioKind::Fuzzer { .. });
         if calls.sent > 0 || !is_fuzzer {
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
-            report.verdicts.push(verdict);
+            report.verdicts.push(self.and_injected_hangs(verdict));
         }
     }
 
@@ -276,6 +277,7 @@ impl Assembly<'_> {
                 "lower --rate to find what it can take, or raise --max-in-flight if it may queue",
             )
         };
+        let verdict = self.excuse_dropped(verdict, &not_started);
         report
             .verdicts
             .push(verdict.number("dropped", dropped).number("due", due));

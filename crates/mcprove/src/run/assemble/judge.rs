@@ -75,6 +75,10 @@ impl Assembly<'_> {
         if has_result {
             return;
         }
+        if let Some(verdict) = self.met_only_faults(attempted) {
+            report.verdicts.push(verdict);
+            return;
+        }
         // An interruption is not the server's fault, but no proof of anything either.
         if interrupted && (attempted == 0 || !needs_success) {
             report.verdicts.push(nothing_yet(report.unanswered));

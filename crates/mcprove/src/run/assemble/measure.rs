@@ -43,7 +43,11 @@ impl Assembly<'_> {
         let hung = u32::try_from(self.hung_unanswered()).unwrap_or(u32::MAX);
         report.hang_count = count(ErrorCategory::Hang).saturating_add(hung);
         report.unanswered = self.unanswered();
-        report.crash_count = u32::try_from(self.metrics.crashes).unwrap_or(u32::MAX);
+        let crashes = self
+            .metrics
+            .crashes
+            .saturating_sub(self.metrics.faults.crashes());
+        report.crash_count = u32::try_from(crashes).unwrap_or(u32::MAX);
         report.reconnect_count =
             u32::try_from(self.metrics.count_notes("reconnected")).unwrap_or(u32::MAX);
         let ended = self.notes.load_ended.unwrap_or_default();

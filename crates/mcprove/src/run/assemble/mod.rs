@@ -3,6 +3,7 @@
 
 mod by_kind;
 mod detect;
+mod faults;
 mod figures;
 mod judge;
 mod measure;

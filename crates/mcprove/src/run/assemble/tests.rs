@@ -27,6 +27,7 @@ impl Events {
             target: "server".to_owned(),
             scenario,
             thresholds: Thresholds::default(),
+            faults: Vec::new(),
             has_trace: true,
         };
         events.note(STARTED, &serde_json::to_value(header).unwrap());
@@ -100,6 +101,7 @@ impl Events {
                     category,
                     message: "",
                     code: None,
+                    answer: "",
                 },
                 tag,
             });

@@ -58,4 +58,5 @@ fn without_answer(calls: &CallMetrics) -> u64 {
         .sent
         .saturating_sub(calls.succeeded())
         .saturating_sub(failures(calls))
+        .saturating_sub(calls.lost_to_faults)
 }

@@ -1,6 +1,7 @@
 //! What a run found. Serialised it is `metrics.json` (format `metrics.v1`); it is assembled from
 //! the events of the run (`run/assemble.rs`), live or from a trace.
 
+mod faults;
 mod latency;
 mod parts;
 
@@ -31,6 +32,7 @@ use std::collections::BTreeMap;
 use crate::drive::ScenarioKind;
 use crate::quantity::seconds;
 
+pub use faults::FaultsReport;
 pub use latency::LatencyStats;
 pub use parts::{
     ErrorStats, Interval, Model, PhaseReport, ProcessSample, ProcessStats, RunOutcome, ServerInfo,
@@ -170,6 +172,9 @@ pub struct Report {
     /// What the burst of `spike` did to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spike_recovery: Option<SpikeReport>,
+    /// What injected faults did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultsReport>,
     /// The slowest calls, slowest first.
     pub slowest: Vec<SlowCall>,
     /// Limits that were not kept.
@@ -329,6 +334,7 @@ impl Report {
             drift: None,
             breaking_point: None,
             spike_recovery: None,
+            faults: None,
             slowest: Vec::new(),
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),

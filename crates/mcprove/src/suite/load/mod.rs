@@ -5,6 +5,7 @@
 
 mod calls;
 mod example;
+mod faults;
 pub mod keys;
 mod pattern;
 mod scenario;
@@ -22,7 +23,7 @@ use super::document::{Document, FILE_BYTES_MAX, too_large};
 use super::error::{ConfigError, ConfigErrors, Place};
 use super::reader::Reader;
 use crate::drive::Scenario;
-use crate::run::Thresholds;
+use crate::run::{LoadFault, Thresholds};
 use crate::server::Server;
 use crate::session::ProtocolChoice;
 
@@ -59,6 +60,8 @@ pub struct LoadConfig {
     pub scenario: Scenario,
     /// What it must keep to.
     pub thresholds: Thresholds,
+    /// What goes wrong on purpose meanwhile.
+    pub faults: Vec<LoadFault>,
     /// How it is spoken to.
     pub session: SessionSettings,
     /// What is written and shown.
@@ -132,6 +135,7 @@ impl LoadConfig {
             server,
             scenario,
             thresholds: Thresholds::default(),
+            faults: Vec::new(),
             session: SessionSettings::default(),
             output: OutputSettings::default(),
             warnings: Vec::new(),

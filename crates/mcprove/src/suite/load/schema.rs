@@ -6,6 +6,7 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
+use super::faults;
 use super::keys::{CALLS_MAX, COUNT_MAX, Form, Key, PROTOCOLS, RATE_MAX, SECTIONS};
 use crate::quantity::{parse_duration, parse_size};
 
@@ -33,6 +34,8 @@ pub fn schema() -> Schema {
         json!("Another place for `protocol` of [session]"),
     );
     properties.insert("protocol".into(), protocol);
+    let time = json!({ "type": "string", "pattern": TIME });
+    properties.insert("faults".into(), faults::schema(&time, &time_or_zero()));
     let mut root = Map::new();
     for (name, value) in [
         (

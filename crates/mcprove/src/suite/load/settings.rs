@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::keys::{self, PROTOCOLS};
 use super::{Format, LoadConfig, OutputSettings, SessionSettings};
-use super::{scenario, server, thresholds};
+use super::{faults, scenario, server, thresholds};
 use crate::session::{Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions};
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::reader::{Least, Reader, Section};
@@ -17,6 +17,7 @@ const TOP: &[&str] = &[
     "server",
     "scenario",
     "thresholds",
+    "faults",
     "session",
     "output",
     "protocol",
@@ -94,6 +95,9 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
             "add [scenario] with a type such as \"sustained\"",
         ),
     };
+    let injected = top
+        .get("faults")
+        .map(|field| (field, faults::read(reader, field)));
     let mut session = read_session(reader, node("session"));
     session.protocol = read_protocol(reader, &top);
     let output = read_output(reader, node("output"));
@@ -101,10 +105,14 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
     session.fall_back_to_sse = server.fall_back_to_sse;
     let scenario = scenario?;
     thresholds::check_names(reader, node("thresholds"), &scenario);
+    if let Some((field, injected)) = &injected {
+        faults::check(reader, field, injected, &scenario);
+    }
     Some(LoadConfig {
         server: server.server,
         scenario,
         thresholds: thresholds.thresholds,
+        faults: injected.map(|(_, faults)| faults).unwrap_or_default(),
         session,
         output,
         warnings: Vec::new(),

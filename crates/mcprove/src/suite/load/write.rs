@@ -10,7 +10,7 @@ use toml::Value;
 
 use self::scenario::write_scenario;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings};
-use crate::run::{Thresholds, ToolThresholds};
+use crate::run::{LoadFault, Thresholds, ToolThresholds};
 use crate::secret::{redact_arguments, redact_text, redact_urls, redact_value};
 use crate::server::{Server, Transport};
 use crate::session::ProtocolChoice;
@@ -20,6 +20,9 @@ pub(super) fn to_toml(config: &LoadConfig) -> String {
     write_server(&mut page, &config.server, &config.session);
     write_scenario(&mut page, &config.scenario);
     write_thresholds(&mut page, &config.thresholds);
+    for fault in &config.faults {
+        write_fault(&mut page, fault);
+    }
     write_session(&mut page, &config.session);
     write_output(&mut page, &config.output);
     page.0
@@ -159,6 +162,29 @@ fn write_limits(page: &mut Page, limits: &ToolThresholds) {
     ]);
     if let Some(rate) = limits.error_rate {
         page.line("error_rate", rate);
+    }
+}
+
+fn write_fault(page: &mut Page, fault: &LoadFault) {
+    page.header("[[faults]]");
+    for (key, value) in fault.spec.to_map() {
+        let value = match (value.as_i64(), value.as_u64(), value.as_f64(), &value) {
+            (Some(whole), ..) => Value::from(whole),
+            // A seed that TOML has no number for.
+            (_, Some(whole), ..) => Value::from(whole.to_string()),
+            (_, _, Some(number), _) => Value::from(number),
+            (.., serde_json::Value::Bool(value)) => Value::from(*value),
+            (.., other) => Value::from(other.as_str().unwrap_or_default()),
+        };
+        page.line(&key, value);
+    }
+    page.times(&[
+        ("start", fault.window.start),
+        ("duration", fault.window.duration),
+        ("max_recovery", fault.max_recovery),
+    ]);
+    if let Some(others) = fault.others_may_suffer {
+        page.line("others_may_suffer", others);
     }
 }
 

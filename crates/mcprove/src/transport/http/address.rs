@@ -21,7 +21,7 @@ use crate::transport::{Failure, tls};
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]
-pub(in crate::transport) struct Address {
+pub(crate) struct Address {
     host: String,
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
@@ -194,7 +194,7 @@ fn describe(error: &io::Error) -> String {
 }
 
 /// A socket, with or without TLS.
-pub(in crate::transport) enum Wire {
+pub(crate) enum Wire {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
 }

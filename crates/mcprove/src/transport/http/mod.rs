@@ -22,7 +22,7 @@ use self::pool::{Answers, Pool};
 use super::{BoxFuture, Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
 use crate::protocol::{Era, Revision};
 
-pub(super) mod address;
+pub(crate) mod address;
 pub(super) mod body;
 pub(super) mod connection;
 mod exchange;

@@ -1,34 +1,17 @@
 //! Finding the writes that are repeated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::outcome::{Outcome, outcome};
+use super::attempts::{Attempts, Repetition};
+use super::outcome::{Outcome, kept_off, outcome};
 use super::writes::{Tools, Write};
 use super::{
-    DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesBlock, DuplicateWritesReport, UndecidedWrite,
+    DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesBlock, DuplicateWritesReport, LostWrite,
+    UndecidedWrite,
 };
 use crate::agent::tool_name::{Tool, tool_of};
 use crate::canonical::{Identity, first_equal};
-use crate::trace::{AgentRun, FaultKind, ToolCall};
-
-/// What is known of the attempts at one write so far.
-#[derive(Default)]
-struct Attempts {
-    /// One that succeeded without a key.
-    succeeded: Option<usize>,
-    /// One that succeeded with a key.
-    succeeded_with_key: Option<usize>,
-    /// One that may have been executed.
-    unknown: Option<Unknown>,
-    /// One that may have been executed, with another key than that.
-    other_unknown: Option<Unknown>,
-}
-
-struct Unknown {
-    index: usize,
-    key: Option<String>,
-    reason: String,
-}
+use crate::trace::{AgentRun, FaultMark, ToolCall};
 
 /// Finds the writes of a run that were repeated though an earlier attempt was, or may have been,
 /// executed.
@@ -45,60 +28,100 @@ struct Unknown {
 ///     ..AgentRun::default()
 /// };
 /// let report = find_duplicate_writes(&run, &DuplicateWritesBlock::default());
-/// assert_eq!((report.at_risk, report.confirmed), (1, 0));
-/// assert_eq!(report.writes[0].reason, "met the fault lose_reply and may have been executed");
+/// assert_eq!((report.at_risk, report.confirmed), (0, 1));
+/// assert_eq!(report.writes[0].reason, "was executed, and met the fault lose_reply");
 /// ```
 pub fn find_duplicate_writes(
     run: &AgentRun,
     block: &DuplicateWritesBlock,
 ) -> DuplicateWritesReport {
     let results = run.results();
-    let mut faults: BTreeMap<usize, Vec<FaultKind>> = BTreeMap::new();
+    let mut faults: BTreeMap<usize, Vec<&FaultMark>> = BTreeMap::new();
     for mark in &run.faults {
-        faults.entry(mark.call_index).or_default().push(mark.kind);
+        faults.entry(mark.call_index).or_default().push(mark);
     }
-    let outcome_of = |index: usize| {
+    let known_of = |index: usize| {
         let result = results.get(index).copied().flatten();
         let met = faults.get(&index).map_or(&[][..], Vec::as_slice);
+        (result, met)
+    };
+    let outcome_of = |index: usize| {
+        let (result, met) = known_of(index);
         outcome(result, met)
+    };
+    let kept_off_of = |index: usize| {
+        let (result, met) = known_of(index);
+        kept_off(result, met)
     };
     let tools = Tools::new(block);
     let writes = tools.writes(&run.tool_calls);
+    let unknown = tools_of_unknown_arguments(&writes);
     let mut report = DuplicateWritesReport {
-        undecided: undecided(&writes, outcome_of),
+        undecided: undecided(&writes, &unknown, outcome_of),
         ..DuplicateWritesReport::default()
     };
     let mut attempts: BTreeMap<usize, Attempts> = BTreeMap::new();
-    for write in repeated(writes) {
+    let matters = |index: usize| kept_off_of(index).is_some();
+    for write in repeated(writes, matters) {
         let attempts = attempts.entry(write.first).or_default();
-        if let Some((repeats, is_confirmed, reason)) = attempts.repeated(write.key.as_ref()) {
-            report.add(DuplicateWrite {
+        // What a fault kept from being executed is no side effect, whatever it repeats.
+        if let Some(fault) = kept_off_of(write.index) {
+            attempts.note_kept_off(write.index, fault);
+            continue;
+        }
+        match attempts.repeated(write.key.as_ref(), write.is_idempotent) {
+            Some(Repetition::Duplicate {
+                repeats,
+                is_confirmed,
+                reason,
+            }) => report.add(DuplicateWrite {
                 call_index: write.index,
                 repeats,
                 name: write.call.name.clone(),
                 is_confirmed,
                 reason,
-            });
+            }),
+            Some(Repetition::Protected) => report.protected += 1,
+            None => {}
         }
         attempts.note(write.index, write.key, outcome_of(write.index));
+    }
+    let lost = attempts.values().filter_map(Attempts::lost);
+    for (call_index, fault) in lost {
+        let Some(call) = run.tool_calls.get(call_index) else {
+            continue;
+        };
+        report.add_lost(
+            LostWrite {
+                call_index,
+                name: call.name.clone(),
+                fault,
+            },
+            // Another attempt may be one at this write.
+            unknown.get(&tool_of(call)).is_some_and(|times| *times > 1),
+        );
     }
     report
 }
 
-/// A write that is made more than once.
+/// A write that is made more than once, or that a fault kept from being made.
 struct Repeated<'a> {
     index: usize,
     /// The first that writes the same, counted among the writes.
     first: usize,
     call: &'a ToolCall,
     key: Option<String>,
+    is_idempotent: bool,
 }
 
-/// The writes that are made more than once, in order.
-fn repeated(writes: Vec<Write<'_>>) -> Vec<Repeated<'_>> {
+/// The writes that are made more than once, or matter by themselves, in order.
+fn repeated(writes: Vec<Write<'_>>, matters: impl Fn(usize) -> bool) -> Vec<Repeated<'_>> {
     let (identities, writes): (Vec<Identity<'_>>, Vec<_>) = writes
         .into_iter()
-        .map(|write| (write.identity, (write.index, write.call, write.key)))
+        .map(|write| {
+            let rest = (write.index, write.call, write.key, write.is_idempotent);
+            (write.identity, rest)
+        })
         .unzip();
     let same = first_equal(&identities);
     let mut times = vec![0_usize; same.len()];
@@ -109,33 +132,47 @@ fn repeated(writes: Vec<Write<'_>>) -> Vec<Repeated<'_>> {
     }
     let numbered = writes.into_iter().zip(same);
     numbered
-        .filter(|(_, first)| times.get(*first).is_some_and(|times| *times > 1))
-        .map(|((index, call, key), first)| Repeated {
+        .filter(|((index, ..), first)| {
+            times.get(*first).is_some_and(|times| *times > 1) || matters(*index)
+        })
+        .map(|((index, call, key, is_idempotent), first)| Repeated {
             index,
             first,
             call,
             key,
+            is_idempotent,
         })
         .collect()
+}
+
+/// How many writes there are of each tool that has one whose arguments are unknown.
+fn tools_of_unknown_arguments<'a>(writes: &[Write<'a>]) -> BTreeMap<Tool<'a>, usize> {
+    let mut tools: BTreeMap<Tool<'a>, usize> = writes
+        .iter()
+        .filter(|write| write.call.args.is_null())
+        .map(|write| (tool_of(write.call), 0))
+        .collect();
+    for write in writes {
+        if let Some(times) = tools.get_mut(&tool_of(write.call)) {
+            *times += 1;
+        }
+    }
+    tools
 }
 
 /// The first write that may repeat another one of its tool, of which the arguments of one are unknown
 /// and the earlier one was, or may have been, executed.
 fn undecided(
     writes: &[Write<'_>],
+    unknown: &BTreeMap<Tool<'_>, usize>,
     outcome_of: impl Fn(usize) -> Outcome,
 ) -> Option<UndecidedWrite> {
-    let unknown: BTreeSet<Tool<'_>> = writes
-        .iter()
-        .filter(|write| write.call.args.is_null())
-        .map(|write| tool_of(write.call))
-        .collect();
     // For each such tool the first attempt that may have been executed, and the first of unknown
     // arguments among those.
     let mut earlier: BTreeMap<Tool<'_>, [Option<usize>; 2]> = BTreeMap::new();
     for write in writes {
         let tool = tool_of(write.call);
-        if !unknown.contains(&tool) {
+        if write.is_idempotent || !unknown.contains_key(&tool) {
             continue;
         }
         let is_unknown = write.call.args.is_null();
@@ -158,47 +195,6 @@ fn undecided(
     None
 }
 
-impl Attempts {
-    /// The attempt that one more, with this key, repeats; whether that had certainly been executed;
-    /// and what is known of it.
-    fn repeated(&self, key: Option<&String>) -> Option<(usize, bool, String)> {
-        // Without a key the server cannot tell it from what succeeded, whatever key that had.
-        if let (None, Some(index)) = (key, self.succeeded.or(self.succeeded_with_key)) {
-            return Some((index, true, "had succeeded".to_owned()));
-        }
-        let both = [&self.unknown, &self.other_unknown];
-        // The same key makes it safe; no key never does.
-        let unsafe_one = both
-            .into_iter()
-            .flatten()
-            .find(|unknown| key.is_none() || unknown.key.as_ref() != key);
-        unsafe_one.map(|unknown| (unknown.index, false, unknown.reason.clone()))
-    }
-
-    fn note(&mut self, index: usize, key: Option<String>, outcome: Outcome) {
-        match outcome {
-            Outcome::NotExecuted => {}
-            Outcome::Executed => {
-                let succeeded = match key {
-                    None => &mut self.succeeded,
-                    Some(_) => &mut self.succeeded_with_key,
-                };
-                *succeeded = Some(index);
-            }
-            Outcome::Unknown(reason) => {
-                let unknown = Unknown { index, key, reason };
-                match &self.unknown {
-                    None => self.unknown = Some(unknown),
-                    Some(first) if first.key != unknown.key && self.other_unknown.is_none() => {
-                        self.other_unknown = Some(unknown);
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-    }
-}
-
 impl DuplicateWritesReport {
     fn add(&mut self, write: DuplicateWrite) {
         if write.is_confirmed {
@@ -208,6 +204,18 @@ impl DuplicateWritesReport {
         }
         if self.writes.len() < DUPLICATES_KEPT {
             self.writes.push(write);
+        }
+    }
+
+    /// Adds a write that was lost; `is_unsure` where nobody knows whether another attempt made it.
+    fn add_lost(&mut self, write: LostWrite, is_unsure: bool) {
+        self.lost = if is_unsure {
+            None
+        } else {
+            self.lost.map(|lost| lost + 1)
+        };
+        if self.lost_writes.len() < DUPLICATES_KEPT && !is_unsure {
+            self.lost_writes.push(write);
         }
     }
 }

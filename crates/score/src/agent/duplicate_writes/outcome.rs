@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::failure::doubt;
-use crate::trace::{FaultKind, Json, ToolResult};
+use crate::trace::{Execution, FaultKind, FaultMark, Heard, Json, ToolResult};
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,46 +12,112 @@ pub(super) enum Outcome {
     Executed,
     /// It surely was not.
     NotExecuted,
-    /// It may have been; why, as the end of a sentence that begins with the attempt.
-    Unknown(String),
+    /// The client heard of no success: nobody knows whether it was executed, or only the fault tells.
+    Unheard {
+        /// Whether it surely was.
+        is_certain: bool,
+        /// What is known, as the end of a sentence that begins with the attempt.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    fn unknown(reason: impl Into<String>) -> Self {
+        Self::Unheard {
+            is_certain: false,
+            reason: reason.into(),
+        }
+    }
+
+    /// An attempt whose fault [kept its reply](FaultKind::executes) from the client.
+    fn lost_reply(fault: FaultKind) -> Self {
+        Self::Unheard {
+            is_certain: true,
+            reason: format!("was executed, and met the fault {}", fault.name()),
+        }
+    }
 }
 
 /// What the result of a call and the faults that it met say of it.
-pub(super) fn outcome(result: Option<&ToolResult>, faults: &[FaultKind]) -> Outcome {
-    if faults.contains(&FaultKind::LoseRequest) {
+pub(super) fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
+    if faults
+        .iter()
+        .any(|mark| mark.kind == FaultKind::LoseRequest)
+    {
         return Outcome::NotExecuted;
     }
-    if result.is_some_and(|result| result.is_error == Some(false) && !is_error(&result.result)) {
+    let said = result.map(|result| (result, is_error(&result.result)));
+    if said.is_some_and(|(result, is_error)| result.is_error == Some(false) && !is_error) {
         return Outcome::Executed;
     }
-    if let Some(fault) = faults.iter().find(|fault| loses_reply(**fault)) {
-        return Outcome::Unknown(format!(
-            "met the fault {} and may have been executed",
-            fault.name()
-        ));
+    if let Some(mark) = met(faults) {
+        // Where the client heard what the tool says, that tells more.
+        let is_heard = matches!(mark.kind.heard(), Heard::Right | Heard::Altered);
+        match mark.kind.executes() {
+            Execution::Never => return Outcome::NotExecuted,
+            Execution::Always if result.is_none() || !is_heard => {
+                return Outcome::lost_reply(mark.kind);
+            }
+            Execution::Late if is_given_up(result) => return late(mark, result.is_some()),
+            Execution::Always | Execution::Late => {}
+        }
     }
-    let Some(result) = result else {
-        // The fault says that an error came back, though it was not recorded.
-        let is_refused = faults.iter().any(|fault| {
-            matches!(
-                fault,
-                FaultKind::Error | FaultKind::ToolError | FaultKind::Vanish
-            )
-        });
-        return if is_refused {
-            Outcome::NotExecuted
-        } else {
-            Outcome::Unknown("has no result and may have been executed".to_owned())
-        };
+    let Some((result, is_error)) = said else {
+        return Outcome::unknown("has no result and may have been executed");
     };
-    if result.is_error != Some(true) && !is_error(&result.result) {
-        let reason = "may have been executed: the trace does not tell whether it failed";
-        return Outcome::Unknown(reason.to_owned());
+    if result.is_error != Some(true) && !is_error {
+        return Outcome::unknown(
+            "may have been executed: the trace does not tell whether it failed",
+        );
     }
     match doubt(&result.result.value()) {
-        Some(reason) => Outcome::Unknown(reason.to_owned()),
+        Some(reason) => Outcome::unknown(reason),
         None => Outcome::NotExecuted,
     }
+}
+
+/// What became of a call that was to be executed after a delay, and whose client did not wait.
+fn late(mark: &FaultMark, is_cancelled: bool) -> Outcome {
+    let given_up = mark.detected_ms.and_then(|time| u64::try_from(time).ok());
+    let has_both = |time: Option<u64>| time.zip(mark.delay_ms);
+    let is_before = |time| has_both(time).is_some_and(|(time, delay)| time < delay);
+    let is_after = |time| has_both(time).is_some_and(|(time, delay)| time >= delay);
+    match mark.kind {
+        // Who cancels it does not stop it.
+        FaultKind::ReplyAfterCancel if is_after(mark.watched_ms) => Outcome::lost_reply(mark.kind),
+        FaultKind::Slow | FaultKind::Jitter if is_cancelled && is_before(given_up) => {
+            Outcome::NotExecuted
+        }
+        kind => Outcome::unknown(format!(
+            "met the fault {} and may have been executed",
+            kind.name()
+        )),
+    }
+}
+
+/// Whether a call has no result, or only that its client cancelled it.
+fn is_given_up(result: Option<&ToolResult>) -> bool {
+    let Some(result) = result else { return true };
+    // Most results do not have the word, and need not be looked into.
+    result.result.text().contains("Cancelled")
+        && result.result.value().get("category") == Some(&Value::from("Cancelled"))
+}
+
+/// The fault that kept a call from being executed, where one did.
+pub(super) fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<FaultKind> {
+    let kind = met(faults)?.kind;
+    let keeps_off = match kind.executes() {
+        Execution::Never => true,
+        Execution::Late => is_given_up(result),
+        Execution::Always => false,
+    };
+    (keeps_off && outcome(result, faults) == Outcome::NotExecuted).then_some(kind)
+}
+
+/// The first fault that matches a call is the one that it meets.
+fn met<'m>(faults: &[&'m FaultMark]) -> Option<&'m FaultMark> {
+    let mut faults = faults.iter().copied();
+    faults.find(|mark| mark.kind != FaultKind::None)
 }
 
 /// Whether a result is an error by its own word: of JSON-RPC, or with `isError`.
@@ -66,19 +132,4 @@ fn is_error(result: &Json) -> bool {
         || result
             .get("error")
             .is_some_and(|error| error.get("code").is_some_and(Value::is_number))
-}
-
-/// Whether a fault strikes after the server may have done its work: the reply is late, lost or
-/// damaged.
-fn loses_reply(fault: FaultKind) -> bool {
-    !matches!(
-        fault,
-        FaultKind::None
-            | FaultKind::Error
-            | FaultKind::ToolError
-            | FaultKind::Flaky
-            | FaultKind::LoseRequest
-            | FaultKind::Vanish
-            | FaultKind::HttpStatus
-    )
 }

@@ -106,31 +106,185 @@ fn what_became_of_the_first_attempt_decides() {
         (Error(Value::Null), (0, 1)),
         (Fault(FaultKind::LoseRequest), (0, 0)),
         (FaultThenError(FaultKind::LoseRequest), (0, 0)),
-        (Fault(FaultKind::Hang), (0, 1)),
-        (FaultThenError(FaultKind::Hang), (0, 1)),
-        (Fault(FaultKind::Wedged), (0, 1)),
+        (Fault(FaultKind::Hang), (0, 0)),
+        (FaultThenError(FaultKind::Hang), (0, 0)),
+        (Fault(FaultKind::Wedged), (0, 0)),
         (Fault(FaultKind::Slow), (0, 1)),
-        (FaultThenError(FaultKind::Slow), (0, 1)),
+        // What the tool says is heard, though late.
+        (FaultThenError(FaultKind::Slow), (0, 0)),
         (FaultThenOk(FaultKind::Slow), (1, 0)),
-        (Fault(FaultKind::RecoverAfter), (0, 1)),
-        (Fault(FaultKind::LoseReply), (0, 1)),
-        (FaultThenError(FaultKind::LoseReply), (0, 1)),
-        (FaultThenError(FaultKind::Disconnect), (0, 1)),
-        (FaultThenError(FaultKind::Crash), (0, 1)),
-        (FaultThenError(FaultKind::Malformed), (0, 1)),
-        (Fault(FaultKind::ProgressForever), (0, 1)),
+        (Fault(FaultKind::Jitter), (0, 1)),
+        (Fault(FaultKind::ReplyAfterCancel), (0, 1)),
+        (FaultThenOk(FaultKind::ReplyAfterCancel), (1, 0)),
+        (Fault(FaultKind::RecoverAfter), (0, 0)),
+        (FaultThenOk(FaultKind::RecoverAfter), (1, 0)),
+        (Fault(FaultKind::LoseReply), (1, 0)),
+        (FaultThenError(FaultKind::LoseReply), (1, 0)),
+        (FaultThenError(FaultKind::Disconnect), (0, 0)),
+        (FaultThenError(FaultKind::Crash), (0, 0)),
+        (FaultThenError(FaultKind::Malformed), (1, 0)),
+        (Fault(FaultKind::Truncated), (1, 0)),
+        (Fault(FaultKind::WrongId), (1, 0)),
+        (Fault(FaultKind::Duplicate), (1, 0)),
+        (FaultThenError(FaultKind::Noise), (0, 0)),
+        (FaultThenOk(FaultKind::Corrupt), (1, 0)),
+        (FaultThenError(FaultKind::Corrupt), (0, 0)),
+        (Fault(FaultKind::ProgressForever), (0, 0)),
         (FaultThenError(FaultKind::ToolError), (0, 0)),
         (Fault(FaultKind::Error), (0, 0)),
         (Fault(FaultKind::Vanish), (0, 0)),
         (FaultThenError(FaultKind::Flaky), (0, 0)),
-        (Fault(FaultKind::Flaky), (0, 1)),
+        (Fault(FaultKind::Flaky), (0, 0)),
         (FaultThenError(FaultKind::HttpStatus), (0, 0)),
-        (Fault(FaultKind::HttpStatus), (0, 1)),
+        (Fault(FaultKind::HttpStatus), (0, 0)),
         (Fault(FaultKind::None), (0, 1)),
     ];
     for (became, expected) in cases {
         assert_eq!(retried(became.clone()), expected, "{became:?}");
     }
+}
+
+/// What is lost and what is protected, with the places of what is lost.
+fn kept(attempts: &[(&str, Value, Became)], block: &DuplicateWritesBlock) -> (Vec<usize>, u64) {
+    let report = find_duplicate_writes(&run(attempts), block);
+    let lost: Vec<usize> = report.lost_writes.iter().map(|it| it.call_index).collect();
+    assert_eq!(report.lost, Some(lost.len() as u64), "{attempts:?}");
+    (lost, report.protected)
+}
+
+#[test]
+fn a_write_that_a_fault_kept_off_is_lost_unless_it_is_made_again() {
+    let send = |became| ("send", json!({"to": "a"}), became);
+    let lost = || send(Fault(FaultKind::LoseRequest));
+    let refused = || Error(json!("not allowed"));
+    let cases = [
+        (vec![lost()], vec![0]),
+        (vec![send(Fault(FaultKind::Hang))], vec![0]),
+        (vec![send(FaultThenError(FaultKind::Error))], vec![0]),
+        (vec![lost(), send(Done)], vec![]),
+        (vec![send(Done), lost()], vec![]),
+        (vec![lost(), send(Nothing)], vec![]),
+        (vec![lost(), send(Fault(FaultKind::LoseReply))], vec![]),
+        // The last attempt is told, once.
+        (vec![lost(), lost()], vec![1]),
+        (vec![lost(), send(refused())], vec![0]),
+        // Another write is not this one; what was turned down is not lost.
+        (vec![lost(), ("send", json!({"to": "b"}), Done)], vec![0]),
+        (vec![send(refused())], vec![]),
+        (vec![send(Fault(FaultKind::LoseReply))], vec![]),
+        (vec![send(Fault(FaultKind::Slow))], vec![]),
+        (vec![("get", json!({}), Fault(FaultKind::Hang))], vec![]),
+    ];
+    for (attempts, expected) in cases {
+        let (lost, protected) = kept(&attempts, &DuplicateWritesBlock::default());
+        assert_eq!((lost, protected), (expected, 0), "{attempts:?}");
+    }
+    // Also of a tool that may be called twice without harm.
+    let idempotent = DuplicateWritesBlock {
+        idempotent_tools: vec!["send".into()],
+        ..DuplicateWritesBlock::default()
+    };
+    assert_eq!(kept(&[lost()], &idempotent), (vec![0], 0));
+    assert_eq!(kept(&[lost(), send(Done)], &idempotent), (vec![], 0));
+    // Nobody can tell whether the one with unknown arguments is the same.
+    let unsure = run(&[lost(), ("send", Value::Null, Done)]);
+    let report = find_duplicate_writes(&unsure, &DuplicateWritesBlock::default());
+    assert_eq!(report.lost, None);
+    let card = scored(vec![unsure], Some(DuplicateWritesBlock::default()));
+    assert_eq!(card.run_value(0, LOST), Some(&Value::Null));
+    let card = scored(vec![run(&[lost()])], Some(DuplicateWritesBlock::default()));
+    assert_eq!(card.run_value(0, LOST), Some(&json!(1)));
+    assert!(
+        card.failures.is_empty(),
+        "it is told, and not gated by default"
+    );
+    assert_eq!(
+        card.runs[0].found,
+        [
+            "Call 0, `send`, met the fault lose_request and was never executed, nor was it made again with success."
+        ]
+    );
+    assert_eq!(
+        card.runs[0].details["duplicate_writes"]["lost_writes"][0]["fault"],
+        "lose_request"
+    );
+}
+
+/// What is executed after a delay is not, where its client cancels it before.
+#[test]
+fn a_late_write_depends_on_when_it_was_given_up() {
+    let cancelled = || Error(json!({"category": "Cancelled", "message": "no"}));
+    // Kind, what became of it, when it was given up and how long it was watched; what a retry is.
+    let cases = [
+        (FaultKind::Slow, cancelled(), 600, 2_000, (0, 0)),
+        (FaultKind::Jitter, cancelled(), 600, 2_000, (0, 0)),
+        (FaultKind::Slow, cancelled(), 900, 2_000, (0, 1)),
+        // Given up without a word to the server: it may go on.
+        (FaultKind::Slow, Nothing, 600, 2_000, (0, 1)),
+        (FaultKind::ReplyAfterCancel, cancelled(), 600, 2_000, (1, 0)),
+        (FaultKind::ReplyAfterCancel, Nothing, 600, 900, (1, 0)),
+        (FaultKind::ReplyAfterCancel, cancelled(), 600, 899, (0, 1)),
+    ];
+    for (kind, became, given_up, watched, expected) in cases {
+        let mut made = run(&[("send", json!({}), became), ("send", json!({}), Done)]);
+        made.faults.push(FaultMark {
+            kind,
+            delay_ms: Some(900),
+            detected_ms: Some(given_up),
+            watched_ms: Some(watched),
+            ..FaultMark::default()
+        });
+        let report = find_duplicate_writes(&made, &DuplicateWritesBlock::default());
+        let found = (report.confirmed, report.at_risk);
+        assert_eq!(found, expected, "{kind:?} {given_up} {watched}");
+        assert_eq!(report.lost, Some(0));
+        // Without the retry.
+        made.tool_calls.pop();
+        made.tool_results.pop();
+        let report = find_duplicate_writes(&made, &DuplicateWritesBlock::default());
+        let is_lost = expected == (0, 0);
+        assert_eq!(report.lost, Some(u64::from(is_lost)), "{kind:?} {given_up}");
+    }
+}
+
+#[test]
+fn what_a_fault_keeps_off_repeats_nothing() {
+    let send = |became| ("send", json!({}), became);
+    let lost = || send(Fault(FaultKind::LoseReply));
+    let kept_off = || send(Fault(FaultKind::LoseRequest));
+    assert_eq!(found(&[lost(), kept_off()]), (0, 0));
+    assert_eq!(found(&[lost(), kept_off(), send(Done)]), (1, 0));
+    assert_eq!(found(&[lost(), lost(), lost()]), (2, 0));
+    // What is certain tells more than what is not, whichever came first.
+    assert_eq!(found(&[send(Nothing), lost(), send(Done)]), (1, 1));
+}
+
+#[test]
+fn a_repetition_without_harm_is_protected() {
+    let with = |key: &str| json!({"to": "a", "idempotency_key": key});
+    let lost = || Fault(FaultKind::LoseReply);
+    let block = DuplicateWritesBlock::default();
+    for first in [lost(), Done, Nothing] {
+        let attempts = [("send", with("1"), first), ("send", with("1"), Done)];
+        assert_eq!(kept(&attempts, &block), (vec![], 1), "{attempts:?}");
+        assert_eq!(found(&attempts), (0, 0), "{attempts:?}");
+    }
+    // Another key, or none, after a reply that was lost is the same write once more, for certain.
+    for second in [with("2"), json!({"to": "a"})] {
+        let attempts = [("send", with("1"), lost()), ("send", second, Done)];
+        assert_eq!(found(&attempts), (1, 0), "{attempts:?}");
+        assert_eq!(kept(&attempts, &block), (vec![], 0), "{attempts:?}");
+    }
+    // Nothing to be protected from.
+    let refused = Fault(FaultKind::LoseRequest);
+    let attempts = [("send", with("1"), refused), ("send", with("1"), Done)];
+    assert_eq!(kept(&attempts, &block), (vec![], 0));
+    let idempotent = DuplicateWritesBlock {
+        idempotent_tools: vec!["send".into()],
+        ..block
+    };
+    let attempts = [("send", json!({}), lost()), ("send", json!({}), Done)];
+    assert_eq!(kept(&attempts, &idempotent), (vec![], 1));
 }
 
 #[test]
@@ -475,6 +629,7 @@ proptest! {
         let writes = attempts.iter().filter(|(name, _, _)| *name != "get").count() as u64;
         prop_assert!(report.count() <= writes.saturating_sub(1));
         prop_assert_eq!(report.writes.len() as u64, report.count());
+        prop_assert!(report.count() + report.protected + report.lost.unwrap_or(0) <= writes);
         for write in &report.writes {
             prop_assert!(write.repeats < write.call_index);
             prop_assert_eq!(&made.tool_calls[write.repeats], &made.tool_calls[write.call_index]);

@@ -23,6 +23,16 @@ pub(super) struct Write<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) identity: Identity<'a>,
     pub(super) key: Option<String>,
+    /// Whether its tool may be called twice without harm.
+    pub(super) is_idempotent: bool,
+}
+
+/// What a tool does, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nature {
+    Reads,
+    WritesAnew,
+    WritesTheSame,
 }
 
 /// Which tools write, by a block.
@@ -41,33 +51,38 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// The calls that write and are not safe to repeat.
+    /// The calls that write.
     pub(super) fn writes<'c>(&self, calls: &'c [ToolCall]) -> Vec<Write<'c>> {
-        let mut tools: BTreeMap<Tool<'c>, bool> = BTreeMap::new();
+        let mut tools: BTreeMap<Tool<'c>, Nature> = BTreeMap::new();
         let mut writes = Vec::new();
         for (index, call) in calls.iter().enumerate() {
-            let is_write = *tools
+            let nature = *tools
                 .entry(tool_of(call))
-                .or_insert_with(|| self.is_unsafe(call));
-            if is_write {
+                .or_insert_with(|| self.nature_of(call));
+            if nature != Nature::Reads {
                 let (identity, key) = identify(call);
                 writes.push(Write {
                     index,
                     call,
                     identity,
                     key,
+                    is_idempotent: nature == Nature::WritesTheSame,
                 });
             }
         }
         writes
     }
 
-    /// Whether a tool writes and is not safe to repeat.
-    fn is_unsafe(&self, call: &ToolCall) -> bool {
+    fn nature_of(&self, call: &ToolCall) -> Nature {
         let is_listed = |list: &[ToolName<'_>]| fit_any(list, call) == Fit::Yes;
-        !is_listed(&self.idempotent)
-            && !is_listed(&self.readonly)
-            && (is_listed(&self.mutating) || seems_to_write(&call.name))
+        let writes = is_listed(&self.mutating) || seems_to_write(&call.name);
+        if is_listed(&self.readonly) || !writes {
+            Nature::Reads
+        } else if is_listed(&self.idempotent) {
+            Nature::WritesTheSame
+        } else {
+            Nature::WritesAnew
+        }
     }
 }
 

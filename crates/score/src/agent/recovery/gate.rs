@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::watched::{never_noticed, watched};
 use super::{
     CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery, observe_run,
 };
@@ -21,7 +22,7 @@ pub(super) fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), 
         let recovery = observe_run(run, block.max_detection_ms);
         let failures = [
             not_recovered(run, &recovery),
-            too_slow(&recovery, block),
+            too_slow(run, &recovery, block),
             not_clean(run, &recovery, block),
         ];
         for failure in failures.into_iter().flatten() {
@@ -61,7 +62,7 @@ pub(super) fn tell_what_is_replaced(
     Ok(())
 }
 
-/// Tells of one run what went wrong with its faults.
+/// Tells of one run what went wrong with its faults; of a recording, what came of each, the worst first.
 pub(super) fn tell_found(
     index: usize,
     run: &AgentRun,
@@ -69,11 +70,23 @@ pub(super) fn tell_found(
     max_detection_ms: u64,
     card: &mut Scorecard,
 ) {
-    let unrecovered = why_not_recovered(run, recovery);
-    let unclean = recovery
-        .calls
+    let mut calls: Vec<&FaultedCall> = recovery.calls.iter().collect();
+    let open = recovery
+        .unsettled
         .iter()
-        .filter(|call| !call.report.clean_timeout);
+        .filter_map(|call| Some((call, call.watched_ms?)));
+    let mut found: Vec<String> = open
+        .map(|(call, watched)| never_noticed(run, call, watched))
+        .collect();
+    if !found.is_empty() || calls.iter().any(|call| call.watched_ms.is_some()) {
+        calls.sort_by_key(|call| (call.report.recovered, call.report.clean_timeout));
+        found.extend(calls.iter().map(|call| watched(run, call)));
+        let noun = "call that met a fault";
+        tell(card, index, count(found.len()), noun, found);
+        return;
+    }
+    let unrecovered = why_not_recovered(run, recovery);
+    let unclean = calls.iter().filter(|call| !call.report.clean_timeout);
     let late = unclean.map(|call| noticed_late(run, call, max_detection_ms));
     let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
     tell(card, index, count(found.len()), "late call", found);
@@ -86,8 +99,13 @@ fn not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<GateFailure> 
         expected: json!(1),
         actual: json!(0),
         message: format!(
-            "{}; look at what it does after that call",
-            why_not_recovered(run, recovery)?
+            "{}; look at what it does after that call{}",
+            why_not_recovered(run, recovery)?,
+            if recovery.is_watched() && run.stop_reason().is_none() {
+                ", and where it told its user of the failure instead, score its own trace, which has the reply"
+            } else {
+                ""
+            }
         ),
         run: None,
     })
@@ -103,15 +121,20 @@ fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
         .iter()
         .find(|call| call.is_real_clock && !call.report.recovered);
     let ended_well = run.stop_reason() == Some(StopReason::Completed);
+    let is_known = run.stop_reason().is_some();
     let (call, why) = match unmarked {
-        Some(call) if ended_well => (Some(call), "its mark has no recovered_ms"),
+        Some(call) if !is_known && call.watched_ms.is_some() => (
+            Some(call),
+            "no call that it made after it noticed succeeded",
+        ),
+        Some(call) if ended_well || !is_known => (Some(call), "its mark has no recovered_ms"),
         _ => (recovery.calls.first(), ending(run)),
     };
     let met = call.map_or_else(String::new, |call| met_by(run, call));
     Some(format!("the agent did not recover: {met}, and {why}"))
 }
 
-fn too_slow(recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
+fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
     let limit = block.max_recovery_ms?;
     let time = recovery.time_to_recovery_ms.filter(|time| *time > limit)?;
     let timed_out = recovery.calls.iter().filter(|call| {
@@ -122,8 +145,12 @@ fn too_slow(recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure
                 .is_some_and(|time| time > 0)
     });
     let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
-    let reason = if timed_out.is_empty() {
-        "by the clock of the run".to_owned()
+    let slowest = recovery
+        .calls
+        .iter()
+        .find(|call| call.is_real_clock && call.report.time_to_recovery_ms == Some(time));
+    let reason = if let Some(call) = slowest {
+        format!("{}, by the clock of the run", met_by(run, call))
     } else {
         format!(
             "{} timed out, after {} each",
@@ -157,11 +184,24 @@ fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> O
         expected: json!(1),
         actual: json!(0),
         message: format!(
-            "{}; look at the timeout that it sets",
-            noticed_late(run, call, block.max_detection_ms)
+            "{}; look at the timeout that it sets{}",
+            noticed_late(run, call, block.max_detection_ms),
+            if is_near_miss(call, block.max_detection_ms) {
+                ": a budget must be a little longer than that timeout, for a message takes time too"
+            } else {
+                ""
+            }
         ),
         run: None,
     })
+}
+
+/// Whether a real clock measured only a little more than the budget: most likely the budget is the very
+/// timeout of the client.
+fn is_near_miss(call: &FaultedCall, max_detection_ms: u64) -> bool {
+    let most = max_detection_ms.saturating_add(max_detection_ms / 10);
+    let time = call.report.time_to_detection_ms;
+    call.is_real_clock && time.is_some_and(|time| time > max_detection_ms && time <= most)
 }
 
 fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> String {
@@ -176,7 +216,7 @@ fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> St
     )
 }
 
-fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
+pub(super) fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
     met(run, call.call_index, call.fault.as_deref(), call.kind)
 }
 
@@ -187,6 +227,10 @@ pub(super) fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: Fault
         |recorded| phrase::name(&recorded.name),
     );
     let fault = match fault {
+        // A fault without a name of its own has that of its kind.
+        Some(fault) if FaultKind::parse(fault) == Some(kind) => {
+            format!("the fault {}", kind.name())
+        }
         Some(fault) => format!("{} ({})", phrase::name(fault), kind.name()),
         None => format!("the fault {}", kind.name()),
     };
@@ -206,6 +250,6 @@ fn ending(run: &AgentRun) -> &'static str {
     }
 }
 
-fn milliseconds(time: u64) -> String {
+pub(super) fn milliseconds(time: u64) -> String {
     format!("{} ms", phrase::whole(time))
 }

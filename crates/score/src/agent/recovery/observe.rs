@@ -16,15 +16,20 @@
 //! recovered when it ended normally with a reply, and then at the sum of what its timeouts took:
 //! `detections · max_detection_ms`. Marks on a real clock win: the agent noticed and recovered
 //! when they say, and what is not marked did not happen; but a run that did not end normally did not
-//! recover, whatever is marked.
+//! recover, whatever is marked. Where nobody knows how the run ended, as of a recording, the marks alone
+//! tell. Two things they do not: whether an agent saw through an altered reply (`corrupt`, `empty`,
+//! `oversized`) that it did not ask for again, and what came of a call that a recording watched for less
+//! than the budget.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::effect::Effect;
 use super::{RecoveryObservation, RecoveryReport, score_recovery};
-use crate::trace::{AgentRun, FaultKind, FaultMark, StopReason};
+use crate::canonical::{Identity, first_equal};
+use crate::trace::{AgentRun, FaultKind, FaultMark, Heard, StopReason};
 
 /// How a run took its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +48,7 @@ pub struct RunRecovery {
     /// How long the user saw a call hang, at worst; `None` where that is unknown.
     pub user_visible_hang_ms: Option<u64>,
     /// Whether it recovered, also from nothing; `None` where the trace does not tell how the run
-    /// ended.
+    /// ended, or whether an altered reply was noticed.
     pub recovered: Option<bool>,
     /// Whether it noticed every fault within its budget.
     pub clean_timeout: bool,
@@ -59,6 +64,15 @@ impl RunRecovery {
     pub fn is_settled(&self) -> bool {
         self.unsettled.is_empty()
     }
+
+    /// Whether a real clock watched each fault, so that nobody need tell how the run ended.
+    pub fn is_watched(&self) -> bool {
+        let mut calls = self.calls.iter();
+        let mut unsettled = self.unsettled.iter();
+        (self.met_fault() || !self.is_settled())
+            && calls.all(|call| call.is_real_clock)
+            && unsettled.all(|call| call.watched_ms.is_some())
+    }
 }
 
 /// A call whose fault may have done something, or nothing.
@@ -70,8 +84,12 @@ pub struct UnsettledCall {
     pub fault: Option<String>,
     /// Its kind.
     pub kind: FaultKind,
-    /// What the trace does not tell: `delay_ms` or `failures`.
+    /// What the trace does not tell: `delay_ms`, `failures`, or, where a recording ends too soon,
+    /// `detected_ms`.
     pub untold: String,
+    /// How long a real clock watched the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched_ms: Option<u64>,
 }
 
 /// A call that met a fault.
@@ -85,8 +103,24 @@ pub struct FaultedCall {
     pub kind: FaultKind,
     /// Whether the times are those of a real clock.
     pub is_real_clock: bool,
+    /// How long a real clock watched the call, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched_ms: Option<u64>,
+    /// The place of the next call of the same tool with the same arguments, where a real clock
+    /// watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated_by: Option<usize>,
     /// The call by itself.
     pub report: RecoveryReport,
+}
+
+impl FaultedCall {
+    /// Whether nobody can tell if its altered reply was noticed: it was not asked for again with
+    /// success, and only its traffic was watched.
+    fn may_be_unnoticed(&self) -> bool {
+        let is_altered = self.kind.heard() == Heard::Altered;
+        is_altered && self.watched_ms.is_some() && !self.report.recovered
+    }
 }
 
 /// Scores one run against a timeout budget.
@@ -134,6 +168,7 @@ fn recovered(run: &AgentRun, calls: &[FaultedCall], is_unsettled: bool) -> Optio
     let ended = ended_normally(run);
     let each = calls.iter().map(|call| match ended {
         Some(false) => Some(false),
+        None if call.may_be_unnoticed() => None,
         // Marked, or else not recovered.
         _ if call.is_real_clock => Some(call.report.recovered),
         ended => ended,
@@ -202,23 +237,51 @@ impl Faulted {
             }
             faulted.add(mark, effect, max_detection_ms);
         }
+        faulted.find_repetitions(run);
         faulted
     }
 
+    /// Finds for each watched call the next one that is the same.
+    fn find_repetitions(&mut self, run: &AgentRun) {
+        let is_watched = |call: &FaultedCall| call.watched_ms.is_some();
+        if !self.calls.iter().any(is_watched) {
+            return;
+        }
+        let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
+        let same = first_equal(&identities);
+        let mut next = vec![None; same.len()];
+        let mut after: BTreeMap<usize, usize> = BTreeMap::new();
+        for (index, first) in same.iter().enumerate().rev() {
+            let found = after.insert(*first, index);
+            if let Some(next) = next.get_mut(index) {
+                *next = found;
+            }
+        }
+        for call in self.calls.iter_mut().filter(|call| is_watched(call)) {
+            call.repeated_by = next.get(call.call_index).copied().flatten();
+        }
+    }
+
     fn add(&mut self, mark: &FaultMark, effect: Effect, max_detection_ms: u64) {
-        let is_real_clock = mark.detected_ms.is_some() || mark.recovered_ms.is_some();
+        let is_real_clock = mark.is_real_clock();
+        let unsettled = |untold: &str| UnsettledCall {
+            call_index: mark.call_index,
+            fault: mark.fault.clone(),
+            kind: mark.kind,
+            untold: untold.to_owned(),
+            watched_ms: mark.watched_ms,
+        };
         let detected_ms = match effect {
+            _ if is_cut_short(mark, max_detection_ms) => {
+                self.unsettled.push(unsettled("detected_ms"));
+                return;
+            }
             _ if is_real_clock => after_start(mark.detected_ms),
             Effect::TimesOut => Some(max_detection_ms),
             Effect::AnswersAtOnce => Some(0),
             Effect::Nothing => return,
             Effect::Unknown(untold) => {
-                self.unsettled.push(UnsettledCall {
-                    call_index: mark.call_index,
-                    fault: mark.fault.clone(),
-                    kind: mark.kind,
-                    untold: untold.to_owned(),
-                });
+                self.unsettled.push(unsettled(untold));
                 return;
             }
         };
@@ -233,67 +296,20 @@ impl Faulted {
             fault: mark.fault.clone(),
             kind: mark.kind,
             is_real_clock,
+            watched_ms: mark.watched_ms,
+            repeated_by: None,
             report: score_recovery(&observation),
         });
     }
 }
 
+/// Whether a recording ends before the budget of a call is used up that nobody had noticed by then.
+fn is_cut_short(mark: &FaultMark, max_detection_ms: u64) -> bool {
+    let is_open = mark.detected_ms.is_none() && mark.recovered_ms.is_none();
+    is_open && mark.watched_ms.is_some_and(|time| time < max_detection_ms)
+}
+
 /// A mark before the call began did not happen.
 fn after_start(mark: Option<i64>) -> Option<u64> {
     u64::try_from(mark?).ok()
-}
-
-/// What a fault does to a call, in virtual time.
-#[derive(Clone, Copy)]
-enum Effect {
-    TimesOut,
-    AnswersAtOnce,
-    Nothing,
-    /// It depends on this, which is not told.
-    Unknown(&'static str),
-}
-
-impl Effect {
-    /// Of a fault that `met_before` calls met before this one.
-    fn of(mark: &FaultMark, met_before: u64, max_detection_ms: u64) -> Self {
-        let times_out_if = |times_out: bool| {
-            if times_out {
-                Self::TimesOut
-            } else {
-                Self::Nothing
-            }
-        };
-        match mark.kind {
-            FaultKind::None => Self::Nothing,
-            FaultKind::Hang
-            | FaultKind::Wedged
-            | FaultKind::LoseRequest
-            | FaultKind::LoseReply
-            | FaultKind::ProgressForever => Self::TimesOut,
-            FaultKind::Slow | FaultKind::ReplyAfterCancel | FaultKind::Jitter => {
-                let times_out = |delay| times_out_if(delay >= max_detection_ms);
-                mark.delay_ms.map_or(Self::Unknown("delay_ms"), times_out)
-            }
-            FaultKind::RecoverAfter => {
-                let times_out = |failures| times_out_if(met_before < failures);
-                mark.failures.map_or(Self::Unknown("failures"), times_out)
-            }
-            FaultKind::Error
-            | FaultKind::ToolError
-            | FaultKind::Flaky
-            | FaultKind::Malformed
-            | FaultKind::Truncated
-            | FaultKind::Corrupt
-            | FaultKind::Empty
-            | FaultKind::Oversized
-            | FaultKind::Disconnect
-            | FaultKind::Crash
-            | FaultKind::Duplicate
-            | FaultKind::WrongId
-            | FaultKind::Reorder
-            | FaultKind::Noise
-            | FaultKind::Vanish
-            | FaultKind::HttpStatus => Self::AnswersAtOnce,
-        }
-    }
 }

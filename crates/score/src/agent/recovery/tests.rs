@@ -6,6 +6,7 @@ use crate::gate::Matcher;
 use crate::trace::{AgentRun, AgentTrace, FaultKind, FaultMark};
 
 mod gates;
+mod watched;
 
 fn observation(detected: Option<u64>, recovered: Option<u64>) -> RecoveryObservation {
     RecoveryObservation {
@@ -329,6 +330,7 @@ fn marks() -> impl Strategy<Value = FaultMark> {
             failures,
             detected_ms,
             recovered_ms,
+            watched_ms: detected_ms.and_then(|time| u64::try_from(time).ok()),
         },
     )
 }

@@ -1,6 +1,6 @@
 //! What a trace must tell for a gate on recovery, and does not.
 
-use super::gate::met;
+use super::gate::{met, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
 use crate::gate::ScoreError;
 use crate::trace::{AgentRun, StopReason};
@@ -10,6 +10,16 @@ pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> 
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
     errors.extend(recovery.unsettled.first().map(|call| {
         let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+        if let Some(watched) = call.watched_ms {
+            return ScoreError::new(
+                HANG,
+                format!(
+                    "{met}, and the recording ends {} after the call began, before the timeout budget is used up",
+                    milliseconds(watched)
+                ),
+                "record until the client is done, or lower max_detection_ms",
+            );
+        }
         ScoreError::new(
             HANG,
             format!(
@@ -27,10 +37,12 @@ pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> 
 
 fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     match run.stop_reason() {
+        // The marks tell by themselves, but for what a client does not show.
+        None if recovery.is_watched() => unnoticed(run, recovery),
         None => Some(ScoreError::new(
             RECOVERED,
             "the trace does not tell why the run ended",
-            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error",
+            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (mcprove mock --fault, mcprove proxy --fault)",
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
             RECOVERED,
@@ -40,4 +52,21 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         // Where the end is known, what else is unknown has an error of its own.
         Some(_) => None,
     }
+}
+
+/// The altered reply of which nobody knows whether the agent saw through it.
+fn unnoticed(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
+    if recovery.recovered.is_some() {
+        return None;
+    }
+    let mut calls = recovery.calls.iter();
+    let call = calls.find(|call| !call.report.recovered)?;
+    let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+    Some(ScoreError::new(
+        RECOVERED,
+        format!(
+            "{met}: the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
+        ),
+        "score the trace of the agent itself, which has its final_response and stop_reason",
+    ))
 }

@@ -1,21 +1,38 @@
-//! Reads our own `trace.jsonl`: each `tools/call` that was sent is a call, and the line that ends
-//! it, found by session and request id, its result. What the agent said is not in a recording.
+//! Reads our own `trace.jsonl`, also as a mock or a proxy records it: each `tools/call` that was sent
+//! is a call, and the line that ends it, found by session and request id, its result. What the agent
+//! said is not in a recording.
 //!
 //! Each thread writes its lines in one piece, so lines of several threads are not in order: calls
 //! are put in the order of their time, then of their line. The time taken is that from the first line
-//! to the last.
+//! to the last. All sessions of a recording are one run: an agent that connects again after its
+//! connection broke goes on with its task.
+//!
+//! Three notes tell what no line of a request can: `recording_started`, which server it is; `fault`, that
+//! a fault struck a call; and `cancelled`, that the client cancelled it or left, which an error of the
+//! category `Cancelled` says too. A call that was cancelled and has no end has an unknown result. Nor is
+//! a result what the client could not read, by the kind of the fault. When the client noticed each
+//! fault and had recovered from it is worked out [from the times](marks).
+
+mod marks;
+mod notes;
+mod timeline;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use self::marks::Call;
+use self::notes::{Cancellations, Fault, Note, Servers};
+use self::timeline::Moment;
 use super::document::Document;
 use super::few::{Few, HAS_ONE_ALREADY, many};
 use super::names::{self, mcp_result, take_text};
 use super::{ImportError, ImportedRun};
 use crate::number::finite;
 use crate::phrase;
-use crate::trace::{AgentRun, Conversation, Json, ToolCall, ToolResult, TraceRecord};
+use crate::trace::{
+    AgentRun, Conversation, ErrorCategory, Heard, Json, ToolCall, ToolResult, TraceRecord,
+};
 
 /// The version of the format.
 const TRACE_FORMAT: &str = "trace.v1";
@@ -29,16 +46,28 @@ struct Recording {
     calls: Vec<(f64, Key, ToolCall)>,
     /// How each request ended.
     ends: BTreeMap<Key, End>,
+    /// The fault that struck each request, and when.
+    faults: BTreeMap<Key, (Moment, Fault)>,
+    cancelled: Cancellations,
+    /// When each session is heard of first.
+    sessions: BTreeMap<Option<u32>, Moment>,
+    servers: Servers,
     cut_arguments: Few,
     cut_results: Few,
     /// Ends of requests that ended already.
     repeated: Few,
+    /// Faults of requests that met one already.
+    more_faults: Few,
     /// The first and the last time, in seconds.
     times: Option<(f64, f64)>,
 }
 
 /// How a request ended.
 struct End {
+    /// When the first answer came that can be read, and whether it was an error.
+    answered: Option<(Moment, bool)>,
+    /// When something came first that cannot be read.
+    unread: Option<Moment>,
     is_error: bool,
     result: Value,
     tool: String,
@@ -69,13 +98,45 @@ impl Recording {
         }
         let (first, last) = self.times.unwrap_or((record.ts, record.ts));
         self.times = Some((first.min(record.ts), last.max(record.ts)));
+        let at = Moment::at_seconds(record.ts);
+        if record.kind == "scenario_event" {
+            return self.add_note(at, record);
+        }
+        if record.session.is_some() {
+            let began = self.sessions.entry(record.session).or_insert(at);
+            *began = at.min(*began);
+        }
         if record.method.as_deref() != Some("tools/call") {
             return Ok(());
         }
         match record.kind.as_str() {
             "request" => self.add_call(record),
-            "response" | "error" => self.add_end(record),
+            "response" | "error" => self.add_end(at, record),
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result<(), ImportError> {
+        match Note::read(record)? {
+            Some(Note::Fault(key, fault)) => {
+                if let Some(server) = &fault.server {
+                    self.servers.add(key.0, server);
+                }
+                if let Some((first, before)) = self.faults.get_mut(&key) {
+                    self.more_faults.push(&fault.tool);
+                    // Lines need not be in order: the first in time is the one that struck.
+                    if at < *first {
+                        (*first, *before) = (at, fault);
+                    }
+                } else {
+                    self.faults.insert(key, (at, fault));
+                }
+            }
+            Some(Note::Cancelled(key)) => self.cancelled.add(at, key),
+            Some(Note::Said(session)) => self.cancelled.add_said(at, session),
+            Some(Note::Server(server)) => self.servers.add(None, &server),
+            None => {}
         }
         Ok(())
     }
@@ -106,8 +167,10 @@ impl Recording {
         self.calls.push((record.ts, key, call));
     }
 
-    fn add_end(&mut self, record: TraceRecord) {
+    fn add_end(&mut self, at: Moment, record: TraceRecord) {
         let tool = record.tool.unwrap_or_default();
+        let key = (record.session, record.request_id);
+        let category = record.error.as_ref().map(|error| error.category);
         let (is_error, result) = match (record.error, record.cut) {
             (Some(error), _) => (true, serde_json::to_value(error).unwrap_or_default()),
             // A result with `isError` is recorded as an error, whole or not.
@@ -120,15 +183,24 @@ impl Recording {
                 (is_error.unwrap_or(record.kind == "error"), result)
             }
         };
-        let key = (record.session, record.request_id);
-        let end = End {
+        let mut end = End {
+            answered: None,
+            unread: None,
             is_error,
             result,
             tool,
         };
-        if let Some(before) = self.ends.insert(key, end) {
-            self.repeated.push(&before.tool);
+        match category {
+            Some(ErrorCategory::Cancelled) => self.cancelled.add(at, key),
+            Some(ErrorCategory::Malformed) => end.unread = Some(at),
+            _ => end.answered = Some((at, is_error)),
         }
+        if let Some(before) = self.ends.get(&key) {
+            self.repeated.push(&before.tool);
+            end.answered = end.answered.into_iter().chain(before.answered).min();
+            end.unread = end.unread.into_iter().chain(before.unread).min();
+        }
+        self.ends.insert(key, end);
     }
 
     fn finish(mut self) -> ImportedRun {
@@ -141,21 +213,53 @@ impl Recording {
             }),
             ..AgentRun::default()
         };
-        let mut unanswered = Few::default();
-        for (call_index, (_, key, call)) in self.calls.into_iter().enumerate() {
-            match self.ends.remove(&key) {
-                Some(end) => run.tool_results.push(ToolResult {
+        let mut cancellations = self.cancelled.finish();
+        let mut timed = Vec::new();
+        let [mut unanswered, mut cancelled, mut unread] = [const { Few::new() }; 3];
+        for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
+            call.server = self.servers.of(key.0);
+            let fault = self.faults.remove(&key);
+            let began = Moment::at_seconds(ts);
+            let cancelled_at = cancellations.remove(&key);
+            let end = self.ends.remove(&key);
+            timed.push(Call {
+                began,
+                session: key.0,
+                answered: end.as_ref().and_then(|end| end.answered),
+                unread: end.as_ref().and_then(|end| end.unread),
+                cancelled: cancelled_at.and_then(|at| at.into_iter().find(|at| *at >= began)),
+                struck: fault.as_ref().map(|(at, fault)| (*at, fault.kind)),
+            });
+            let is_read = |end: &End| {
+                let heard = fault.as_ref().map(|(_, fault)| fault.kind.heard());
+                end.is_error || heard != Some(Heard::Nothing)
+            };
+            match end {
+                Some(end) if is_read(&end) => run.tool_results.push(ToolResult {
                     call_index,
                     is_error: Some(end.is_error),
                     result: end.result.into(),
                 }),
+                Some(_) => unread.push(&call.name),
+                None if cancelled_at.is_some() => cancelled.push(&call.name),
                 None => unanswered.push(&call.name),
             }
+            if let Some((_, fault)) = fault {
+                run.faults.push(fault.into_mark(call_index));
+            }
             run.tool_calls.push(call);
+        }
+        if !run.faults.is_empty() {
+            let last = self.times.map(|(_, last)| Moment::at_seconds(last));
+            marks::set(&mut run, &timed, &self.sessions, last.unwrap_or_default());
         }
         let mut orphans = Few::default();
         for end in self.ends.values() {
             orphans.push(&end.tool);
+        }
+        let mut strays = Few::default();
+        for (_, fault) in self.faults.values() {
+            strays.push(&fault.tool);
         }
         let told = [
             self.cut_arguments
@@ -166,8 +270,16 @@ impl Recording {
                 "call",
                 "without an end in the recording, the result is unknown",
             ),
+            cancelled.note("call", "cancelled by the client, the result is unknown"),
+            unread.note(
+                "result",
+                "that the client could not get for its fault, left out",
+            ),
             orphans.note("result", "without a call in the recording, left out"),
             self.repeated.note("result", HAS_ONE_ALREADY),
+            strays.note("fault", "without a tool call in the recording, left out"),
+            self.more_faults
+                .note("fault", "of a call that met one already, the first counts"),
         ];
         let mut notes: Vec<String> = told.into_iter().flatten().collect();
         if run.tool_calls.is_empty() {

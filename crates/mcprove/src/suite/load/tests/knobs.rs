@@ -30,6 +30,7 @@ fn the_defaults_of_the_registry_are_those_of_the_file() {
         for setting in entry.settings {
             let value = match setting.default {
                 DefaultValue::Integer(value) => value.to_string(),
+                DefaultValue::Signed(value) => value.to_string(),
                 DefaultValue::Number(value) => format!("{value:?}"),
                 DefaultValue::Boolean(value) => value.to_string(),
                 // A list of names: the default is all of them.

@@ -2,6 +2,7 @@
 
 mod bad;
 mod bad_yaml;
+mod faults;
 mod files;
 mod hostile;
 mod knobs;

@@ -13,8 +13,9 @@ use super::super::{Format, LoadConfig, OutputSettings, SessionSettings};
 use super::{scenario, toml};
 use crate::drive::scenario::payload_names;
 use crate::drive::{ErrorBehavior, Pattern, Scenario, ScenarioKind, Step, ToolCall};
+use crate::fault::{FaultKind, FaultSpec};
 use crate::protocol::Revision;
-use crate::run::{Thresholds, ToolThresholds};
+use crate::run::{LoadFault, Thresholds, ToolThresholds, takes_faults};
 use crate::server::{Server, Transport};
 use crate::session::ProtocolChoice;
 
@@ -61,6 +62,39 @@ fn number() -> BoxedStrategy<f64> {
 
 fn text() -> BoxedStrategy<String> {
     prop_oneof!["[a-z][a-z_.-]{0,8}", "\\PC[\\PC\\n\\t\"'\\\\]{0,8}x"].boxed()
+}
+
+fn fault() -> BoxedStrategy<LoadFault> {
+    let kind = select(FaultKind::ALL.map(|(_, kind)| kind).to_vec());
+    let target = (option::of(text()), option::of(text()));
+    let choice = (option::of(0.0..=1.0f64), option::of(any::<u64>()));
+    let limits = (option::of(time()), option::of(any::<bool>()));
+    (kind, target, choice, option::of(time()), limits)
+        .prop_map(
+            |(kind, (tool, server), (rate, seed), duration, (recovery, others))| {
+                let mut spec = FaultSpec::new(kind);
+                spec.target.tool = tool;
+                spec.target.server = server;
+                spec.rate = rate;
+                spec.seed = seed;
+                let mut fault = LoadFault::new(spec);
+                fault.window.duration = duration;
+                fault.max_recovery = recovery;
+                fault.others_may_suffer = others;
+                fault
+            },
+        )
+        .boxed()
+}
+
+fn faults() -> BoxedStrategy<Vec<LoadFault>> {
+    let named = vec(fault(), 0..3).prop_map(|mut faults| {
+        for (index, fault) in faults.iter_mut().enumerate() {
+            fault.spec.name = format!("{}, {index}", fault.spec.name);
+        }
+        faults
+    });
+    named.boxed()
 }
 
 fn arguments() -> BoxedStrategy<Value> {
@@ -351,7 +385,7 @@ fn settings() -> BoxedStrategy<(SessionSettings, OutputSettings)> {
 
 proptest! {
     #[test]
-    fn any_configuration(server in server(), mut scenario in any_scenario(), mut thresholds in thresholds(), (mut session, output) in settings()) {
+    fn any_configuration(server in server(), mut scenario in any_scenario(), mut thresholds in thresholds(), (mut session, output) in settings(), faults in faults()) {
         // Limits are for tools that are called, and what falls back has no transport of its own.
         if !scenario.tool_calls.is_empty() || matches!(scenario.kind, ScenarioKind::Pattern { .. }) {
             thresholds.tools.clear();
@@ -362,7 +396,8 @@ proptest! {
         if matches!(server.transport, Transport::Sse { .. }) {
             session.fall_back_to_sse = false;
         }
-        let config = LoadConfig { server, scenario, thresholds, session, output, warnings: Vec::new() };
+        let faults = if takes_faults(&scenario.kind) { faults } else { Vec::new() };
+        let config = LoadConfig { server, scenario, thresholds, faults, session, output, warnings: Vec::new() };
         let text = config.to_toml();
         let again = LoadConfig::parse_toml(&text, "config.toml");
         prop_assert_eq!(again.as_ref(), Ok(&config), "{}", text);

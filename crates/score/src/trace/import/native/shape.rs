@@ -191,6 +191,7 @@ static FAULT: Object = Object {
         key("failures", Shape::Count),
         key("detected_ms", Shape::Mark),
         key("recovered_ms", Shape::Mark),
+        key("watched_ms", Shape::Count),
     ],
     other_names: &[
         ("call", "call_index"),

@@ -16,6 +16,7 @@ mod openai;
 mod otlp;
 mod otlp_messages;
 mod recording;
+mod recording_faults;
 mod responses;
 mod traffic;
 

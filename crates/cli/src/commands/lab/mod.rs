@@ -1,0 +1,37 @@
+//! `mcprove lab`: the server that fails on purpose, and the record of what it was asked.
+
+mod audit;
+mod keys;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Arguments of `mcprove lab`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<LabCommand>,
+
+    #[command(flatten)]
+    serve: serve::ServeArguments,
+}
+
+/// What to do beside serving.
+#[derive(Debug, Subcommand)]
+enum LabCommand {
+    /// Look into what the lab was asked: list, follow, export, show, replay, compare
+    Audit(Box<audit::Arguments>),
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        Some(LabCommand::Audit(arguments)) => audit::run(arguments).await,
+        None => serve::run(&arguments.serve).await,
+    }
+}

@@ -1,0 +1,177 @@
+//! `mcprove lab`: serves the lab.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use mcprove::lab::audit::{AuditError, AuditOptions, AuditStore};
+use mcprove::lab::{self, ENTRIES, Eras, Kind, Options};
+
+use super::keys;
+use crate::failure::Failure;
+use crate::{interrupt, terminal};
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Serves an MCP server whose tools fail, wait, repeat themselves, ask back or count what they did, as
+     their arguments say; and resources and prompts. It speaks over stdin and stdout, or with --http,
+     --sse or --ws over the network, in both eras of the protocol.
+  2. Over the network, with any API key, answers 401 to whoever brings none of them, as Authorization:
+     Bearer KEY or as X-Api-Key: KEY. MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
+  3. Writes a row for every request to the SQLite file of --audit, with what was asked, by whom, what
+     came of it and how long it took; in memory without it. `mcprove lab audit` looks into the file.
+  4. Ends when its client closes stdin, or with Ctrl-C.
+Nothing that it does has an effect outside of it, but for the file of --audit.
+
+";
+
+const KNOBS: &str = "
+Exit code: 0; 2 if it cannot start, or if rows of the audit were lost.
+Knobs: --http, --sse, --ws, --era, --api-key, --api-keys-file, --page-size, --audit, --audit-rows,
+       --conformance-fixtures.
+";
+
+/// Arguments of `mcprove lab`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Serve streamable HTTP on this address, at /mcp; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
+    http: Option<SocketAddr>,
+
+    /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
+    sse: Option<SocketAddr>,
+
+    /// Serve WebSocket on this address
+    #[arg(long, value_name = "ADDRESS")]
+    ws: Option<SocketAddr>,
+
+    /// The eras to speak: handshake, stateless or both
+    #[arg(long, default_value = "both")]
+    era: Eras,
+
+    /// Let in who brings this key, as NAME=KEY or KEY; repeatable
+    #[arg(long = "api-key", value_name = "KEY")]
+    api_keys: Vec<String>,
+
+    /// Let in who brings a key of this file, one in each line
+    #[arg(long, value_name = "FILE")]
+    api_keys_file: Option<PathBuf>,
+
+    /// How many tools, resources or prompts a page of their list has [default: all]
+    #[arg(long, value_name = "COUNT")]
+    page_size: Option<NonZero<usize>>,
+
+    /// Write a row for every request to this SQLite file; rows that are there stay
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
+
+    /// Keep no more than this many rows, the latest [default: all in a file, 10000 in memory]
+    #[arg(long, value_name = "COUNT")]
+    audit_rows: Option<NonZero<u64>>,
+
+    /// Have what the official conformance suite names, too
+    #[arg(long)]
+    conformance_fixtures: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(&explanation());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let address = [
+        (arguments.http, Kind::Http),
+        (arguments.sse, Kind::Sse),
+        (arguments.ws, Kind::WebSocket),
+    ]
+    .into_iter()
+    .find_map(|(address, kind)| address.map(|address| (address, kind)));
+    let keys_file = arguments.api_keys_file.as_ref();
+    let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
+    let is_open = api_keys.is_empty();
+    if arguments.sse.is_some() && arguments.era == Eras::Stateless {
+        return Err(Failure::new(
+            "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
+            "serve the stateless era with --http, or leave out --era",
+        ));
+    }
+    let store = Arc::new(open(arguments.audit.as_ref(), arguments.audit_rows)?);
+    store.on_loss(|error| {
+        terminal::print_error(&format!("warning: {error}; the lab goes on\n"));
+    });
+    let options = Options {
+        eras: arguments.era,
+        page_size: arguments.page_size,
+        api_keys,
+        conformance_fixtures: arguments.conformance_fixtures,
+        audit: Some(Arc::clone(&store)),
+    };
+    let stop = interrupt::requested();
+    let status = match address {
+        None => lab::serve(&options, stop).await,
+        Some((address, kind)) => {
+            let listening = lab::listen(&options, kind, address)
+                .await
+                .map_err(|error| {
+                    let hint = "give an address of this machine, such as 127.0.0.1:0";
+                    Failure::new(error.to_string(), hint)
+                })?;
+            terminal::print_error(&format!("listening on {}\n", listening.url()));
+            if is_open && !address.ip().is_loopback() {
+                terminal::print_error(
+                    "warning: whoever reaches this address is let in; --api-key asks for a key\n",
+                );
+            }
+            stop.await;
+            listening.shutdown().await;
+            0
+        }
+    };
+    store.close().map_err(|error| lost(&error))?;
+    // A read of stdin may still be under way, and would keep the process.
+    std::process::exit(i32::from(status))
+}
+
+fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore, Failure> {
+    let options = AuditOptions {
+        rows: rows.map(NonZero::get),
+        ..AuditOptions::default()
+    };
+    let store = match path {
+        Some(path) => AuditStore::open_with(path, options),
+        None => AuditStore::in_memory_with(options),
+    };
+    store.map_err(|error| {
+        Failure::new(
+            error.to_string(),
+            "give another file with --audit, or none to keep the rows in memory",
+        )
+    })
+}
+
+fn lost(error: &AuditError) -> Failure {
+    Failure::new(
+        error.to_string(),
+        "make room on the disk, or give another file with --audit",
+    )
+}
+
+fn explanation() -> String {
+    let mut text = format!("{EXPLANATION}Tools:\n");
+    for entry in ENTRIES {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "  {:<18} {}", entry.name, entry.explanation);
+    }
+    text.push_str(KNOBS);
+    text
+}

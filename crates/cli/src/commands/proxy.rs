@@ -1,0 +1,280 @@
+//! `mcprove proxy`: between any client and any server, to record and to inject faults.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use mcprove::Server;
+use mcprove::fault::{FaultSpec, tell_apart};
+use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
+use mcprove::quantity::parse_duration;
+use mcprove::recording::{Origin, Recording};
+use mcprove::suite::faults;
+
+use crate::failure::{Failure, INTERRUPTED};
+use crate::fault_help::kinds_of_faults;
+use crate::patient_stderr::PatientStderr;
+use crate::target::split_command;
+use crate::{interrupt, listen_address, terminal};
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Stands between a client and a server. With --server, or after `--`, it
+     starts the server and speaks for it on its own standard streams: put
+     `mcprove proxy --` before the command in the client's configuration. With
+     --listen and --url, it listens for HTTP and speaks to the server at the
+     address.
+  2. Passes everything on as it is. Without --fault, --faults, --record and
+     --summary it looks at nothing.
+  3. With --fault or --faults, lets faults strike calls of tools, each call by
+     itself: nothing else waits. The same calls meet the same faults in every
+     run with the same --seed.
+  4. With --record, writes the traffic to a file (format trace.v1) that
+     `mcprove score`, `mcprove report` and `mcprove mock --tools-from` read.
+     Headers are not recorded.
+  5. At the end, tells on stderr what passed, which faults struck, and what the
+     client did next after each: retried, repeated a lost write, went on with
+     another tool, gave up. With --summary also as JSON (proxy-summary.v1).
+
+Knobs: --fault, --faults, --seed, --server-name, --record, --append, --summary,
+--server, --listen, --url, --header, --shutdown-timeout, --quiet.
+
+Exit code, over stdio: that of the server, or 128 and the signal that killed
+it; 1 after the fault `crash`. Over HTTP: 1 after the fault `crash`. Both: 130
+when interrupted, which is how a proxy over HTTP usually ends; 2 when the
+server cannot be started or the address cannot be listened on.
+
+";
+
+/// Arguments of `mcprove proxy`.
+#[derive(Debug, Args)]
+#[command(after_help = kinds_of_faults())]
+pub struct Arguments {
+    /// A fault, such as slow:1000, hang,tool=search or error,calls=1-3,rate=0.5; repeatable
+    #[arg(long, value_name = "FAULT")]
+    fault: Vec<String>,
+
+    /// A file with faults (YAML or TOML, format faults.v1)
+    #[arg(long, value_name = "FILE")]
+    faults: Option<PathBuf>,
+
+    /// What decides for faults that strike by chance
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+
+    /// The name of the server, at which faults can be aimed
+    #[arg(long, value_name = "NAME", default_value = "server")]
+    server_name: String,
+
+    /// Write the traffic to this file (format trace.v1)
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Go on with the file of --record if it is there: for clients that start their server anew
+    #[arg(long, requires = "record")]
+    append: bool,
+
+    /// Write the summary to this file, as JSON (format proxy-summary.v1)
+    #[arg(long, value_name = "FILE")]
+    summary: Option<PathBuf>,
+
+    /// Print no summary
+    #[arg(long)]
+    quiet: bool,
+
+    /// How long the server may take to exit once the client has left and has all
+    /// its answers
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    shutdown_timeout: Duration,
+
+    /// The command that starts the server, as one text: "python server.py"
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = "command")]
+    server: Option<String>,
+
+    /// Listen for HTTP on this address, such as 127.0.0.1:8080 or 8080; port 0 takes
+    /// any free one
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "url",
+        conflicts_with_all = ["command", "server"],
+        value_parser = listen_address::parse_argument
+    )]
+    listen: Option<SocketAddr>,
+
+    /// The address of the server that --listen speaks for
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "listen",
+        conflicts_with_all = ["command", "server"]
+    )]
+    url: Option<String>,
+
+    /// A header for every request to --url, as "Name: value"; repeatable
+    #[arg(long, value_name = "HEADER", requires = "url")]
+    header: Vec<String>,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    /// The command that starts the server, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(&format!("{EXPLANATION}{}\n", kinds_of_faults()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let faults = arguments.all_faults()?;
+    let stop = interrupt::requested();
+    if let (Some(listen), Some(url)) = (arguments.listen, &arguments.url) {
+        let headers = arguments.headers()?;
+        let target = mcprove::secret::redact_urls(url);
+        let settings = arguments.settings(faults, &target)?;
+        let proxy = http::listen(listen, url, headers, settings)
+            .await
+            .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+        terminal::print_error(&format!("listening on {}\n", proxy.url()));
+        let ended = proxy.run(stop).await;
+        if !arguments.quiet {
+            terminal::print_error(&summary_text(&ended.summary));
+        }
+        arguments.keep(&ended.summary)?;
+        return Ok(if ended.was_stopped {
+            INTERRUPTED.into()
+        } else {
+            ended.status.into()
+        });
+    }
+    let command = match &arguments.server {
+        Some(text) => split_command(text)?,
+        None => arguments.command.clone(),
+    };
+    let Some((program, rest)) = command.split_first() else {
+        return Err(Failure::new(
+            "no server given",
+            "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
+        ));
+    };
+    let server = Server::stdio(program)
+        .args(rest.iter().cloned())
+        .shutdown_timeout(arguments.shutdown_timeout);
+    let settings = arguments.settings(faults, &server.describe())?;
+    let ends = (stdio::standard_input(), stdio::standard_output());
+    let stderr = PatientStderr::new().map_err(anyhow::Error::from)?;
+    let on_stderr = {
+        let stderr = Arc::clone(&stderr);
+        Arc::new(move |bytes: &[u8]| stderr.write(bytes))
+    };
+    let ended = stdio::run(&server, settings, ends, on_stderr, stop)
+        .await
+        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    if !arguments.quiet {
+        stderr.write(summary_text(&ended.summary).as_bytes());
+    }
+    stderr.finish().await;
+    arguments.keep(&ended.summary)?;
+    Ok(if ended.was_stopped {
+        INTERRUPTED.into()
+    } else {
+        ended.status.into()
+    })
+}
+
+impl Arguments {
+    fn all_faults(&self) -> Result<Vec<FaultSpec>, Failure> {
+        let mut all = match &self.faults {
+            Some(path) => {
+                faults::read_file(path).map_err(|errors| Failure::of_file(&errors.to_string()))?
+            }
+            None => Vec::new(),
+        };
+        for text in &self.fault {
+            let fault = text.parse::<FaultSpec>().map_err(|error| {
+                Failure::new(
+                    format!("--fault {text:?}: {error}"),
+                    "`mcprove proxy --help` lists the kinds of faults",
+                )
+            })?;
+            all.push(fault);
+        }
+        tell_apart(all.iter_mut());
+        if let Some(name) = faults::same_name(&all) {
+            return Err(Failure::new(
+                format!("two faults are called {name:?}"),
+                "give one of them another name: --fault slow:500,name=slower",
+            ));
+        }
+        Ok(all)
+    }
+
+    fn headers(&self) -> Result<Vec<(String, String)>, Failure> {
+        let split = |header: &String| {
+            let pair = header.split_once(':');
+            let pair = pair.filter(|(name, _)| !name.trim().is_empty());
+            pair.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+                .ok_or_else(|| {
+                    let shown = mcprove::secret::redact_text(header);
+                    Failure::new(
+                        format!("--header {shown:?} is not of the form \"Name: value\""),
+                        "write --header \"Name: value\"",
+                    )
+                })
+        };
+        self.header.iter().map(split).collect()
+    }
+
+    fn settings(&self, faults: Vec<FaultSpec>, target: &str) -> Result<Settings, Failure> {
+        let mut origin = Origin::new("proxy", &self.server_name);
+        target.clone_into(&mut origin.target);
+        origin.seed = Some(self.seed);
+        origin.faults = faults.iter().map(ToString::to_string).collect();
+        if let Some(path) = &self.summary {
+            // Found out now, not when everything is over.
+            std::fs::File::create(path).map_err(|error| unwritable(path, &error))?;
+        }
+        let recording = match &self.record {
+            Some(path) => {
+                let recording = if self.append {
+                    Recording::append(path, &origin)
+                } else {
+                    Recording::create(path, &origin)
+                };
+                Some(recording.map_err(|error| unwritable(path, &error))?)
+            }
+            None => None,
+        };
+        Ok(Settings {
+            server_name: self.server_name.clone(),
+            faults,
+            seed: self.seed,
+            recording,
+            counts_calls: self.summary.is_some(),
+        })
+    }
+
+    /// Writes how it went to the file for it.
+    fn keep(&self, summary: &ProxySummary) -> Result<(), Failure> {
+        match &self.summary {
+            Some(path) => {
+                std::fs::write(path, summary.to_json()).map_err(|error| unwritable(path, &error))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        format!("{}: cannot be written: {error}", path.display()),
+        "check the path, its permissions and the space on the disk",
+    )
+}

@@ -1,0 +1,396 @@
+//! `mcprove mock` as its users meet it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Output, mcprove, run, wait};
+
+fn example() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join("examples/mock/tools.yml").display().to_string()
+}
+
+/// Gives a mock these messages after a handshake, then the end of its input.
+fn talk(arguments: &[&str], messages: &[Value]) -> Output {
+    let tools = example();
+    let mut arguments = arguments.to_vec();
+    if !arguments.contains(&"--tools-from") {
+        arguments.splice(..0, ["--tools-from", &tools]);
+    }
+    arguments.insert(0, "mock");
+    let mut child = mcprove(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello });
+    for message in std::iter::once(&hello).chain(messages) {
+        // A server that a fault ends reads no more.
+        let _ = writeln!(input, "{message}");
+    }
+    drop(input);
+    collect(child)
+}
+
+fn collect(mut child: Child) -> Output {
+    let mut texts = [String::new(), String::new()];
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut texts[0])
+        .unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut texts[1])
+        .unwrap();
+    let code = wait(&mut child).unwrap().code();
+    let [stdout, stderr] = texts;
+    Output {
+        code,
+        stdout,
+        stderr,
+    }
+}
+
+fn search(id: u64, query: &str) -> Value {
+    let params = json!({ "name": "search", "arguments": { "query": query } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+fn answers(output: &Output) -> Vec<Value> {
+    let lines = output.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn calls_are_answered_and_the_summary_tells_of_them() {
+    let faults = [
+        "--fault",
+        "error:-5,tool=search,calls=2",
+        "--fault",
+        "error:-6,tool=echo",
+    ];
+    let output = talk(
+        &faults,
+        &[search(1, "x"), search(2, "x"), search(3, "boom")],
+    );
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let answers = answers(&output);
+    assert_eq!(answers[0]["result"]["serverInfo"]["name"], "demo");
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "found x");
+    assert_eq!(answers[2]["error"]["code"], -5);
+    assert_eq!(answers[3]["error"]["message"], "no such index");
+    let summary = "mock: 3 calls\n  error: struck 1 of 3\n  error-2 (error): struck 0 of 0\n";
+    assert_eq!(output.stderr, summary);
+}
+
+#[test]
+fn faults_may_end_the_process() {
+    for (fault, code) in [("crash", 1), ("disconnect", 0)] {
+        let output = talk(&["--fault", fault], &[search(1, "x")]);
+        assert_eq!(output.code, Some(code), "{output:?}");
+        assert_eq!(answers(&output).len(), 1, "{output:?}");
+        assert!(
+            output.stderr.contains(&format!("{fault}: struck 1 of 1")),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn the_log_is_a_trace_that_can_be_scored_and_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.jsonl");
+    let log = log.to_str().unwrap();
+    let faults = folder.path().join("faults.yml");
+    std::fs::write(
+        &faults,
+        "faults:\n  - { kind: tool_error, target: { tool: search }, calls: 2 }\n",
+    )
+    .unwrap();
+    let list = json!({ "jsonrpc": "2.0", "id": "list", "method": "tools/list" });
+    let messages = [list, search(1, "x"), search(2, "y")];
+    let output = talk(
+        &["--log", log, "--faults", faults.to_str().unwrap()],
+        &messages,
+    );
+    assert!(output.stderr.ends_with("  log: 4 requests\n"), "{output:?}");
+    let text = std::fs::read_to_string(log).unwrap();
+    let validator = crate::schema::validator("trace.v1");
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(validator.is_valid(&line), "{line}");
+    }
+    assert!(
+        text.contains(r#""name":"fault","message":"tool-error,tool=search,calls=2""#),
+        "{text}"
+    );
+    let scored = run(&["score", log, "--json"]);
+    assert_eq!(scored.code, Some(0), "{scored:?}");
+    let replayed = talk(
+        &["--tools-from", log],
+        &[search(1, "x"), search(2, "y"), search(3, "z")],
+    );
+    let answers = answers(&replayed);
+    assert_eq!(answers[1]["result"]["content"][0]["text"], "found x");
+    assert_eq!(answers[2]["result"]["isError"], true);
+    let unknown = answers[3]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(unknown.contains("nothing was recorded"), "{unknown}");
+}
+
+/// A mock on the network, and what it says on stderr after where it listens.
+fn listen(flag: &str, more: &[&str]) -> (Child, BufReader<std::process::ChildStderr>, String) {
+    let tools = example();
+    let mut arguments = vec!["mock", "--tools-from", &tools, flag, "127.0.0.1:0"];
+    arguments.extend(more);
+    let mut child = mcprove(&arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    let url = line
+        .trim()
+        .strip_prefix("listening on ")
+        .unwrap()
+        .to_owned();
+    (child, stderr, url)
+}
+
+#[test]
+fn the_example_is_healthy_over_every_transport_and_in_both_eras() {
+    for (flag, transport) in [("--http", "http"), ("--sse", "sse"), ("--ws", "ws")] {
+        let (mut child, _stderr, url) = listen(flag, &[]);
+        let probed = run(&["probe", "--url", &url, "--transport", transport]);
+        child.kill().unwrap();
+        wait(&mut child);
+        assert_eq!(probed.code, Some(0), "{flag}: {probed:?}");
+    }
+    for era in ["handshake", "stateless"] {
+        let (mut child, _stderr, url) = listen("--http", &["--era", era]);
+        let probed = run(&["probe", "--url", &url]);
+        child.kill().unwrap();
+        wait(&mut child);
+        assert!(
+            probed.code == Some(0) && probed.stdout.contains(era),
+            "{probed:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_the_summary() {
+    let folder = tempfile::tempdir().unwrap();
+    let log: PathBuf = folder.path().join("log.jsonl");
+    let (mut child, mut stderr, url) = listen(
+        "--http",
+        &["--fault", "slow:1", "--log", log.to_str().unwrap()],
+    );
+    assert_eq!(run(&["probe", "--url", &url]).code, Some(0));
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    assert_eq!(wait(&mut child).unwrap().code(), Some(0));
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert!(
+        rest.contains("mock: 3 calls\n  slow: struck 3 of 3\n"),
+        "{rest}"
+    );
+    let text = std::fs::read_to_string(log).unwrap();
+    assert!(
+        text.trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .contains("recording_ended"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_good_is_told_with_what_to_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.yml");
+    std::fs::write(&bad, "tools:\n  - name: a\n    respones: x\n").unwrap();
+    let bad = bad.to_str().unwrap();
+    let tools = example();
+    let good = ["--tools-from", &tools];
+    let cases: [(&[&str], &str, &str); 8] = [
+        (&[], "", "--tools-from"),
+        (
+            &["--tools-from", "nope.yml"],
+            "nope.yml: cannot be read",
+            "check the path",
+        ),
+        (
+            &["--tools-from", bad],
+            "bad.yml:3:5: unknown key \"respones\"",
+            "did you mean \"response\"?",
+        ),
+        (
+            &["--fault", "slo:5"],
+            "no fault is called \"slo\"",
+            "mcprove mock --help",
+        ),
+        (
+            &["--fault", "slow:5,tol=a"],
+            "has no \"tol\"",
+            "mcprove mock --help",
+        ),
+        (&["--faults", bad], "bad.yml:1:1", "hint:"),
+        (
+            &["--http", "nowhere"],
+            "--http \"nowhere\" is no address",
+            "--http 127.0.0.1:8080",
+        ),
+        (
+            &["--log", "no/such/folder/log.jsonl"],
+            "cannot write",
+            "check that the folder exists",
+        ),
+    ];
+    for (given, problem, hint) in cases {
+        let mut arguments = vec!["mock"];
+        if !given.is_empty() && !given.contains(&"--tools-from") {
+            arguments.extend(good);
+        }
+        arguments.extend(given);
+        let output = run(&arguments);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(
+            output.stderr.contains(problem) && output.stderr.contains(hint),
+            "{output:?}"
+        );
+        assert_eq!(output.stdout, "");
+    }
+    let output = talk(&["--fault", "hang,tool=serch"], &[]);
+    assert!(
+        output
+            .stderr
+            .starts_with("warning: fault hang,tool=serch is aimed at \"serch\""),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn the_log_spares_what_was_read_and_is_kept_when_the_start_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (tools, faults, log) = (path("tools.yml"), path("faults.yml"), path("log.jsonl"));
+    std::fs::write(&tools, "tools: [{ name: a }]\n").unwrap();
+    std::fs::write(&faults, "faults: [hang]\n").unwrap();
+    std::fs::write(&log, "what was before\n").unwrap();
+    let again = path("./tools.yml");
+    for (flag, target) in [
+        ("--tools-from", &tools),
+        ("--tools-from", &again),
+        ("--faults", &faults),
+    ] {
+        let before = std::fs::read_to_string(target).unwrap();
+        let given = ["mock", "--tools-from", &tools, "--faults", &faults];
+        let output = run(&[given.as_slice(), &["--log", target]].concat());
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stderr.contains(&format!("is the file of {flag}")));
+        assert_eq!(std::fs::read_to_string(target).unwrap(), before);
+    }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = run(&[
+        "mock",
+        "--tools-from",
+        &tools,
+        "--http",
+        &address,
+        "--log",
+        &log,
+    ]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "what was before\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_gives_open_calls_an_end_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.jsonl");
+    let tools = example();
+    let arguments = ["mock", "--tools-from", &tools, "--fault", "hang", "--log"];
+    let mut child = mcprove(&[arguments.as_slice(), &[log.to_str().unwrap()]].concat())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "0" } });
+    let request = |id: u64, method: &str, params: &Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    writeln!(input, "{}", request(0, "initialize", &hello)).unwrap();
+    writeln!(input, "{}", search(1, "x")).unwrap();
+    writeln!(input, "{}", request(2, "ping", &json!({}))).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..2 {
+        output.read_line(&mut String::new()).unwrap();
+    }
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(killed.unwrap().success());
+    assert_eq!(wait(&mut child).unwrap().code(), Some(0));
+    let text = std::fs::read_to_string(log).unwrap();
+    assert!(
+        text.contains("the server stopped before an answer"),
+        "{text}"
+    );
+}
+
+#[test]
+fn help_and_explanation_fit_in_80_columns() {
+    for command in ["mock", "proxy"] {
+        let help = run(&[command, "--help"]).stdout;
+        let (_, faults) = help.split_once("Faults, as after --fault:").unwrap();
+        let explained = run(&[command, "--explain"]).stdout;
+        for line in faults.lines().chain(explained.lines()) {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+    let explained = run(&["mock", "--explain"]).stdout;
+    assert!(explained.contains("`mcprove mock --log`"), "{explained}");
+}
+
+#[test]
+fn help_lists_every_fault() {
+    let help = run(&["mock", "--help"]).stdout;
+    for entry in mcprove::fault::ENTRIES {
+        assert!(
+            help.contains(&entry.name.replace('_', "-")),
+            "{}",
+            entry.name
+        );
+    }
+    let explained = run(&["mock", "--explain"]);
+    assert_eq!(explained.code, Some(0));
+    assert!(
+        explained.stdout.starts_with("What it does:"),
+        "{explained:?}"
+    );
+}

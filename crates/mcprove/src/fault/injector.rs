@@ -1,0 +1,293 @@
+//! Who is struck: the faults of one mock, proxy or load, and what they have done so far.
+//!
+//! A choice by chance is a hash of the seed, the fault, the server, the tool, the arguments and how often
+//! this very call came before: the same calls meet the same faults, whatever the order in which they
+//! arrive. Only `calls` counts arrivals.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcprove_score::trace::FaultKind;
+use serde_json::Map;
+
+use super::call::FaultedCall;
+use super::effect::Effect;
+use super::registry::entry_of;
+use super::spec::FaultSpec;
+use crate::decision::{decide, share};
+
+/// How many different calls are remembered to tell their repetitions apart; further ones count as
+/// new each time.
+const DIFFERENT_CALLS_MAX: usize = 1_000_000;
+
+/// How many tools are remembered as hidden: a client may call tools that never were.
+const HIDDEN_TOOLS_MAX: usize = 10_000;
+
+/// The share of calls that `flaky` fails unless told.
+const FLAKY_RATE: f64 = 0.5;
+
+/// One call, as far as it matters to faults.
+#[derive(Debug, Clone, Copy)]
+pub struct CallSite<'a> {
+    /// The name of the server.
+    pub server: &'a str,
+    /// The name of the tool.
+    pub tool: &'a str,
+    /// The arguments, as JSON; empty for none.
+    pub arguments: &'a str,
+}
+
+/// A fault, ready to strike.
+struct Armed {
+    spec: FaultSpec,
+    effect: Box<dyn Effect>,
+}
+
+/// Decides which calls meet which fault.
+pub struct Injector {
+    faults: Vec<Arc<Armed>>,
+    seed: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Per fault: calls that it is aimed at, and calls that it struck.
+    counts: Vec<Counts>,
+    /// How often each very call came.
+    occurrences: HashMap<u64, u64>,
+    /// Tools that are gone, by fault, server and name.
+    hidden: HashSet<(usize, String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    aimed: u64,
+    struck: u64,
+}
+
+/// A fault that strikes a call.
+#[derive(Clone)]
+pub struct Injection {
+    armed: Arc<Armed>,
+    draw: u64,
+}
+
+/// How often a fault struck.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FaultCount {
+    /// The name of the fault.
+    pub fault: String,
+    /// Its kind.
+    pub kind: FaultKind,
+    /// The calls that it struck.
+    pub struck: u64,
+    /// The calls that it was aimed at.
+    pub aimed: u64,
+}
+
+impl Injector {
+    /// An injector of these faults; `seed` decides for those that have none of their own.
+    pub fn new(specs: Vec<FaultSpec>, seed: u64) -> Self {
+        let faults: Vec<Arc<Armed>> = specs
+            .into_iter()
+            .filter_map(|spec| {
+                let settings: Map<_, _> = spec.settings.clone();
+                // The settings were checked when they were set.
+                let effect = entry_of(spec.kind)?.build_with(&settings).ok()?;
+                effect.strikes().then(|| Arc::new(Armed { spec, effect }))
+            })
+            .collect();
+        let state = State {
+            counts: vec![Counts::default(); faults.len()],
+            ..State::default()
+        };
+        Self {
+            faults,
+            seed,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Whether there is no fault, so that nobody needs to look at calls.
+    pub fn is_idle(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// The fault that strikes this call: the first in order that does.
+    pub fn strike(&self, call: CallSite<'_>) -> Option<Injection> {
+        self.strike_if(call, |_| true)
+    }
+
+    /// The same among the faults that are on. To one that is off the call never came: it counts in none
+    /// of its `calls`.
+    pub fn strike_if(
+        &self,
+        call: CallSite<'_>,
+        is_on: impl Fn(&FaultSpec) -> bool,
+    ) -> Option<Injection> {
+        if self.is_idle() {
+            return None;
+        }
+        let mut state = self.state();
+        let identity = identity(call);
+        let occurrence = state.occurrence(identity);
+        let mut injection = None;
+        for (index, armed) in self.faults.iter().enumerate() {
+            let spec = &armed.spec;
+            if !spec.target.matches(call.server, call.tool) || !is_on(spec) {
+                continue;
+            }
+            let draw = self.draw(spec, identity, occurrence);
+            // Counted by every fault that is aimed at the call, whichever strikes it.
+            let is_struck = state.counts.get_mut(index).is_some_and(|counts| {
+                counts.aimed += 1;
+                let is_struck = injection.is_none() && armed.is_due(counts, draw);
+                counts.struck += u64::from(is_struck);
+                is_struck
+            });
+            if armed.effect.hides_tool() {
+                state.hide((index, call.server, call.tool), is_struck);
+            }
+            if is_struck {
+                let armed = Arc::clone(armed);
+                injection = Some(Injection { armed, draw });
+            }
+        }
+        injection
+    }
+
+    /// Whether a tool is not to be listed: a fault that makes tools vanish is aimed at it, and struck the
+    /// last call of it or strikes every one.
+    pub fn hides(&self, server: &str, tool: &str) -> bool {
+        self.hides_if(server, tool, |_| true)
+    }
+
+    /// The same among the faults that are on.
+    pub fn hides_if(&self, server: &str, tool: &str, is_on: impl Fn(&FaultSpec) -> bool) -> bool {
+        let hides = |(index, armed): (usize, &Arc<Armed>)| {
+            let spec = &armed.spec;
+            let is_aimed = spec.target.matches(server, tool) && is_on(spec);
+            if !armed.effect.hides_tool() || !is_aimed {
+                return false;
+            }
+            let is_always = spec.calls.is_none() && spec.rate.is_none();
+            is_always
+                || self
+                    .state()
+                    .hidden
+                    .contains(&(index, server.to_owned(), tool.to_owned()))
+        };
+        self.faults.iter().enumerate().any(hides)
+    }
+
+    /// Whether lists of tools may lack some.
+    pub fn hides_any(&self) -> bool {
+        self.faults.iter().any(|armed| armed.effect.hides_tool())
+    }
+
+    /// What each fault has done so far, in order.
+    pub fn counts(&self) -> Vec<FaultCount> {
+        let state = self.state();
+        let all = self.faults.iter().zip(&state.counts);
+        all.map(|(armed, counts)| FaultCount {
+            fault: armed.spec.name.clone(),
+            kind: armed.spec.kind,
+            struck: counts.struck,
+            aimed: counts.aimed,
+        })
+        .collect()
+    }
+
+    fn draw(&self, spec: &FaultSpec, identity: u64, occurrence: u64) -> u64 {
+        let seed = spec.seed.unwrap_or(self.seed);
+        decide(seed ^ identity, &spec.name, occurrence)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Notes whether a tool of a server is hidden by this fault.
+    fn hide(&mut self, (fault, server, tool): (usize, &str, &str), is_hidden: bool) {
+        let tool = (fault, server.to_owned(), tool.to_owned());
+        if !is_hidden {
+            self.hidden.remove(&tool);
+        } else if self.hidden.len() < HIDDEN_TOOLS_MAX {
+            self.hidden.insert(tool);
+        }
+    }
+
+    /// How often this very call came before.
+    fn occurrence(&mut self, identity: u64) -> u64 {
+        if let Some(count) = self.occurrences.get_mut(&identity) {
+            *count += 1;
+            return *count;
+        }
+        if self.occurrences.len() < DIFFERENT_CALLS_MAX {
+            self.occurrences.insert(identity, 0);
+        }
+        0
+    }
+}
+
+impl Armed {
+    fn is_due(&self, counts: &Counts, draw: u64) -> bool {
+        let spec = &self.spec;
+        let default = (spec.kind == FaultKind::Flaky).then_some(FLAKY_RATE);
+        let rate = spec.rate.or(default);
+        spec.calls
+            .as_ref()
+            .is_none_or(|calls| calls.contains(counts.aimed))
+            && rate.is_none_or(|rate| share(draw) < rate)
+            && self
+                .effect
+                .strikes_max()
+                .is_none_or(|max| counts.struck < max)
+    }
+}
+
+/// One number for one very call: server, tool and arguments, whatever the order of their keys.
+fn identity(call: CallSite<'_>) -> u64 {
+    // Some clients send no arguments as an empty object.
+    let given = if call.arguments.is_empty() {
+        "{}"
+    } else {
+        call.arguments
+    };
+    let canonical = mcprove_score::race::canonical(given);
+    let arguments = canonical.as_deref().unwrap_or(given);
+    let hash = decide(0, call.server, 0);
+    decide(decide(hash, call.tool, 1), arguments, 2)
+}
+
+impl Injection {
+    /// The fault.
+    pub fn fault(&self) -> &FaultSpec {
+        &self.armed.spec
+    }
+
+    /// How late the answer will be, where that is what the fault is about.
+    pub fn delay(&self) -> Option<Duration> {
+        self.armed.effect.delay(self.draw)
+    }
+
+    /// Whether the call goes on though the client cancels it. Known before the fault acts, for a client
+    /// may cancel before that.
+    pub fn ignores_cancellation(&self) -> bool {
+        self.armed.effect.ignores_cancellation()
+    }
+
+    /// How many calls the fault strikes before it is over; `None` for no end.
+    pub fn strikes_max(&self) -> Option<u64> {
+        self.armed.effect.strikes_max()
+    }
+
+    /// Does to the call what the fault does.
+    pub async fn apply(&self, call: &dyn FaultedCall) {
+        self.armed.effect.apply(call, self.draw).await;
+    }
+}

@@ -1,0 +1,24 @@
+//! The process exits in the middle of the call.
+
+use crate::fault::call::FaultedCall;
+use crate::fault::effect::Effect;
+use crate::fault::registry::Entry;
+use crate::transport::BoxFuture;
+
+/// The line in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "crash",
+    explanation: "the process exits with status 1",
+    settings: &[],
+    build: |_| Box::new(Crash),
+};
+
+struct Crash;
+
+impl Effect for Crash {
+    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            call.crash().await;
+        })
+    }
+}

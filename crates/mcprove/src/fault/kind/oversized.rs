@@ -1,0 +1,64 @@
+//! A reply with a huge text.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::fault::call::FaultedCall;
+use crate::fault::effect::Effect;
+use crate::fault::registry::{DefaultValue, Entry, Setting};
+use crate::fault::reply;
+use crate::transport::BoxFuture;
+
+/// The line in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "oversized",
+    explanation: "a result with huge content",
+    settings: &[Setting {
+        name: "bytes",
+        explanation: "how long the text is",
+        default: DefaultValue::Integer(10 * 1024 * 1024),
+    }],
+    build: |settings| {
+        Box::new(Oversized {
+            bytes: settings.integer("bytes"),
+        })
+    },
+};
+
+struct Oversized {
+    bytes: u64,
+}
+
+impl Effect for Oversized {
+    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if let Some(reply) = call.execute().await {
+                let marked = reply::with_result(call, &reply, |result| {
+                    let text = json!([{ "type": "text", "text": MARK }]);
+                    result.insert("content".to_owned(), text);
+                });
+                call.reply(self.swell(&marked)).await;
+            }
+        })
+    }
+}
+
+/// Where the text comes, until the message is written.
+const MARK: &str = "mcprove: injected oversized text";
+
+impl Oversized {
+    /// The message with the text in the place of the mark: written once, for it may be large, and other
+    /// calls wait while it is made.
+    fn swell(&self, marked: &Bytes) -> Bytes {
+        let Some(place) = memchr::memmem::find(marked, MARK.as_bytes()) else {
+            return marked.clone();
+        };
+        let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let (before, rest) = marked.split_at(place);
+        let mut huge = Vec::with_capacity(marked.len().saturating_add(bytes));
+        huge.extend_from_slice(before);
+        huge.resize(place.saturating_add(bytes), b'x');
+        huge.extend_from_slice(rest.get(MARK.len()..).unwrap_or_default());
+        huge.into()
+    }
+}

@@ -1,0 +1,121 @@
+//! The sessions of a server over streamable HTTP, of which few are ever deleted by their clients.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::lock;
+use super::session::Session;
+
+/// The most sessions at a time.
+pub(super) const SESSIONS_MAX: usize = 65_536;
+
+/// Sessions by their names. When there are too many, the one that was idle longest makes room.
+pub(super) struct HttpSessions {
+    kept: Mutex<HashMap<String, Kept>>,
+    max: usize,
+}
+
+struct Kept {
+    session: Arc<Session>,
+    used: Instant,
+}
+
+impl HttpSessions {
+    pub(super) fn at_most(max: usize) -> Self {
+        Self {
+            kept: Mutex::new(HashMap::new()),
+            max,
+        }
+    }
+
+    /// The session with this name, which is used now.
+    pub(super) fn get(&self, name: &str) -> Option<Arc<Session>> {
+        let mut kept = lock(&self.kept);
+        let kept = kept.get_mut(name)?;
+        kept.used = Instant::now();
+        Some(Arc::clone(&kept.session))
+    }
+
+    /// Keeps a session, and gives back the one that had to make room for it. A session with requests in
+    /// flight makes none; if all have some, the new one is given back.
+    pub(super) fn insert(&self, name: String, session: Arc<Session>) -> Option<Arc<Session>> {
+        let mut kept = lock(&self.kept);
+        let mut evicted = None;
+        if kept.len() >= self.max {
+            let idle = kept
+                .iter()
+                .filter(|(_, kept)| !kept.session.in_flight().is_busy());
+            let idlest = idle.min_by_key(|(_, kept)| kept.used);
+            let Some(idlest) = idlest.map(|(name, _)| name.clone()) else {
+                return Some(session);
+            };
+            evicted = kept.remove(&idlest).map(|kept| kept.session);
+        }
+        let used = Instant::now();
+        kept.insert(name, Kept { session, used });
+        evicted
+    }
+
+    /// Forgets a session.
+    pub(super) fn remove(&self, name: &str) {
+        lock(&self.kept).remove(name);
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+        let kept = lock(&self.kept);
+        kept.values()
+            .map(|kept| Arc::clone(&kept.session))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn session(name: &str) -> Arc<Session> {
+        Arc::new(Session::new(Some(name.to_owned()), None))
+    }
+
+    fn keep(sessions: &HttpSessions, name: &str) -> Option<String> {
+        let evicted = sessions.insert(name.to_owned(), session(name))?;
+        evicted.name().map(str::to_owned)
+    }
+
+    #[tokio::test]
+    async fn the_session_that_was_idle_longest_makes_room() {
+        let sessions = HttpSessions::at_most(3);
+        for name in ["a", "b", "c"] {
+            assert_eq!(keep(&sessions, name), None);
+        }
+        let busy = sessions.get("b").unwrap();
+        let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let begun = busy.in_flight().begin(
+            &json!(1),
+            "tools/call".to_owned(),
+            (Arc::default(), None),
+            work,
+        );
+        sessions.get("a");
+        assert_eq!(keep(&sessions, "d").as_deref(), Some("c"));
+        assert_eq!(keep(&sessions, "e").as_deref(), Some("a"));
+        assert!(sessions.get("c").is_none() && sessions.get("b").is_some());
+        begun.abort();
+    }
+
+    #[tokio::test]
+    async fn where_all_are_busy_the_new_one_is_given_back() {
+        let sessions = HttpSessions::at_most(1);
+        keep(&sessions, "a");
+        let busy = sessions.get("a").unwrap();
+        let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        busy.in_flight()
+            .begin(&json!(1), "ping".to_owned(), (Arc::default(), None), work);
+        assert_eq!(keep(&sessions, "b").as_deref(), Some("b"));
+        assert!(sessions.get("b").is_none());
+    }
+}

@@ -1,0 +1,150 @@
+//! The requests of one client that are being worked on, and can still be cancelled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde_json::Value;
+use tokio::task::{self, AbortHandle};
+
+use super::behaviour::Shield;
+use super::lock;
+use super::watch::Ended;
+
+/// How the work on one request ended, as soon as that is known; also what tells it from other work on
+/// the same id.
+pub(super) type End = Arc<OnceLock<Ended>>;
+
+/// A request that is being worked on.
+struct Work {
+    method: String,
+    task: AbortHandle,
+    end: End,
+    /// Told once that the client cancelled, by work that goes on all the same.
+    shield: Option<Shield>,
+}
+
+/// Which work on an id.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which {
+    /// All of it.
+    All,
+    /// Only what this task does.
+    Task(task::Id),
+}
+
+/// Work by the id of its request. A client that gives one id to several requests gets all of them
+/// answered, and cancels all of them.
+#[derive(Default)]
+pub(super) struct InFlight(Mutex<HashMap<String, Vec<Work>>>);
+
+impl InFlight {
+    /// Starts the work on a request, so that it can be cancelled until it is done.
+    pub(super) fn begin(
+        &self,
+        id: &Value,
+        method: String,
+        (end, shield): (End, Option<Shield>),
+        start: impl FnOnce() -> AbortHandle,
+    ) -> AbortHandle {
+        // Held while starting, so that the work cannot be done before it is noted.
+        let mut works = lock(&self.0);
+        let task = start();
+        let handle = task.clone();
+        works.entry(id.to_string()).or_default().push(Work {
+            method,
+            task,
+            end,
+            shield,
+        });
+        handle
+    }
+
+    /// Notes that the work on a request is done.
+    pub(super) fn done(&self, id: &Value, end: &End) {
+        let mut works = lock(&self.0);
+        let id = id.to_string();
+        if let Some(same) = works.get_mut(&id) {
+            same.retain(|work| !Arc::ptr_eq(&work.end, end));
+            if same.is_empty() {
+                works.remove(&id);
+            }
+        }
+    }
+
+    /// From now on the work on a request goes on though the client cancels it; `told` is then called.
+    pub(super) fn shield(&self, id: &Value, end: &End, told: Shield) {
+        let mut works = lock(&self.0);
+        let mut same = works.get_mut(&id.to_string()).into_iter().flatten();
+        if let Some(work) = same.find(|work| Arc::ptr_eq(&work.end, end)) {
+            work.shield = Some(told);
+        }
+    }
+
+    /// Whether any of this work on an id goes on though the client cancels it.
+    pub(super) fn is_shielded(&self, id: &Value, which: Which) -> bool {
+        let works = lock(&self.0);
+        let mut same = works.get(&id.to_string()).into_iter().flatten();
+        same.any(|work| work.shield.is_some() && which.has(work))
+    }
+
+    /// Gives up this work on an id, and says of which methods. Shielded work is only told.
+    pub(super) fn cancel(&self, id: &Value, which: Which, how: Ended) -> Vec<String> {
+        let mut works = lock(&self.0);
+        let id = id.to_string();
+        let mut methods = Vec::new();
+        let (mut kept, mut told) = (Vec::new(), Vec::new());
+        for mut work in works.remove(&id).unwrap_or_default() {
+            if !which.has(&work) {
+                kept.push(work);
+                continue;
+            }
+            methods.push(work.method.clone());
+            match work.shield.replace(Box::new(|| {})) {
+                Some(shield) => {
+                    told.push(shield);
+                    kept.push(work);
+                }
+                None => work.give_up(how),
+            }
+        }
+        if !kept.is_empty() {
+            works.insert(id, kept);
+        }
+        drop(works);
+        for tell in told {
+            tell();
+        }
+        methods
+    }
+
+    /// Gives up all work, shielded or not.
+    pub(super) fn give_up(&self, how: Ended) {
+        for (_, same) in lock(&self.0).drain() {
+            for work in same {
+                work.give_up(how);
+            }
+        }
+    }
+
+    /// Whether any request is being worked on.
+    pub(super) fn is_busy(&self) -> bool {
+        !lock(&self.0).is_empty()
+    }
+}
+
+impl Which {
+    fn has(self, work: &Work) -> bool {
+        match self {
+            Self::All => true,
+            Self::Task(task) => work.task.id() == task,
+        }
+    }
+}
+
+impl Work {
+    fn give_up(&self, how: Ended) {
+        // The first reason is the right one.
+        let _ = self.end.set(how);
+        self.task.abort();
+    }
+}

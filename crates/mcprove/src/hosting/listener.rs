@@ -1,0 +1,172 @@
+//! Listening on the network: one accept loop for all transports, and the handle on it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::host::Host;
+use super::serve_http::HttpServer;
+use super::serve_sse::SseServer;
+use super::serve_websocket;
+use crate::transport::BoxFuture;
+
+/// The most connections at a time; further ones wait to be accepted.
+const CONNECTIONS_MAX: usize = 16_384;
+/// How long what was said before the end may take to reach the client.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long to wait after a connection could not be accepted, for instance for lack of files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// A transport over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Streamable HTTP, at `/mcp`.
+    Http,
+    /// HTTP+SSE of 2024-11-05, at `/sse`.
+    Sse,
+    /// One message per text frame, subprotocol `mcp`.
+    WebSocket,
+}
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {addr}: {source}; try port 0 for any free port")]
+pub struct ListenError {
+    /// The address.
+    pub addr: SocketAddr,
+    /// What the system says.
+    pub source: std::io::Error,
+}
+
+/// An address that is ours, though nobody is served on it yet.
+#[derive(Debug)]
+pub struct Bound {
+    /// The address, with the port that was chosen.
+    pub addr: SocketAddr,
+    listener: TcpListener,
+}
+
+impl Bound {
+    /// Takes this address, or any free port of it if the port is 0.
+    pub async fn to(addr: SocketAddr) -> Result<Self, ListenError> {
+        let cannot = |source| ListenError { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(cannot)?;
+        let addr = listener.local_addr().map_err(cannot)?;
+        Ok(Self { addr, listener })
+    }
+}
+
+/// A server that listens, until it is shut down or dropped.
+#[derive(Debug)]
+pub struct Listening {
+    /// The address, with the port that was chosen.
+    pub addr: SocketAddr,
+    kind: Kind,
+    host: HostHandle,
+    task: JoinHandle<()>,
+}
+
+struct HostHandle(Arc<Host>);
+
+impl std::fmt::Debug for HostHandle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Host")
+    }
+}
+
+impl Listening {
+    pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
+        let Bound { addr, listener } = bound;
+        let connect: Connect = match kind {
+            Kind::Http => {
+                let server = Arc::new(HttpServer::new(Arc::clone(&host)));
+                Box::new(move |stream, remote| Box::pin(Arc::clone(&server).serve(stream, remote)))
+            }
+            Kind::Sse => {
+                let server = Arc::new(SseServer::new(Arc::clone(&host)));
+                Box::new(move |stream, remote| Box::pin(Arc::clone(&server).serve(stream, remote)))
+            }
+            Kind::WebSocket => {
+                let host = Arc::clone(&host);
+                Box::new(move |stream, remote| {
+                    Box::pin(serve_websocket::serve(Arc::clone(&host), stream, remote))
+                })
+            }
+        };
+        let task = tokio::spawn(accept(Arc::clone(&host), listener, connect));
+        let host = HostHandle(host);
+        Self {
+            addr,
+            kind,
+            host,
+            task,
+        }
+    }
+
+    /// Where a client connects.
+    pub fn url(&self) -> String {
+        match self.kind {
+            Kind::Http => format!("http://{}/mcp", self.addr),
+            Kind::Sse => format!("http://{}/sse", self.addr),
+            Kind::WebSocket => format!("ws://{}/", self.addr),
+        }
+    }
+
+    /// Waits until the mode ends the server, and says with which exit status.
+    pub async fn ended(&self) -> u8 {
+        let status = self.host.0.ended().await;
+        tokio::time::sleep(LAST_WORDS).await;
+        status
+    }
+
+    /// Stops listening and closes all connections.
+    pub async fn shutdown(mut self) {
+        self.host.0.end(0);
+        // It can only fail by panicking, which has been reported.
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+type Connect = Box<dyn Fn(TcpStream, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
+
+async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
+    // Dropping the set closes every connection.
+    let mut connections = JoinSet::new();
+    let work = async {
+        host.behaviour.start(&host).await;
+        loop {
+            tokio::select! {
+                Some(_) = connections.join_next() => {}
+                accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                    match accepted {
+                        Ok((stream, remote)) => {
+                            // Only slower without.
+                            let _ = stream.set_nodelay(true);
+                            connections.spawn(connect(stream, remote));
+                        }
+                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    }
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = host.ended() => {}
+        () = work => {}
+    }
+    drop(listener);
+    tokio::time::sleep(LAST_WORDS).await;
+    connections.shutdown().await;
+    // With it go the sessions that no connection belongs to.
+    drop(connect);
+    host.settled().await;
+}

@@ -1,0 +1,168 @@
+//! HTTP+SSE, the transport of 2024-11-05: a stream at `/sse` names the endpoint to post to, and
+//! carries all answers.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use super::caller::{Caller, Way};
+use super::changes;
+use super::dispatch::{self, Peer};
+use super::exchange::{OUTPUT_QUEUE_MAX, Output};
+use super::host::Host;
+use super::http_answer::{self as answer, Answer, Piece};
+use super::lock;
+use super::session::Session;
+
+type Clients = Mutex<HashMap<String, Client>>;
+
+#[derive(Clone)]
+struct Client {
+    session: Arc<Session>,
+    output: Output,
+}
+
+/// The streams of one server.
+pub(super) struct SseServer {
+    host: Arc<Host>,
+    clients: Arc<Clients>,
+}
+
+/// Forgets a client when its stream is gone.
+struct Registration {
+    host: Arc<Host>,
+    name: String,
+    clients: Arc<Clients>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Some(client) = lock(&self.clients).remove(&self.name) {
+            client.session.close(self.host.why_closed());
+        }
+    }
+}
+
+impl SseServer {
+    pub(super) fn new(host: Arc<Host>) -> Self {
+        Self {
+            host,
+            clients: Arc::default(),
+        }
+    }
+
+    /// Serves one connection to its end.
+    pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, remote: SocketAddr) {
+        let service = service_fn(move |request| {
+            let server = Arc::clone(&self);
+            async move { answer::or_hung_up(server.handle(request, remote).await) }
+        });
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        // A client that breaks off is no failure of the server.
+        let _ = connection.await;
+    }
+
+    async fn handle(&self, request: Request<Incoming>, remote: SocketAddr) -> Answer {
+        let behaviour = &*self.host.behaviour;
+        let caller = match answer::authorise(behaviour, Way::Sse, remote, request.headers()) {
+            Ok(caller) => Arc::new(caller),
+            Err((caller, refused)) => {
+                let refused = answer::unauthorised(&refused);
+                answer::tell(behaviour, &caller, &refused);
+                return refused;
+            }
+        };
+        let answer = self.admit(request, &caller).await;
+        answer.unwrap_or_else(|refused| {
+            answer::tell(behaviour, &caller, &refused);
+            refused
+        })
+    }
+
+    async fn admit(
+        &self,
+        request: Request<Incoming>,
+        caller: &Arc<Caller>,
+    ) -> Result<Answer, Answer> {
+        answer::check_origin(request.headers())?;
+        self.host.pass().await;
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/sse") => Ok(self.open(caller)),
+            (&Method::POST, "/messages") => self.post(request, caller).await,
+            (_, "/sse" | "/messages") => Err(answer::plain(StatusCode::METHOD_NOT_ALLOWED, "")),
+            _ => Err(answer::plain(
+                StatusCode::NOT_FOUND,
+                "the stream is at /sse\n",
+            )),
+        }
+    }
+
+    fn open(&self, caller: &Caller) -> Answer {
+        self.host.behaviour.opened();
+        let name = self.host.unique_name();
+        let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
+        let session = Session::new(Some(name.clone()), caller.identity.clone());
+        let session = Arc::new(session);
+        tokio::spawn(changes::forward(
+            Arc::clone(&self.host),
+            Arc::clone(&session),
+            output.clone(),
+        ));
+        lock(&self.clients).insert(name.clone(), Client { session, output });
+        let endpoint = format!("event: endpoint\ndata: /messages?session={name}\n\n");
+        let registration = Registration {
+            host: Arc::clone(&self.host),
+            name,
+            clients: Arc::clone(&self.clients),
+        };
+        let endpoint = Piece::whole(Bytes::from(endpoint));
+        let state = (Some(endpoint), answers, registration);
+        answer::events(state, |(first, mut answers, registration)| async move {
+            let event = match first {
+                Some(first) => first,
+                None => answer::event(&answers.recv().await?),
+            };
+            Some((event, (None, answers, registration)))
+        })
+    }
+
+    async fn post(
+        &self,
+        request: Request<Incoming>,
+        caller: &Arc<Caller>,
+    ) -> Result<Answer, Answer> {
+        let name = request
+            .uri()
+            .query()
+            .into_iter()
+            .flat_map(|query| query.split('&'))
+            .find_map(|pair| pair.strip_prefix("session="))
+            .ok_or_else(|| answer::plain(StatusCode::BAD_REQUEST, "session is missing\n"))?;
+        let client = lock(&self.clients)
+            .get(name)
+            .filter(|client| client.session.owner() == caller.identity.as_ref())
+            .cloned()
+            .ok_or_else(|| answer::plain(StatusCode::NOT_FOUND, "unknown session\n"))?;
+        if !answer::is_json(request.headers()) {
+            let text = "Content-Type must be application/json\n";
+            return Err(answer::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        let body = answer::read_body(request.into_body()).await?;
+        let peer = Peer {
+            host: Arc::clone(&self.host),
+            session: client.session,
+            caller: Arc::clone(caller),
+        };
+        dispatch::receive(&peer, &body, &client.output).await;
+        Ok(answer::plain(StatusCode::ACCEPTED, "Accepted"))
+    }
+}

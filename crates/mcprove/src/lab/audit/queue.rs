@@ -1,0 +1,258 @@
+//! The rows on their way to the thread that writes them.
+//!
+//! The queue is bounded, in rows and in bytes. Whoever brings a row to a full queue waits: a row is
+//! late rather than lost.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::row::AuditRow;
+
+/// How many rows may wait. At the slowest pace that is promised they are written in 50 ms.
+const ROWS_MAX: usize = 1024;
+/// How many bytes the waiting rows may have in all.
+const BYTES_MAX: usize = 4 << 20;
+/// How long the first row of a batch waits for more, so that they share one commit.
+const GATHERING: Duration = Duration::from_millis(20);
+
+/// Rows that are written together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub rows: Vec<AuditRow>,
+    pub bytes: usize,
+}
+
+/// The queue.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// For the thread that writes: there is a row, or somebody is in a hurry.
+    filled: Condvar,
+    /// For those who record: there is room.
+    emptied: Condvar,
+    /// For those who flush: rows were written.
+    written: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Batch,
+    /// When the first of the waiting rows came.
+    since: Option<Instant>,
+    /// How many rows came, and how many of them are written or lost.
+    came: u64,
+    done: u64,
+    /// How many are waiting for a flush.
+    flushing: usize,
+    is_closed: bool,
+    lost: Option<Lost>,
+    tell: Option<Tell>,
+}
+
+/// Who is told of the first loss.
+struct Tell(Box<dyn FnOnce(Lost) + Send>);
+
+impl std::fmt::Debug for Tell {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Tell")
+    }
+}
+
+/// Rows that could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub count: u64,
+    /// Why the first was lost.
+    pub reason: String,
+}
+
+impl State {
+    fn has_room_for(&self, bytes: usize) -> bool {
+        // A row over all bounds still passes when it is alone.
+        self.waiting.rows.is_empty()
+            || self.waiting.rows.len() < ROWS_MAX && self.waiting.bytes + bytes <= BYTES_MAX
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.is_closed
+            || self.flushing > 0
+            || self.waiting.rows.len() >= ROWS_MAX / 2
+            || self.waiting.bytes >= BYTES_MAX / 2
+    }
+}
+
+impl Queue {
+    /// Whatever panicked while it held the lock, the rows are still whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings a row; waits while the queue is full. False when it was closed.
+    pub fn push(&self, row: AuditRow) -> bool {
+        let bytes = row.bytes();
+        let mut state = self.lock();
+        while !state.is_closed && !state.has_room_for(bytes) {
+            state = wait(&self.emptied, state);
+        }
+        if state.is_closed {
+            return false;
+        }
+        state.waiting.rows.push(row);
+        state.waiting.bytes += bytes;
+        state.came += 1;
+        let is_first = state.since.is_none();
+        state.since.get_or_insert_with(Instant::now);
+        let is_wanted = is_first || state.is_urgent();
+        drop(state);
+        if is_wanted {
+            self.filled.notify_one();
+        }
+        true
+    }
+
+    /// The next rows to write; waits for one, then a little for more. None when the queue is
+    /// closed and empty.
+    pub fn take(&self) -> Option<Batch> {
+        let mut state = self.lock();
+        loop {
+            match state.since {
+                None if state.is_closed => return None,
+                None => state = wait(&self.filled, state),
+                Some(since) => {
+                    let left = GATHERING.saturating_sub(since.elapsed());
+                    if left.is_zero() || state.is_urgent() {
+                        break;
+                    }
+                    let waited = self.filled.wait_timeout(state, left);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+        state.since = None;
+        let batch = std::mem::take(&mut state.waiting);
+        drop(state);
+        self.emptied.notify_all();
+        Some(batch)
+    }
+
+    /// Says that a batch of `count` rows was written, or why it was not.
+    pub fn finish(&self, count: usize, outcome: Result<(), String>) {
+        let count = count as u64;
+        let mut state = self.lock();
+        state.done += count;
+        if let Err(reason) = outcome {
+            let lost = state.lost.get_or_insert(Lost { count: 0, reason });
+            lost.count += count;
+        }
+        let told = state.lost.clone();
+        let tell = told.and_then(|lost| Some((state.tell.take()?, lost)));
+        drop(state);
+        if let Some((Tell(tell), lost)) = tell {
+            tell(lost);
+        }
+        self.written.notify_all();
+    }
+
+    /// Whether nobody is held up if what was taken is not written yet.
+    pub fn can_wait(&self) -> bool {
+        let state = self.lock();
+        !state.is_closed
+            && state.flushing == 0
+            && state.waiting.rows.len() < ROWS_MAX / 2
+            && state.waiting.bytes < BYTES_MAX / 2
+    }
+
+    /// Has somebody told of the first loss, once.
+    pub fn on_loss(&self, tell: impl FnOnce(Lost) + Send + 'static) {
+        self.lock().tell = Some(Tell(Box::new(tell)));
+    }
+
+    /// Waits until every row that came so far is written or lost.
+    pub fn flush(&self) {
+        let mut state = self.lock();
+        let came = state.came;
+        state.flushing += 1;
+        self.filled.notify_one();
+        while state.done < came {
+            state = wait(&self.written, state);
+        }
+        state.flushing -= 1;
+    }
+
+    /// Takes no more rows.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.filled.notify_all();
+        self.emptied.notify_all();
+    }
+
+    /// What was lost so far.
+    pub fn lost(&self) -> Option<Lost> {
+        self.lock().lost.clone()
+    }
+}
+
+fn wait<'a>(on: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    on.wait(state).unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_full_queue_waits_and_loses_nothing() {
+        let queue = Arc::new(Queue::default());
+        let pushed = Arc::new(AtomicUsize::new(0));
+        let total = ROWS_MAX * 2 + 10;
+        let producer = {
+            let (queue, pushed) = (Arc::clone(&queue), Arc::clone(&pushed));
+            std::thread::spawn(move || {
+                for _ in 0..total {
+                    assert!(queue.push(AuditRow::default()));
+                    pushed.fetch_add(1, Ordering::SeqCst);
+                }
+            })
+        };
+        while pushed.load(Ordering::SeqCst) < ROWS_MAX {
+            std::thread::yield_now();
+        }
+        // It is full now, and the producer stands still.
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(pushed.load(Ordering::SeqCst), ROWS_MAX);
+        let mut taken = 0;
+        while taken < total {
+            let batch = queue.take().unwrap();
+            assert!(batch.rows.len() <= ROWS_MAX);
+            taken += batch.rows.len();
+        }
+        producer.join().unwrap();
+        assert_eq!(taken, total);
+    }
+
+    #[test]
+    fn the_bytes_are_bounded_and_one_large_row_still_passes() {
+        let queue = Queue::default();
+        let large = AuditRow {
+            response: Some("x".repeat(BYTES_MAX + 1)),
+            ..AuditRow::default()
+        };
+        assert!(queue.push(large));
+        assert!(!queue.lock().has_room_for(1));
+        assert_eq!(queue.take().unwrap().rows.len(), 1);
+        assert!(queue.lock().has_room_for(1));
+    }
+
+    #[test]
+    fn a_closed_queue_gives_what_it_has_and_takes_no_more() {
+        let queue = Queue::default();
+        assert!(queue.push(AuditRow::default()));
+        queue.close();
+        assert!(!queue.push(AuditRow::default()));
+        assert_eq!(queue.take().unwrap().rows.len(), 1);
+        assert!(queue.take().is_none());
+    }
+}

@@ -1,0 +1,191 @@
+//! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit.
+
+use rusqlite::{Connection, Statement, params};
+
+use super::checkpoint::Checkpoints;
+use super::queue::{Batch, Queue};
+use super::row::AuditRow;
+use super::time::format_time;
+
+/// The share of the rows that goes when there are too many bytes: one in so many.
+const REMOVED_SHARE: i64 = 8;
+/// How many rows are removed at once from a file that has far too many.
+const REMOVED_MAX: i64 = 10_000;
+
+const INSERT: &str = "
+INSERT INTO requests (
+    ts, duration_ms, method, tool_name, tool_group, success, cancelled, error_category, error_code,
+    session_id, request_id, user, auth_type, transport, source, remote_addr, user_agent,
+    request_chars, response_chars, content_blocks, notifications_sent, parameters_cut, response_cut,
+    error_message, parameters, headers, response, protocol_version, headers_cut
+) VALUES (
+    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+    ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29
+)";
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// At most so many rows.
+    pub rows: Option<u64>,
+    /// About so many bytes.
+    pub bytes: Option<u64>,
+}
+
+/// Writes what the queue gives until it is closed and empty.
+pub(super) fn write_all(
+    connection: &Connection,
+    queue: &Queue,
+    limits: Limits,
+    checkpoints: &Checkpoints,
+) {
+    let mut insert = match connection.prepare(INSERT) {
+        Ok(insert) => insert,
+        Err(error) => return refuse_all(queue, &error.to_string()),
+    };
+    while let Some(batch) = queue.take() {
+        let mut outcome = write_whole(connection, &mut insert, &batch, limits);
+        // Each attempt waits for whoever holds the file; while nobody else waits for that, it is tried
+        // again.
+        while outcome.as_ref().is_err_and(is_locked) && queue.can_wait() {
+            outcome = write_whole(connection, &mut insert, &batch, limits);
+        }
+        queue.finish(batch.rows.len(), outcome.map_err(|error| error.to_string()));
+        checkpoints.written(batch.bytes, connection);
+    }
+}
+
+/// Nothing can be written: nobody is to wait for it.
+fn refuse_all(queue: &Queue, reason: &str) {
+    while let Some(batch) = queue.take() {
+        queue.finish(batch.rows.len(), Err(reason.to_owned()));
+    }
+}
+
+fn is_locked(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseBusy | DatabaseLocked)
+    )
+}
+
+/// Writes all of a batch or nothing of it.
+fn write_whole(
+    connection: &Connection,
+    insert: &mut Statement<'_>,
+    batch: &Batch,
+    limits: Limits,
+) -> rusqlite::Result<()> {
+    let outcome = write(connection, insert, batch, limits);
+    if outcome.is_err() && !connection.is_autocommit() {
+        // What cannot be undone is undone by the next one to open the file.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    outcome
+}
+
+fn write(
+    connection: &Connection,
+    insert: &mut Statement<'_>,
+    batch: &Batch,
+    limits: Limits,
+) -> rusqlite::Result<()> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    for row in &batch.rows {
+        insert_row(insert, row)?;
+    }
+    remove_oldest(connection, limits)?;
+    connection.execute_batch("COMMIT")
+}
+
+fn insert_row(insert: &mut Statement<'_>, row: &AuditRow) -> rusqlite::Result<usize> {
+    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    insert.execute(params![
+        format_time(row.ts),
+        row.duration_ms,
+        row.method,
+        row.tool_name,
+        row.tool_group,
+        row.success,
+        row.cancelled,
+        row.error_category,
+        row.error_code,
+        row.session_id,
+        row.request_id,
+        row.user,
+        row.auth_type,
+        row.transport,
+        row.source,
+        row.remote_addr,
+        row.user_agent,
+        count(row.request_chars),
+        count(row.response_chars),
+        count(row.content_blocks),
+        count(row.notifications_sent),
+        row.parameters_cut,
+        row.response_cut,
+        row.error_message,
+        row.parameters,
+        row.headers,
+        row.response,
+        row.protocol_version,
+        row.headers_cut,
+    ])
+}
+
+/// Removes the oldest rows over the limits. The room they leave is used for the next ones.
+fn remove_oldest(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
+    if let Some(rows) = limits.rows {
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        let end = ends(connection)?.1.saturating_sub(rows);
+        connection.execute("DELETE FROM requests WHERE id <= ?1", [end])?;
+    }
+    let Some(bytes) = limits.bytes else {
+        return Ok(());
+    };
+    while used_bytes(connection)? > bytes {
+        let (first, last) = ends(connection)?;
+        if first >= last {
+            break;
+        }
+        let end = first + (last - first) / REMOVED_SHARE;
+        connection.execute("DELETE FROM requests WHERE id <= ?1", [end])?;
+    }
+    Ok(())
+}
+
+/// Brings a file that has more rows than the limit within it, a part at a time, so that others can
+/// read and write in between.
+pub(super) fn trim(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
+    let Some(rows) = limits.rows else {
+        return Ok(());
+    };
+    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+    loop {
+        let (first, last) = ends(connection)?;
+        let end = last.saturating_sub(rows);
+        if first > end || last == 0 {
+            return Ok(());
+        }
+        let part = end.min(first.saturating_add(REMOVED_MAX));
+        connection.execute("DELETE FROM requests WHERE id <= ?1", [part])?;
+    }
+}
+
+/// The first and the last id; 0 and 0 where there is no row.
+fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let read = |row: &rusqlite::Row<'_>| row.get::<_, Option<i64>>(0);
+    let mut first = connection.prepare("SELECT min(id) FROM requests")?;
+    let mut last = connection.prepare("SELECT max(id) FROM requests")?;
+    let first = first.query_row([], read)?.unwrap_or(0);
+    Ok((first, last.query_row([], read)?.unwrap_or(0)))
+}
+
+/// How many bytes are in use, without those that removed rows left.
+fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
+    let bytes = pages.saturating_mul(pragma("page_size")?);
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}

@@ -1,0 +1,76 @@
+//! Fails as it is told: as a JSON-RPC error, or as a tool that says that it failed.
+
+use serde_json::{Value, json};
+
+use crate::hosting::Refusal;
+use crate::hosting::message::INVALID_PARAMS;
+use crate::lab::call::{Call, Reply};
+use crate::lab::registry::{Entry, object, whole};
+use crate::protocol::Revision;
+
+/// The line in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "error",
+    group: "failure",
+    explanation: "Fails with a message and a category: as a JSON-RPC error, or with as_tool as a result with isError.",
+    input: || {
+        let categories = CATEGORIES.map(|(name, _)| name);
+        let properties = json!({
+            "message": { "type": "string", "description": "What the error says", "default": DEFAULT_MESSAGE },
+            "category": {
+                "type": "string",
+                "enum": categories,
+                "description": "The kind of error: its code, and the error_category of its audit row",
+            },
+            "as_tool": {
+                "type": "boolean",
+                "description": "Answer with a result that has isError, not with a JSON-RPC error",
+                "default": false,
+            },
+        });
+        object(&properties, &[])
+    },
+    output: Some(|| whole(&json!({ "triggered": { "type": "boolean" } }))),
+    since: Revision::V2024_11_05,
+    answer: |call| Box::pin(async move { answer(call) }),
+};
+
+const DEFAULT_MESSAGE: &str = "synthetic error";
+
+/// The kinds of errors and their codes.
+pub const CATEGORIES: [(&str, i64); 4] = [
+    ("protocol", -32_600),
+    ("tool", -32_000),
+    ("timeout", -32_001),
+    ("auth", -32_003),
+];
+
+/// The code of an error without a category.
+const DEFAULT_CODE: i64 = -32_000;
+
+fn answer(call: Call<'_>) -> Reply {
+    let message = call.text_or("message", DEFAULT_MESSAGE);
+    if call.flag("as_tool") {
+        return Reply::failed(json!({ "triggered": true }), message);
+    }
+    let category = call.argument("category").and_then(Value::as_str);
+    let code = category.and_then(code).unwrap_or(DEFAULT_CODE);
+    Reply::error(code, message)
+}
+
+fn code(category: &str) -> Option<i64> {
+    let known = CATEGORIES.iter().find(|(name, _)| *name == category);
+    known.map(|(_, code)| *code)
+}
+
+/// The refusal of a category that does not exist. Whoever tests with it wants a protocol error, not a
+/// hint for a model.
+pub fn refusal(tool: &str, arguments: &Value) -> Option<Refusal> {
+    let category = arguments.get("category").filter(|_| tool == ENTRY.name)?;
+    let is_known = category.as_str().and_then(code).is_some();
+    (!is_known).then(|| {
+        let known = CATEGORIES.map(|(name, _)| name).join(", ");
+        let text = format!("Invalid params: unknown category {category}; known: {known}");
+        Refusal::new(INVALID_PARAMS, text)
+    })
+}

@@ -1,0 +1,44 @@
+//! A resource inside a result, and a link to one.
+
+use serde_json::{Value, json};
+
+use crate::hosting::message::INVALID_PARAMS;
+use crate::lab::call::{Call, Reply};
+use crate::lab::registry::{Entry, object, whole};
+use crate::lab::resources;
+use crate::protocol::Revision;
+
+/// The line in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "resource",
+    group: "content",
+    explanation: "Answers with one of the lab's resources, and from 2025-06-18 on with a link to it.",
+    input: || {
+        let properties = json!({
+            "uri": { "type": "string", "description": "Which", "default": DEFAULT_URI },
+        });
+        object(&properties, &[])
+    },
+    output: Some(|| whole(&json!({ "uri": { "type": "string" } }))),
+    since: Revision::V2024_11_05,
+    answer: |call| Box::pin(async move { answer(call) }),
+};
+
+const DEFAULT_URI: &str = "lab://readme";
+
+fn answer(call: Call<'_>) -> Reply {
+    let uri = call.text_or("uri", DEFAULT_URI);
+    let Some(contents) = resources::read(uri, call.lab.has_fixtures) else {
+        return Reply::error(INVALID_PARAMS, format!("Resource not found: {uri}"));
+    };
+    let mut blocks = vec![json!({ "type": "resource", "resource": contents })];
+    if call.exchange.revision >= Revision::V2025_06_18 {
+        let kind = contents.get("mimeType").cloned().unwrap_or(Value::Null);
+        blocks.push(json!({ "type": "resource_link", "uri": uri, "name": uri, "mimeType": kind }));
+    }
+    Reply::Blocks {
+        structured: json!({ "uri": uri }),
+        blocks,
+        is_error: false,
+    }
+}

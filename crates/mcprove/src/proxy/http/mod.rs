@@ -1,0 +1,207 @@
+//! A proxy between HTTP clients and a server at an address.
+//!
+//! Methods, paths, queries, statuses, bodies and end-to-end headers pass as they are, event streams as
+//! they come; only `Host` is the server's own. Every path leads to the same path of the server, so
+//! that what lies beside the endpoint (`/.well-known`) is found too. A client that leaves ends the
+//! request to the server, and the other way round.
+//!
+//! Calls that faults strike are answered as JSON, or as an event stream where the server answers with
+//! one or the fault says more than one thing (`duplicate`, `noise`, `progress_forever`).
+
+mod body;
+mod decision;
+mod events;
+mod exchange;
+mod faulted;
+mod headers;
+mod hub;
+mod look;
+mod passing;
+mod sessions;
+mod stream;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::Request;
+use http::header::{HeaderName, HeaderValue};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use self::hub::Hub;
+use self::upstream::Upstream;
+use super::report::ProxySummary;
+use super::struck::GRACE;
+use super::watch::{Settings, Watch};
+use crate::recording::RecordedRequest;
+use crate::secret::redact_urls;
+
+/// The most connections at a time; further ones wait to be accepted.
+pub const CONNECTIONS_MAX: usize = 16_384;
+/// How long to wait after a connection could not be accepted, for instance for lack of files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+/// The most headers of a request.
+const HEADERS_MAX: usize = 1024;
+/// The status after the fault `crash`.
+const CRASHED: u8 = 1;
+
+/// Why a proxy cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {addr}: {source}")]
+    Bind {
+        /// The address.
+        addr: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The server's address is none.
+    #[error("{0}")]
+    Url(String),
+    /// A header for the server is none.
+    #[error("the header {0:?} holds what HTTP does not allow in a header")]
+    Header(String),
+}
+
+impl ListenError {
+    /// What to try next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "try port 0 for any free port",
+            Self::Url(_) => "use http:// or https://, such as http://127.0.0.1:8080/mcp",
+            Self::Header(_) => "write --header \"Name: value\", in visible characters",
+        }
+    }
+}
+
+/// How a proxy ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// What it did and saw.
+    pub summary: ProxySummary,
+    /// The status to end with: 1 after the fault `crash`.
+    pub status: u8,
+    /// Whether it was asked to stop.
+    pub was_stopped: bool,
+}
+
+/// A proxy that listens.
+pub struct HttpProxy {
+    listener: TcpListener,
+    addr: SocketAddr,
+    hub: Arc<Hub>,
+    target: String,
+}
+
+/// Listens on `addr` for the server at `url`, to which `headers` are added.
+pub async fn listen(
+    addr: SocketAddr,
+    url: &str,
+    headers: Vec<(String, String)>,
+    settings: Settings,
+) -> Result<HttpProxy, ListenError> {
+    let headers = headers.into_iter().map(header);
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let upstream =
+        Upstream::new(url, headers).map_err(|failure| ListenError::Url(failure.message))?;
+    let bind = |source| ListenError::Bind { addr, source };
+    let listener = TcpListener::bind(addr).await.map_err(bind)?;
+    let addr = listener.local_addr().map_err(bind)?;
+    Ok(HttpProxy {
+        listener,
+        addr,
+        hub: Hub::new(Watch::new(settings), upstream),
+        target: redact_urls(url),
+    })
+}
+
+fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {
+    let parsed = name.parse::<HeaderName>().ok();
+    let parsed = parsed.zip(HeaderValue::from_str(&value).ok());
+    parsed.ok_or(ListenError::Header(name))
+}
+
+impl HttpProxy {
+    /// The address, with the port that was chosen.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Where a client connects instead of the server's own address.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.addr, self.hub.upstream.path())
+    }
+
+    /// Serves until `stop` resolves, or a fault ends it all.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
+        let was_stopped = {
+            // Dropping the set closes every connection.
+            let mut connections = JoinSet::new();
+            tokio::select! {
+                () = self.accept(&mut connections) => false,
+                () = self.hub.crashed() => false,
+                () = stop => true,
+            }
+        };
+        let hub = &self.hub;
+        if !was_stopped {
+            hub.watch.journal.ended_by_fault();
+        }
+        hub.struck.give_up(|_| true, RecordedRequest::cancel);
+        let ended = Instant::now();
+        // Those that were told to end do so now, so that the recording has their ends.
+        hub.struck.settle(|_| Some(ended + GRACE)).await;
+        hub.cancel_open();
+        let recording = hub.watch.recording.as_ref();
+        let recording = recording.map(crate::recording::Recording::finish);
+        Ended {
+            summary: ProxySummary::new(&self.target, hub.traffic(), &hub.watch, recording),
+            status: if was_stopped { 0 } else { CRASHED },
+            was_stopped,
+        }
+    }
+
+    async fn accept(&self, connections: &mut JoinSet<()>) {
+        loop {
+            tokio::select! {
+                Some(_) = connections.join_next() => {}
+                accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                    match accepted {
+                        Ok((stream, _)) => {
+                            // Only slower without.
+                            let _ = stream.set_nodelay(true);
+                            connections.spawn(serve(Arc::clone(&self.hub), stream));
+                        }
+                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Serves one connection to its end.
+async fn serve(hub: Arc<Hub>, stream: TcpStream) {
+    let connection = hub.connection();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(connection.clone());
+        Arc::clone(&hub).handle(request)
+    });
+    let connection = http1::Builder::new()
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // A peer that breaks off is no failure of ours.
+    let _ = connection.await;
+}

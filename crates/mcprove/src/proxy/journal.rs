@@ -1,0 +1,161 @@
+//! What a proxy remembers of the calls that passed, for its summary: bounded, however many there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::summary::{SeenCall, SeenCalls, SeenFault};
+use crate::decision::decide;
+use crate::fault::Injection;
+use crate::text::shorten;
+
+/// How many calls are remembered one by one; later ones are counted only.
+pub const CALLS_MAX: usize = 100_000;
+/// How many different names of tools are remembered.
+const TOOLS_MAX: usize = 10_000;
+/// How many characters of a name are kept.
+const NAME_CHARACTERS_MAX: usize = 200;
+/// How many different remarks are kept.
+const REMARKS_MAX: usize = 50;
+
+/// Remembers calls.
+pub(super) struct Journal {
+    started: Instant,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Default)]
+struct Pages {
+    calls: Vec<SeenCall>,
+    /// Calls by tool.
+    counts: BTreeMap<Arc<str>, u64>,
+    uncounted: u64,
+    read_only: BTreeSet<String>,
+    remarks: BTreeMap<String, u64>,
+    is_ended_by_fault: bool,
+}
+
+/// A call in the journal, if it has a page of its own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page(Option<usize>);
+
+impl Journal {
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            pages: Mutex::default(),
+        }
+    }
+
+    /// A call that a client made.
+    pub fn call(
+        &self,
+        session: u32,
+        tool: &str,
+        arguments: &str,
+        fault: Option<&Injection>,
+    ) -> Page {
+        let at = self.started.elapsed();
+        let canonical = mcprove_score::race::canonical(arguments);
+        let arguments = decide(0, canonical.as_deref().unwrap_or(arguments), 0);
+        let name: Arc<str> = shorten(tool, NAME_CHARACTERS_MAX).into();
+        let mut pages = self.pages();
+        let has_room = pages.counts.len() < TOOLS_MAX;
+        match pages.counts.get_mut(&name) {
+            Some(count) => *count += 1,
+            None if has_room => {
+                pages.counts.insert(Arc::clone(&name), 1);
+            }
+            None => pages.uncounted += 1,
+        }
+        if pages.calls.len() >= CALLS_MAX {
+            drop(pages);
+            self.remark("a call was counted only, for too many others were remembered before");
+            return Page(None);
+        }
+        pages.calls.push(SeenCall {
+            at,
+            session,
+            tool: name,
+            arguments,
+            fault: fault.map(|injection| SeenFault {
+                name: injection.fault().name.clone(),
+                kind: injection.fault().kind,
+            }),
+            ended: None,
+            cancelled: None,
+        });
+        Page(Some(pages.calls.len() - 1))
+    }
+
+    /// The client had the last word on a call.
+    pub fn ended(&self, page: Page) {
+        let now = self.started.elapsed();
+        self.change(page, |call| call.ended = call.ended.or(Some(now)));
+    }
+
+    /// The client cancelled a call, or left.
+    pub fn cancelled(&self, page: Page) {
+        let now = self.started.elapsed();
+        self.change(page, |call| {
+            if call.ended.is_none() {
+                call.cancelled = call.cancelled.or(Some(now));
+            }
+        });
+    }
+
+    /// A fault ended it all: what the client does next is not seen any more.
+    pub fn ended_by_fault(&self) {
+        self.pages().is_ended_by_fault = true;
+    }
+
+    /// A list of tools says that this one only reads.
+    pub fn read_only(&self, tool: String) {
+        let mut pages = self.pages();
+        if pages.read_only.len() < TOOLS_MAX {
+            pages.read_only.insert(tool);
+        }
+    }
+
+    /// Something that the summary should say; the same remark is counted.
+    pub fn remark(&self, remark: &str) {
+        let mut pages = self.pages();
+        let has_room = pages.remarks.len() < REMARKS_MAX;
+        match pages.remarks.get_mut(remark) {
+            Some(count) => *count += 1,
+            None if has_room => {
+                pages.remarks.insert(remark.to_owned(), 1);
+            }
+            None => {}
+        }
+    }
+
+    /// What was remembered.
+    pub fn calls(&self) -> SeenCalls {
+        let pages = self.pages();
+        let names = pages.counts.iter();
+        SeenCalls {
+            calls: pages.calls.clone(),
+            counts: names
+                .map(|(name, count)| (name.to_string(), *count))
+                .collect(),
+            uncounted: pages.uncounted,
+            read_only: pages.read_only.clone(),
+            remarks: pages.remarks.clone(),
+            totals: Vec::new(),
+            is_ended_by_fault: pages.is_ended_by_fault,
+            duration: self.started.elapsed(),
+        }
+    }
+
+    fn change(&self, page: Page, change: impl FnOnce(&mut SeenCall)) {
+        let mut pages = self.pages();
+        if let Some(call) = page.0.and_then(|index| pages.calls.get_mut(index)) {
+            change(call);
+        }
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

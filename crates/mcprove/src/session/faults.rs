@@ -1,0 +1,58 @@
+//! Injected faults, noted where every event of the session is.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::options::SessionOptions;
+use crate::event::{FAULT, FAULT_ENDED_SESSION, Recorder};
+use crate::quantity::as_milliseconds;
+use crate::transport::faulty::{FaultEvent, Faults};
+
+/// The faults of a session, if it has any.
+pub(super) fn of(options: &SessionOptions, recorder: &Arc<Recorder>) -> Option<Faults> {
+    let injector = options.faults.as_ref()?;
+    let recorder = Arc::clone(recorder);
+    let session = options.session_number;
+    Some(Faults {
+        injector: Arc::clone(injector),
+        on_event: Arc::new(move |event| note(&recorder, session, event)),
+    })
+}
+
+fn note(recorder: &Recorder, session: u32, event: FaultEvent<'_>) {
+    if !recorder.is_observed() {
+        return;
+    }
+    match event {
+        FaultEvent::Struck {
+            request,
+            tool,
+            server,
+            injection,
+        } => {
+            let fault = injection.fault();
+            let mut data = json!({
+                "session": session,
+                "request_id": request,
+                "fault": fault.name,
+                "kind": fault.kind.name(),
+                "server": server,
+                "tool": tool,
+            });
+            if let Some(fields) = data.as_object_mut() {
+                if let Some(delay) = injection.delay() {
+                    fields.insert("delay_ms".to_owned(), as_milliseconds(delay).into());
+                }
+                if let Some(failures) = injection.strikes_max() {
+                    fields.insert("failures".to_owned(), failures.into());
+                }
+            }
+            recorder.note(FAULT, &fault.name, &data);
+        }
+        FaultEvent::Ended { fault, is_crash } => {
+            let data = json!({ "session": session, "fault": fault, "crash": is_crash });
+            recorder.note(FAULT_ENDED_SESSION, fault, &data);
+        }
+    }
+}

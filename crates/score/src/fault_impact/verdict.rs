@@ -1,0 +1,216 @@
+//! What a fault did, in one sentence.
+
+use super::{FaultImpact, Recovery, ToolImpact};
+use crate::phrase;
+use crate::verdict::{Severity, Verdict};
+
+/// The detector of a fault whose recovery has a limit and could not be judged.
+pub const RECOVERY_GATE: &str = "threshold:fault_recovery";
+
+/// The tools that are named; the rest is counted.
+const NAMED_MAX: usize = 3;
+
+/// What to conclude from it.
+pub fn verdict(impact: &FaultImpact) -> Verdict {
+    let is_gated = impact.max_recovery_secs.is_some();
+    let verdict = if let Some(verdict) = not_judged(impact, is_gated) {
+        verdict
+    } else if impact.recovery == Recovery::NotBack {
+        let sentence = format!(
+            "{} Calls that it did not strike were not back to what they were before within the {} left of the run.",
+            told(impact),
+            seconds(impact.after.duration_secs)
+        );
+        let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
+                    a longer run shows whether it is ever back";
+        Verdict::finding("fault_recovery", Severity::Critical, sentence, hint)
+    } else if let Some(limit) = over_limit(impact) {
+        let sentence = format!(
+            "{} It took {} until p99 and errors were back, longer than the {} allowed.",
+            told(impact),
+            seconds(impact.recovery_secs.unwrap_or_default()),
+            seconds(limit)
+        );
+        let hint = "look at what the fault left behind; raise max_recovery if that is expected";
+        Verdict::finding("fault_recovery", Severity::Critical, sentence, hint)
+    } else if impact.suffered.is_empty() {
+        passed(impact, is_gated)
+    } else {
+        spread(impact)
+    };
+    with_numbers(verdict, impact)
+}
+
+/// Why nothing can be concluded, if nothing can.
+fn not_judged(impact: &FaultImpact, is_gated: bool) -> Option<Verdict> {
+    let detector = if is_gated {
+        RECOVERY_GATE
+    } else {
+        "fault_impact"
+    };
+    if impact.struck.calls == 0 && impact.struck.connections_ended == 0 {
+        let sentence = format!("The fault {} struck no call.", phrase::name(&impact.fault));
+        let hint = "check its target, calls, rate, start and duration; calls are struck only while the load lasts";
+        return Some(Verdict::inconclusive(detector, sentence, hint));
+    }
+    if impact.recovery != Recovery::Unknown || !impact.suffered.is_empty() && !is_gated {
+        return None;
+    }
+    let (sentence, hint) = if impact.before.calls < super::CALLS_BEFORE_MIN {
+        (
+            format!(
+                "{} There were too few calls before it to compare with.",
+                told(impact)
+            ),
+            "let the fault start later: start = \"10s\"",
+        )
+    } else {
+        (
+            format!(
+                "{} There was too little time after it to see whether all is back.",
+                told(impact)
+            ),
+            "let the fault end earlier, or the run later: at least 3 s before the end",
+        )
+    };
+    Some(Verdict::inconclusive(detector, sentence, hint))
+}
+
+fn over_limit(impact: &FaultImpact) -> Option<f64> {
+    let limit = impact.max_recovery_secs?;
+    (impact.recovery_secs? > limit).then_some(limit)
+}
+
+fn passed(impact: &FaultImpact, is_gated: bool) -> Verdict {
+    let others = if impact.tool.is_none() {
+        "It was aimed at every tool, so none could suffer for another"
+    } else if impact.tools.iter().all(|tool| tool.is_aimed_at) {
+        "No other tool was called"
+    } else {
+        "No other tool suffered"
+    };
+    let back = match impact.recovery_secs {
+        Some(secs) if secs > 0.0 => format!("p99 and errors were back after {}", seconds(secs)),
+        _ => "p99 and errors were back at once".to_owned(),
+    };
+    let limit = match impact.max_recovery_secs.filter(|_| is_gated) {
+        Some(limit) => format!(" (allowed: {})", seconds(limit)),
+        None => String::new(),
+    };
+    Verdict::pass(
+        "fault_impact",
+        format!("{} {others}, and {back}{limit}.", told(impact)),
+    )
+}
+
+fn spread(impact: &FaultImpact) -> Verdict {
+    let severity = match impact.others_may_suffer {
+        Some(false) => Severity::Critical,
+        Some(true) => Severity::Info,
+        None => Severity::Warning,
+    };
+    let suffering = impact
+        .tools
+        .iter()
+        .filter(|tool| impact.suffered.contains(&tool.tool));
+    let named: Vec<String> = suffering.take(NAMED_MAX).map(harm).collect();
+    let more = match impact.suffered.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let back = match impact.recovery_secs {
+        Some(secs) if secs > 0.0 => format!(" All was back after {}.", seconds(secs)),
+        Some(_) => " All was back at once.".to_owned(),
+        None => String::new(),
+    };
+    let sentence = format!(
+        "{} Tools that it was not aimed at suffered: {}{more}.{back}",
+        told(impact),
+        named.join("; ")
+    );
+    let hint = if impact.struck.calls_lost > 0 {
+        "calls share a connection or a process with those that the fault strikes: more sessions, or one \
+         process for each tool, limit what is lost with it"
+    } else {
+        "calls wait for those that the fault strikes: look for one thread, one lock or one queue that all \
+         of them share"
+    };
+    Verdict::finding("fault_spread", severity, sentence, hint)
+}
+
+/// What a tool suffered, with numbers.
+fn harm(tool: &ToolImpact) -> String {
+    let mut harms = Vec::new();
+    let (before, hurt) = (&tool.before, &tool.until_back);
+    if tool.fails_more {
+        harms.push(format!(
+            "errors {} before, {} until all was back",
+            phrase::percent(before.error_rate.unwrap_or_default()),
+            phrase::percent(hurt.error_rate.unwrap_or_default())
+        ));
+    }
+    if tool.is_slower {
+        let pairs = [
+            ("p99", before.p99_ms, hurt.p99_ms),
+            ("p95", before.p95_ms, hurt.p95_ms),
+            ("p50", before.p50_ms, hurt.p50_ms),
+        ];
+        let known = pairs
+            .into_iter()
+            .find_map(|(name, before, hurt)| Some((name, before?, hurt?)));
+        harms.push(match known {
+            Some((name, before, hurt)) => format!(
+                "{name} {} before, {} until all was back",
+                phrase::milliseconds(before),
+                phrase::milliseconds(hurt)
+            ),
+            None => "clearly slower until all was back".to_owned(),
+        });
+    }
+    format!("{} ({})", phrase::name(&tool.tool), harms.join("; "))
+}
+
+/// What the fault was and did.
+fn told(impact: &FaultImpact) -> String {
+    let aimed = match &impact.tool {
+        Some(tool) => format!(" at {}", phrase::name(tool)),
+        None => String::new(),
+    };
+    let when = match (impact.from_secs, impact.until_secs) {
+        (Some(from), Some(until)) => format!(
+            " from {} to {} of the run",
+            phrase::decimal(from, 1),
+            seconds(until)
+        ),
+        _ => String::new(),
+    };
+    let lost = match impact.struck.calls_lost {
+        0 => String::new(),
+        lost => format!(" and took {} with it", phrase::count(lost, "other call")),
+    };
+    format!(
+        "The fault {}{aimed} struck {}{when}{lost}.",
+        phrase::name(&impact.fault),
+        phrase::count(impact.struck.calls, "call")
+    )
+}
+
+fn seconds(secs: f64) -> String {
+    format!("{} s", phrase::decimal(secs, 1))
+}
+
+fn with_numbers(verdict: Verdict, impact: &FaultImpact) -> Verdict {
+    verdict
+        .number("fault", impact.fault.clone())
+        .number("struck", impact.struck.calls)
+        .number("struck_failed", impact.struck.failed)
+        .number("calls_lost", impact.struck.calls_lost)
+        .number("p99_before_ms", impact.before.p99_ms)
+        .number("p99_during_ms", impact.during.p99_ms)
+        .number("p99_after_ms", impact.after.p99_ms)
+        .number("error_rate_before", impact.before.error_rate)
+        .number("error_rate_during", impact.during.error_rate)
+        .number("error_rate_after", impact.after.error_rate)
+        .number("recovery_secs", impact.recovery_secs)
+        .number("tools_suffered", impact.suffered.len() as u64)
+}
