@@ -445,7 +445,7 @@ async fn a_limited_pace_holds_from_the_warm_up_on() {
     };
     let scenario = Scenario::from(kind).tool("echo").warmup(SHORT);
     let running = run(&server, scenario).execute();
-    let report = tokio::time::timeout(Duration::from_secs(60), running).await;
+    let report = tokio::time::timeout(Duration::from_mins(1), running).await;
     let report = report.expect("ends").unwrap();
     // At most 200 a second, and no burst to catch up with the warm-up.
     let requests = report.throughput.total_requests;
