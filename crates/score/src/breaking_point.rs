@@ -14,10 +14,13 @@
 //!   rate, or that few calls that could start at all, however long they took.
 //!
 //! A step counts if it lasted its whole time and made a call: of one that was cut short, by an
-//! interruption or because there were enough calls, nothing is known.
+//! interruption or because there were enough calls, nothing is known. Nor does one count in which an
+//! injected fault was on.
 //!
 //! The first step that breaks is the breaking point. Saturation is no bug, so it passes; but it
 //! does not hide errors or a collapse at a later step.
+
+mod faults;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +66,9 @@ pub struct Step {
     pub begun_per_s: f64,
     /// Whether it lasted as long as it should.
     pub is_whole: bool,
+    /// Whether an injected fault was on in it: then it says nothing of the server.
+    #[serde(default)]
+    pub met_fault: bool,
 }
 
 impl Step {
@@ -72,7 +78,7 @@ impl Step {
     }
 
     fn counts(&self) -> bool {
-        self.is_whole && self.calls > 0
+        self.is_whole && self.calls > 0 && !self.met_fault
     }
 }
 
@@ -239,6 +245,9 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     let known = counted(steps);
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
     else {
+        if steps.iter().any(|step| step.met_fault) {
+            return faults::in_every_step();
+        }
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
     };
     match point.map(|point| (point.kind, point)) {
@@ -246,6 +255,9 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
         Some((BreakingKind::Collapse, point)) => return collapsing(point),
         Some((BreakingKind::Latency, point)) => return saturating(&known, point),
         None => {}
+    }
+    if planned.met_fault {
+        return faults::in_the_last_steps(steps, last);
     }
     let is_cut_short = last.concurrent < planned.concurrent;
     if is_cut_short && known.len() < STEPS_MIN {

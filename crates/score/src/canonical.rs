@@ -286,7 +286,7 @@ pub(crate) mod tests {
         ) {
             let calls: Vec<ToolCall> = calls
                 .into_iter()
-                .map(|(name, server, args)| ToolCall { name, server, args: args.into(), caller: None })
+                .map(|(name, server, args)| ToolCall { name, server, args: args.into(), caller: None, meta: None })
                 .collect();
             let calls: Vec<ToolCall> = calls.iter().chain(&calls).cloned().collect();
             let identities: Vec<Identity<'_>> = calls.iter().map(Identity::of).collect();

@@ -107,11 +107,21 @@ fn what_is_wrong_with_a_fault_is_told() {
             "no fault is called \"slwo\"; did you mean \"slow\"?",
             "a line is KIND",
         ),
-        ("slow:5,start=x", "must be a duration", "units are"),
+        ("slow:5,start=x", "`start=` must be a duration", "units are"),
+        (
+            "slow:5,max-recovery=x",
+            "`max-recovery=` must be a duration",
+            "units are",
+        ),
         (
             "hang,tool=ad",
             "a fault is aimed at the tool \"ad\"",
             "did you mean \"add\"?",
+        ),
+        (
+            "hang,server=nosuch",
+            "a fault is aimed at the server \"nosuch\"",
+            "did you mean",
         ),
     ] {
         let output = run(&[
@@ -129,4 +139,51 @@ fn what_is_wrong_with_a_fault_is_told() {
         assert!(output.stderr.contains(message), "{output:?}");
         assert!(output.stderr.contains(hint), "{output:?}");
     }
+}
+
+#[test]
+fn clients_that_sit_in_injected_hangs_are_not_the_servers_doing() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "hang,tool=add,start=2s,duration=1s";
+    let load = [
+        "--duration",
+        "9s",
+        "--concurrent",
+        "8",
+        "--rate-limit",
+        "200",
+        "--hang-timeout",
+        "1s",
+        "--grace-period",
+        "500ms",
+        "--seed",
+        "7",
+    ];
+    let server = ["--fault", fault, "--", MCPROVE, "fixture", "normal"];
+    let arguments: Vec<&str> = load.iter().chain(&server).copied().collect();
+    let (_, report) = report(&arguments, folder.path());
+    let impact = &report["faults"]["impacts"][0];
+    assert!(impact["struck"]["calls"].as_u64().unwrap() > 0, "{impact}");
+    assert!(impact["released_secs"].as_f64() > impact["until_secs"].as_f64());
+    assert_eq!(impact["recovery"], "back", "{impact}");
+    let verdicts = report["verdicts"].as_array().unwrap();
+    let recovery = |verdict: &&Value| verdict["detector"] == "fault_recovery";
+    assert_eq!(verdicts.iter().find(recovery), None);
+}
+
+#[test]
+fn no_proof_that_others_do_not_suffer_is_inconclusive() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "slow:5,tool=add,others-may-suffer=false";
+    let load = ["--duration", "1s", "--concurrent", "4", "--fault", fault];
+    let server = ["--", MCPROVE, "fixture", "normal"];
+    let arguments: Vec<&str> = load.iter().chain(&server).copied().collect();
+    let (code, report) = report(&arguments, folder.path());
+    let verdicts = report["verdicts"].as_array().unwrap();
+    let gate = |verdict: &&Value| verdict["detector"] == "threshold:fault_spread";
+    assert!(
+        verdicts.iter().any(|verdict| gate(&verdict)),
+        "{verdicts:?}"
+    );
+    assert_eq!(code, Some(2));
 }

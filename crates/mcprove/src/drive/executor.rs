@@ -209,6 +209,7 @@ fn note_end(job: &Job, paced: Option<&pacer_thread::Paced>) {
     let recorder = job.stage.stream.recorder();
     let in_flight = job.stage.gauges.in_flight();
     let ended = since_start(&job.stage.stream, Instant::now());
+    let faults = job.stage.options.faults.as_ref();
     recorder.note(
         "load_ended",
         "",
@@ -218,6 +219,7 @@ fn note_end(job: &Job, paced: Option<&pacer_thread::Paced>) {
             "dropped": paced.map_or(0, |paced| paced.dropped),
             "missed": paced.map_or(0, |paced| paced.missed),
             "due": paced.map_or(0, |paced| paced.due),
+            "calls_forgotten": faults.map_or(0, |faults| faults.calls_forgotten()),
         }),
     );
 }

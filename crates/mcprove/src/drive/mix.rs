@@ -50,6 +50,16 @@ pub(crate) enum MixError {
         /// One that is close to it.
         suggestion: Option<String>,
     },
+    /// A fault is aimed at a server that is not the one under load.
+    #[error(
+        "a fault is aimed at the server {name:?}, but this one is called {known:?}; did you mean {known:?}? Without a server the fault strikes any"
+    )]
+    UnknownServer {
+        /// The name.
+        name: String,
+        /// What the server calls itself.
+        known: String,
+    },
     /// Arguments cannot be made.
     #[error("no arguments can be made for {tool:?}: {reason}; give them with --args")]
     Arguments {
@@ -204,6 +214,17 @@ pub(crate) fn check_faulted(tools: &[Tool], name: &str) -> Result<(), MixError> 
     Err(MixError::UnknownTarget {
         name: name.to_owned(),
         suggestion: nearest(tools, name),
+    })
+}
+
+/// Fails for a fault that is aimed at another server, which would strike nothing.
+pub(crate) fn check_faulted_server(known: &str, name: &str) -> Result<(), MixError> {
+    if known == name {
+        return Ok(());
+    }
+    Err(MixError::UnknownServer {
+        name: name.to_owned(),
+        known: known.to_owned(),
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::definition::Scenario;
 use super::error::StageError;
-use super::mix::{check_faulted, check_limited};
+use super::mix::{check_faulted, check_faulted_server, check_limited};
 use super::stop::{Stop, StopLevel};
 use super::strict::{Strict, result_check};
 use super::token::Tokens;
@@ -276,6 +276,15 @@ impl Stage {
         }
         for name in self.options.faults.iter().flat_map(|faults| faults.tools()) {
             check_faulted(&tools, name)?;
+        }
+        let known = &session.facts().implementation.name;
+        for name in self
+            .options
+            .faults
+            .iter()
+            .flat_map(|faults| faults.servers())
+        {
+            check_faulted_server(known, name)?;
         }
         Ok(tools)
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mcprove_score::hang::DeadlockKind;
-use mcprove_score::trace::ErrorCategory;
+use mcprove_score::trace::{ErrorCategory, Strike};
 use serde_json::json;
 
 use super::count::Count;
@@ -239,7 +239,7 @@ impl Worker {
             Ok(reply) => {
                 self.seat.note_answer();
                 // What a fault made of a reply says nothing of whose it is.
-                if !self.met_fault(sitting, reply.request_id) {
+                if self.met_fault(sitting, reply.request_id).is_none() {
                     self.identify(call, reply, moment.number);
                 }
             }
@@ -288,16 +288,24 @@ impl Worker {
         counter.add();
     }
 
-    /// Whether an injected fault struck this call.
-    fn met_fault(&self, sitting: &Sitting, request_id: u64) -> bool {
-        self.stage.options.faults.is_some() && sitting.connection.session.met_fault(request_id)
+    /// The injected fault that struck this call.
+    fn met_fault(&self, sitting: &Sitting, request_id: u64) -> Option<Strike> {
+        self.stage.options.faults.as_ref()?;
+        sitting.connection.session.met_fault(request_id)
+    }
+
+    /// Whether an injected fault made this call fail.
+    fn failed_by_fault(&self, sitting: &Sitting, error: &CallError) -> bool {
+        let strike = self.met_fault(sitting, error.request_id);
+        let hung_from = Some(self.stage.hang_limits().threshold);
+        strike.is_some_and(|strike| strike.explains(error.category(), error.duration, hung_from))
     }
 
     /// Finds out what a failed call means for the session.
     async fn look_into(&mut self, call: &ReadyCall, error: &CallError, sitting: &Sitting) {
         // A call that a fault held up says nothing of the server.
         let is_deadlock = error.category() == ErrorCategory::Deadlock;
-        if is_deadlock && !self.met_fault(sitting, error.request_id) {
+        if is_deadlock && !self.failed_by_fault(sitting, error) {
             let kind = self.seat.examine(sitting, &call.tool).await;
             if kind == Some(DeadlockKind::ToolStuck) {
                 self.tally.lost.add();
@@ -311,7 +319,7 @@ impl Worker {
         let session = &sitting.connection.session;
         let mut is_over = session.closed().is_some() || error.is_session_expired();
         let is_lost = error.category() == ErrorCategory::Disconnected;
-        if !is_over && is_lost && !self.met_fault(sitting, error.request_id) {
+        if !is_over && is_lost && !self.failed_by_fault(sitting, error) {
             is_over = !self.seat.note_lost_connection().await;
         }
         if is_over {

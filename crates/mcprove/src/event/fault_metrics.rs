@@ -28,6 +28,9 @@ pub struct FaultMetrics {
     pub stretches: BTreeMap<(u16, u64), BTreeMap<String, Stretch>>,
     /// Calls that met one, by its name.
     pub struck: BTreeMap<String, StruckMetrics>,
+    /// Connections that a fault ended and that are not remembered: calls that were lost with them count
+    /// against the server.
+    pub sessions_forgotten: u64,
     /// How often the length of a stretch was doubled.
     doublings: u32,
 }
@@ -37,8 +40,12 @@ pub struct FaultMetrics {
 pub struct StruckMetrics {
     /// When the first and the last was struck.
     pub struck_at: Option<(Duration, Duration)>,
+    /// When the last of them ended, and no longer kept a client busy.
+    pub released_at: Option<Duration>,
     /// How long the successful ones took, in nanoseconds.
     pub latency_ns: SparseHistogram,
+    /// Those that failed as the fault cannot make them: they count against the server, as others do.
+    pub servers_own: u64,
     /// Why others failed, and how many.
     pub errors: BTreeMap<ErrorCategory, u64>,
     /// Those that passed the hang threshold.
@@ -60,7 +67,13 @@ pub(super) struct StrikeNote {
     pub request_id: u64,
     pub fault: String,
     #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
     pub tool: String,
+    #[serde(default)]
+    pub delay_ms: Option<f64>,
+    #[serde(default)]
+    pub held_ms: Option<f64>,
 }
 
 /// The end of a connection as it is noted.
@@ -128,14 +141,20 @@ impl FaultMetrics {
         self.double(doublings);
         other.double(doublings);
         self.add_stretches(other.stretches, 0);
+        self.sessions_forgotten += other.sessions_forgotten;
         for (fault, struck) in other.struck {
             self.of(&fault).add(&struck);
         }
     }
 
-    /// Calls that a fault struck and that ended.
+    /// Calls that a fault struck.
     pub fn calls(&self) -> u64 {
         self.struck.values().map(StruckMetrics::calls).sum()
+    }
+
+    /// Calls that a fault struck and that count against the server nevertheless.
+    pub fn servers_own(&self) -> u64 {
+        self.struck.values().map(|struck| struck.servers_own).sum()
     }
 
     /// Calls that were lost with a connection that a fault ended.
@@ -164,9 +183,24 @@ impl StruckMetrics {
             .sum()
     }
 
-    /// Calls that ended.
+    /// Calls that it struck, whatever became of them.
     pub fn calls(&self) -> u64 {
+        self.tools.values().sum()
+    }
+
+    /// Calls that ended, without those that count against the server.
+    pub fn ended(&self) -> u64 {
         self.latency_ns.count() + self.failed()
+    }
+
+    /// Whether some had no end.
+    pub fn has_open(&self) -> bool {
+        let errors: u64 = self.errors.values().sum();
+        self.latency_ns.count() + errors + self.servers_own < self.calls()
+    }
+
+    pub(super) fn release(&mut self, at: Duration) {
+        self.released_at = self.released_at.max(Some(at));
     }
 
     pub(super) fn strike(&mut self, at: Duration, tool: &str) {
@@ -187,6 +221,8 @@ impl StruckMetrics {
         if let Some((first, last)) = other.struck_at {
             self.extend(first, last);
         }
+        self.released_at = self.released_at.max(other.released_at);
+        self.servers_own += other.servers_own;
         self.latency_ns.add(&other.latency_ns);
         for (category, count) in &other.errors {
             *self.errors.entry(*category).or_default() += count;

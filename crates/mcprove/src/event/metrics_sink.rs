@@ -128,7 +128,11 @@ impl MetricsShard {
     /// Counts what belongs to a fault, and tells whether that was all.
     fn take_fault(&mut self, event: &Event<'_>) -> bool {
         let was_watching = self.struck.is_watching;
-        let owner = self.struck.sort(event, &mut self.rest.faults);
+        let (owner, returned) = self.struck.sort(event, &mut self.rest.faults);
+        if let Some(call) = returned {
+            let metrics = self.of(call.tag.phase, "tools/call", Some(&call.tool));
+            metrics.send(call.tag.wait);
+        }
         if self.struck.is_watching && !was_watching {
             self.has_faults.store(true, Ordering::Release);
         }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_score::trace::{ErrorCategory, Event, EventKind, RequestKey};
+use mcprove_score::trace::{
+    CallTag, ErrorCategory, Event, EventKind, FaultKind, Heard, RequestKey, Strike,
+};
 use rustc_hash::FxHashMap;
 
 use super::fault_metrics::{
@@ -19,10 +21,22 @@ const SESSIONS_MAX: usize = 100_000;
 pub(super) struct StruckCalls {
     /// Whether the run has faults at all.
     pub is_watching: bool,
-    /// Calls under way that were struck, and by which fault.
-    calls: FxHashMap<RequestKey, Arc<str>>,
+    /// Calls under way that were struck.
+    calls: FxHashMap<RequestKey, StruckCall>,
     /// Sessions whose connection a fault ended.
     sessions: FxHashMap<u32, Arc<str>>,
+}
+
+/// A call under way that a fault struck.
+struct StruckCall {
+    fault: Arc<str>,
+    tool: String,
+    /// What the fault can do; unknown kinds can do anything.
+    strike: Option<Strike>,
+    /// Of its request, once that was seen.
+    tag: Option<CallTag>,
+    /// From when on it counted as hung, if it does.
+    hung_from: Option<Duration>,
 }
 
 /// Whose an event is.
@@ -36,6 +50,51 @@ pub(super) enum Owner {
     Server,
 }
 
+/// A call that a fault struck, and that counts as any other from now on: what became of it is none of
+/// the fault's doing. Its request was not counted yet.
+pub(super) struct Returned {
+    pub tool: String,
+    pub tag: CallTag,
+}
+
+impl StruckCall {
+    fn of(note: StrikeNote) -> Self {
+        let held_ms = note.held_ms.or(note.delay_ms).unwrap_or_default();
+        let held = Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX);
+        Self {
+            fault: note.fault.into(),
+            tool: note.tool,
+            strike: FaultKind::parse(&note.kind).map(|kind| Strike { kind, held }),
+            tag: None,
+            hung_from: None,
+        }
+    }
+
+    fn explains(&self, category: ErrorCategory, took: Duration) -> bool {
+        let strike = self.strike;
+        strike.is_none_or(|strike| strike.explains(category, took, self.hung_from))
+    }
+
+    fn explains_wait(&self, waited: Duration) -> bool {
+        let strike = self.strike;
+        strike.is_none_or(|strike| strike.explains_wait(waited, self.hung_from))
+    }
+
+    /// Whether the fault lets the server answer.
+    fn may_be_answered(&self) -> bool {
+        self.strike
+            .is_some_and(|strike| matches!(strike.kind.heard(), Heard::Right | Heard::Altered))
+    }
+
+    fn give_back(self, metrics: &mut FaultMetrics, at: Duration) -> Option<Returned> {
+        let struck = metrics.of(&self.fault);
+        struck.servers_own += 1;
+        struck.release(at);
+        let tool = self.tool;
+        self.tag.map(|tag| Returned { tool, tag })
+    }
+}
+
 impl StruckCalls {
     /// Of a run with faults or without, as far as is known.
     pub fn new(is_watching: bool) -> Self {
@@ -45,15 +104,27 @@ impl StruckCalls {
         }
     }
 
-    /// Takes up what an event says of faults, and tells whose it is.
-    pub fn sort(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> Owner {
-        match event.kind {
+    /// Takes up what an event says of faults, and tells whose it is, and whether its call is no longer
+    /// one of a fault.
+    pub fn sort(
+        &mut self,
+        event: &Event<'_>,
+        metrics: &mut FaultMetrics,
+    ) -> (Owner, Option<Returned>) {
+        let owner = match event.kind {
             EventKind::ScenarioEvent { name, data, .. } => {
                 self.take_note(name, data, event.at, metrics)
             }
             _ if !self.is_watching => Owner::Server,
-            EventKind::Request { request, .. } | EventKind::Deadlock { request, .. } => {
-                self.owner(request)
+            EventKind::Request { request, tag, .. } => match self.calls.get_mut(&request) {
+                Some(call) => {
+                    call.tag = Some(tag);
+                    Owner::Fault
+                }
+                None => Owner::Server,
+            },
+            EventKind::Hang { request, hung_for } | EventKind::Deadlock { request, hung_for } => {
+                return self.wait(event, request, hung_for, metrics);
             }
             EventKind::Response {
                 request,
@@ -63,9 +134,11 @@ impl StruckCalls {
                 ..
             } => {
                 let latency = nanoseconds(duration + tag.wait);
-                if let Some(fault) = self.calls.remove(&request) {
-                    metrics.of(&fault).latency_ns.record(latency);
-                    return Owner::Fault;
+                if let Some(call) = self.calls.remove(&request) {
+                    let struck = metrics.of(&call.fault);
+                    struck.latency_ns.record(latency);
+                    struck.release(event.at);
+                    return (Owner::Fault, None);
                 }
                 if let Some(tool) = tool {
                     let stretch = metrics.stretch(tag.phase, event.at, tool);
@@ -73,48 +146,75 @@ impl StruckCalls {
                 }
                 Owner::Server
             }
-            EventKind::Error {
-                request,
-                tool,
-                failure,
-                tag,
-                ..
-            } => {
-                let category = failure.category;
-                if let Some(fault) = self.calls.remove(&request) {
-                    *metrics.of(&fault).errors.entry(category).or_default() += 1;
-                    return Owner::Fault;
-                }
-                let Some(tool) = tool.filter(|_| category != ErrorCategory::Cancelled) else {
-                    return Owner::Server;
-                };
-                let is_cut = matches!(category, ErrorCategory::Crash | ErrorCategory::Disconnected);
-                let ended_by = self.sessions.get(&request.session).filter(|_| is_cut);
-                let stretch = metrics.stretch(tag.phase, event.at, tool);
-                if let Some(fault) = ended_by {
-                    stretch.lost += 1;
-                    metrics.of(fault).calls_lost += 1;
-                    Owner::Lost
-                } else {
-                    stretch.failed += 1;
-                    Owner::Server
-                }
-            }
-            EventKind::Hang { request, .. } => {
-                if let Some(fault) = self.calls.get(&request) {
-                    metrics.of(fault).hung += 1;
-                }
-                self.owner(request)
-            }
+            EventKind::Error { .. } => return self.fail(event, metrics),
             EventKind::Crash { .. } | EventKind::ProcessSample { .. } => Owner::Server,
-        }
+        };
+        (owner, None)
     }
 
-    fn owner(&self, request: RequestKey) -> Owner {
-        if self.calls.contains_key(&request) {
-            Owner::Fault
+    /// A call has had no answer for too long.
+    fn wait(
+        &mut self,
+        event: &Event<'_>,
+        request: RequestKey,
+        waited: Duration,
+        metrics: &mut FaultMetrics,
+    ) -> (Owner, Option<Returned>) {
+        let Some(call) = self.calls.get_mut(&request) else {
+            return (Owner::Server, None);
+        };
+        let is_first = call.hung_from.is_none();
+        call.hung_from = call.hung_from.or(Some(waited));
+        if call.explains_wait(waited) {
+            // One that may be answered is counted when it is known whom it waited for.
+            if is_first && !call.may_be_answered() {
+                metrics.of(&call.fault).hung += 1;
+            }
+            return (Owner::Fault, None);
+        }
+        let call = self.calls.remove(&request);
+        let returned = call.and_then(|call| call.give_back(metrics, event.at));
+        (Owner::Server, returned)
+    }
+
+    /// A call failed.
+    fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> (Owner, Option<Returned>) {
+        let EventKind::Error {
+            request,
+            tool,
+            duration,
+            failure,
+            tag,
+            ..
+        } = event.kind
+        else {
+            return (Owner::Server, None);
+        };
+        let category = failure.category;
+        let is_cut = matches!(category, ErrorCategory::Crash | ErrorCategory::Disconnected);
+        let ended_by = self.sessions.get(&request.session).filter(|_| is_cut);
+        let mut returned = None;
+        if let Some(call) = self.calls.remove(&request) {
+            if call.explains(category, duration) || ended_by.is_some() {
+                let struck = metrics.of(&call.fault);
+                *struck.errors.entry(category).or_default() += 1;
+                struck.hung += u64::from(call.hung_from.is_some() && call.may_be_answered());
+                struck.release(event.at);
+                return (Owner::Fault, None);
+            }
+            returned = call.give_back(metrics, event.at);
+        }
+        let Some(tool) = tool.filter(|_| category != ErrorCategory::Cancelled) else {
+            return (Owner::Server, returned);
+        };
+        let stretch = metrics.stretch(tag.phase, event.at, tool);
+        if let Some(fault) = ended_by {
+            stretch.lost += 1;
+            metrics.of(fault).calls_lost += 1;
+            (Owner::Lost, returned)
         } else {
-            Owner::Server
+            stretch.failed += 1;
+            (Owner::Server, returned)
         }
     }
 
@@ -138,7 +238,7 @@ impl StruckCalls {
                         session: note.session,
                         id: note.request_id,
                     };
-                    self.calls.insert(request, note.fault.into());
+                    self.calls.insert(request, StruckCall::of(note));
                 }
                 Owner::Fault
             }
@@ -149,6 +249,8 @@ impl StruckCalls {
                     struck.crashes += u64::from(note.crash);
                     if self.sessions.len() < SESSIONS_MAX {
                         self.sessions.insert(note.session, note.fault.into());
+                    } else {
+                        metrics.sessions_forgotten += 1;
                     }
                 }
                 Owner::Fault
@@ -161,3 +263,6 @@ impl StruckCalls {
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

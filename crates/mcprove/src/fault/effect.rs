@@ -17,6 +17,11 @@ pub trait Effect: Send + Sync + 'static {
         None
     }
 
+    /// How long it holds up a call with this draw at most, where it lets the server answer.
+    fn held(&self, draw: u64) -> Option<Duration> {
+        self.delay(draw)
+    }
+
     /// Whether the call goes on though the client cancels it, from the moment in which it arrives.
     fn ignores_cancellation(&self) -> bool {
         false

@@ -8,18 +8,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcprove_score::trace::FaultKind;
+use mcprove_score::trace::{FaultKind, Strike};
 use serde_json::Map;
 
 use super::call::FaultedCall;
 use super::effect::Effect;
+use super::past::PastCalls;
 use super::registry::entry_of;
 use super::spec::FaultSpec;
 use crate::decision::{decide, share};
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
 /// new each time.
-const DIFFERENT_CALLS_MAX: usize = 1_000_000;
+pub(super) const DIFFERENT_CALLS_MAX: usize = 1_000_000;
 
 /// How many tools are remembered as hidden: a client may call tools that never were.
 const HIDDEN_TOOLS_MAX: usize = 10_000;
@@ -57,6 +58,8 @@ struct State {
     counts: Vec<Counts>,
     /// How often each very call came.
     occurrences: HashMap<u64, u64>,
+    /// Calls that were not remembered because there are too many different ones.
+    calls_forgotten: u64,
     /// Tools that are gone, by fault, server and name.
     hidden: HashSet<(usize, String, String)>,
 }
@@ -108,6 +111,21 @@ impl Injector {
             seed,
             state: Mutex::new(state),
         }
+    }
+
+    /// Counts from where an earlier injector of the same faults ended, as far as `calls`, limits and
+    /// repetitions go.
+    pub fn go_on_from(&self, past: &PastCalls) {
+        let mut state = self.state();
+        for (armed, counts) in self.faults.iter().zip(&mut state.counts) {
+            let target = &armed.spec.target;
+            counts.aimed += past.aimed(|server, tool| target.matches(server, tool));
+            counts.struck += past.struck(&armed.spec.name);
+        }
+        let repetitions = past.repetitions().iter();
+        state
+            .occurrences
+            .extend(repetitions.map(|(call, count)| (*call, *count)));
     }
 
     /// Whether there is no fault, so that nobody needs to look at calls.
@@ -200,6 +218,11 @@ impl Injector {
         .collect()
     }
 
+    /// Calls that were too many different ones to be remembered: each counts as new.
+    pub fn calls_forgotten(&self) -> u64 {
+        self.state().calls_forgotten
+    }
+
     fn draw(&self, spec: &FaultSpec, identity: u64, occurrence: u64) -> u64 {
         let seed = spec.seed.unwrap_or(self.seed);
         decide(seed ^ identity, &spec.name, occurrence)
@@ -229,6 +252,8 @@ impl State {
         }
         if self.occurrences.len() < DIFFERENT_CALLS_MAX {
             self.occurrences.insert(identity, 0);
+        } else {
+            self.calls_forgotten += 1;
         }
         0
     }
@@ -251,7 +276,7 @@ impl Armed {
 }
 
 /// One number for one very call: server, tool and arguments, whatever the order of their keys.
-fn identity(call: CallSite<'_>) -> u64 {
+pub(super) fn identity(call: CallSite<'_>) -> u64 {
     // Some clients send no arguments as an empty object.
     let given = if call.arguments.is_empty() {
         "{}"
@@ -275,6 +300,14 @@ impl Injection {
         self.armed.effect.delay(self.draw)
     }
 
+    /// What it can do to the call, to tell it from what the server does.
+    pub fn as_strike(&self) -> Strike {
+        Strike {
+            kind: self.armed.spec.kind,
+            held: self.armed.effect.held(self.draw).unwrap_or_default(),
+        }
+    }
+
     /// Whether the call goes on though the client cancels it. Known before the fault acts, for a client
     /// may cancel before that.
     pub fn ignores_cancellation(&self) -> bool {
@@ -289,5 +322,24 @@ impl Injection {
     /// Does to the call what the fault does.
     pub async fn apply(&self, call: &dyn FaultedCall) {
         self.armed.effect.apply(call, self.draw).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_beyond_the_limit_are_counted() {
+        let numbers = 0..DIFFERENT_CALLS_MAX as u64;
+        let mut state = State {
+            occurrences: numbers.map(|identity| (identity, 0)).collect(),
+            ..State::default()
+        };
+        assert_eq!(state.occurrence(3), 1);
+        assert_eq!(state.calls_forgotten, 0);
+        let unknown = u64::MAX;
+        assert_eq!([(); 2].map(|()| state.occurrence(unknown)), [0, 0]);
+        assert_eq!(state.calls_forgotten, 2);
     }
 }

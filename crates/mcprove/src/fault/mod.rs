@@ -11,6 +11,7 @@ mod error;
 mod injector;
 mod kind;
 mod ordinals;
+mod past;
 mod registry;
 mod reply;
 mod spec;
@@ -27,6 +28,7 @@ pub use error::FaultError;
 pub use injector::{CallSite, FaultCount, Injection, Injector};
 pub use mcprove_score::trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
+pub use past::PastCalls;
 pub use registry::{DefaultValue, ENTRIES, Entry, Setting, Settings, find};
 pub use reply::{
     FAILURE_CODE, HANG_CODE, HANG_LIMIT, HANG_MESSAGE, error as error_reply, raw_id,

@@ -64,6 +64,7 @@ pub struct TimedInjector {
     injector: Injector,
     windows: Vec<(String, FaultWindow)>,
     tools: Vec<String>,
+    servers: Vec<String>,
     began: OnceLock<Instant>,
     is_over: AtomicBool,
     server: OnceLock<String>,
@@ -83,6 +84,10 @@ impl TimedInjector {
                 .iter()
                 .filter_map(|fault| fault.spec.target.tool.clone())
                 .collect(),
+            servers: faults
+                .iter()
+                .filter_map(|fault| fault.spec.target.server.clone())
+                .collect(),
             began: OnceLock::new(),
             is_over: AtomicBool::new(false),
             server: OnceLock::new(),
@@ -92,6 +97,11 @@ impl TimedInjector {
     /// The tools that faults are aimed at by name.
     pub fn tools(&self) -> &[String] {
         &self.tools
+    }
+
+    /// The servers that faults are aimed at by name.
+    pub fn servers(&self) -> &[String] {
+        &self.servers
     }
 
     /// What is measured begins at this instant; no call is struck before.
@@ -144,6 +154,11 @@ impl TimedInjector {
         };
         self.injector
             .hides_if(self.server(), tool, |spec| self.is_on_at(spec, time))
+    }
+
+    /// Calls that were too many different ones to be remembered.
+    pub fn calls_forgotten(&self) -> u64 {
+        self.injector.calls_forgotten()
     }
 
     /// What each fault has done so far.

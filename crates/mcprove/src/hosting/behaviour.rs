@@ -128,6 +128,12 @@ pub trait Behaviour: Send + Sync + 'static {
         let _ = method;
     }
 
+    /// The client of a session ended its connection, at this moment. What it asked for may still be worked on
+    /// for a little while.
+    fn left(&self, session: &Session) {
+        let _ = session;
+    }
+
     /// How long the server stays after the client closed its stdin.
     fn linger(&self) -> Duration {
         Duration::ZERO

@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::behaviour::{Behaviour, Fate};
 use super::changes::{BEHIND_MAX, Change};
+use super::session::Session;
 use super::slots::Slots;
 use super::watch::Ended;
 use crate::protocol::{Era, Revision};
@@ -153,6 +154,14 @@ impl Host {
         } else {
             Ended::Disconnected
         }
+    }
+
+    /// Closes a session, and tells the behaviour of a client that left.
+    pub(crate) fn close(&self, session: &Session, how: Ended) {
+        if how == Ended::Disconnected {
+            self.behaviour.left(session);
+        }
+        session.close(how);
     }
 
     /// Waits for the end, and says with which status.

@@ -44,7 +44,7 @@ pub(super) struct HttpServer {
 impl Drop for HttpServer {
     fn drop(&mut self) {
         for session in self.sessions.all() {
-            session.close(self.host.why_closed());
+            self.host.close(&session, self.host.why_closed());
         }
     }
 }
@@ -318,7 +318,8 @@ impl HttpServer {
     }
 
     fn delete(&self, caller: &Caller) -> Result<Answer, Answer> {
-        self.session(caller)?.close(Ended::Disconnected);
+        let session = self.session(caller)?;
+        self.host.close(&session, Ended::Disconnected);
         if let Some(name) = caller.header(SESSION_ID) {
             self.sessions.remove(name);
         }

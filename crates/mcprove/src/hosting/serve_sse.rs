@@ -47,7 +47,7 @@ struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(client) = lock(&self.clients).remove(&self.name) {
-            client.session.close(self.host.why_closed());
+            self.host.close(&client.session, self.host.why_closed());
         }
     }
 }

@@ -16,7 +16,7 @@ use super::message::{INVALID_REQUEST, Refusal};
 use super::session::Session;
 
 /// How long requests may still be worked on after the client closed our input.
-const DRAIN_TIME: Duration = Duration::from_millis(500);
+pub(crate) const DRAIN_TIME: Duration = Duration::from_millis(500);
 /// How often to look whether they are done.
 const DRAIN_STEP: Duration = Duration::from_millis(5);
 /// How long the last answers may take to be written, if nobody reads them.
@@ -91,6 +91,7 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin, output: &Output) {
             Ok(Line::End) | Err(_) => break,
         }
     }
+    host.behaviour.left(&peer.session);
     drain(&peer.session).await;
     tokio::time::sleep(host.behaviour.linger()).await;
 }

@@ -74,7 +74,8 @@ struct Closing<'p>(&'p Peer);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        self.0.session.close(self.0.host.why_closed());
+        let Peer { host, session, .. } = self.0;
+        host.close(session, host.why_closed());
     }
 }
 

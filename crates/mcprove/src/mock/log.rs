@@ -115,6 +115,13 @@ impl Log {
         }
     }
 
+    /// The client left.
+    pub(super) fn left(&self, session: &Session) {
+        if let Some(log) = self.session(session) {
+            log.recorded.left();
+        }
+    }
+
     /// A notification arrived.
     pub(super) fn notification(
         &self,

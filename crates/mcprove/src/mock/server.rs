@@ -90,11 +90,15 @@ impl Server {
         }
         let mut faults = options.faults;
         tell_apart(faults.iter_mut());
+        let injector = Injector::new(faults, options.seed);
+        if let Some(recording) = &options.recording {
+            injector.go_on_from(recording.past());
+        }
         Ok(Self {
             tools,
             places,
             spec,
-            injector: Injector::new(faults, options.seed),
+            injector,
             log: options
                 .recording
                 .map(Log::new)
@@ -294,6 +298,12 @@ impl Behaviour for Served {
     fn turned_away(&self, _: &Caller, refused: TurnedAway<'_>) {
         if let Some(log) = self.log.get() {
             log.turned_away(&refused);
+        }
+    }
+
+    fn left(&self, session: &Session) {
+        if let Some(log) = self.log.get() {
+            log.left(session);
         }
     }
 

@@ -40,6 +40,9 @@ impl Watch {
     pub fn new(settings: Settings) -> Arc<Self> {
         let faults = settings.faults.iter().map(ToString::to_string).collect();
         let injector = Injector::new(settings.faults, settings.seed);
+        if let Some(recording) = &settings.recording {
+            injector.go_on_from(recording.past());
+        }
         Arc::new(Self {
             is_idle: injector.is_idle() && settings.recording.is_none() && !settings.counts_calls,
             server_name: settings.server_name,

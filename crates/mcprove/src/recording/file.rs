@@ -14,9 +14,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::append;
+use super::append::{self, Before};
 use super::session::RecordedSession;
 use crate::event::{EventStream, Recorder, Sink, TraceFile};
+use crate::fault::PastCalls;
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
@@ -96,6 +97,7 @@ pub(super) struct Shared {
     /// Whether lines wait to be written out, and who is told so.
     is_dirty: AtomicBool,
     wake: SyncSender<()>,
+    past: PastCalls,
 }
 
 impl Recording {
@@ -108,31 +110,26 @@ impl Recording {
     }
 
     /// Goes on with the recording at `path`, or creates it: its times count from the first beginning, and
-    /// its sessions have further numbers. A file that is something else is left alone.
+    /// its sessions have further numbers. A last line that is not whole, for whoever recorded was killed, is cut
+    /// off. A file that is something else is left alone.
     pub fn append(path: &Path, origin: &Origin) -> io::Result<Self> {
         match append::open(path, origin)? {
             None => Self::create(path, origin),
             Some(before) => {
                 let started = Instant::now().checked_sub(before.elapsed);
                 let started = started.unwrap_or_else(Instant::now);
-                let writer = Box::new(before.file);
-                Self::start(writer, origin, started, before.next_session)
+                Self::start(origin, started, before)
             }
         }
     }
 
     /// Writes to anything.
     pub fn to_writer(writer: Box<dyn Write + Send>, origin: &Origin) -> io::Result<Self> {
-        Self::start(writer, origin, Instant::now(), 0)
+        Self::start(origin, Instant::now(), Before::nothing(writer))
     }
 
-    fn start(
-        writer: Box<dyn Write + Send>,
-        origin: &Origin,
-        started: Instant,
-        next_session: u32,
-    ) -> io::Result<Self> {
-        let trace = TraceFile::to_writer(writer).with_value_bytes_max(RESULT_BYTES_MAX);
+    fn start(origin: &Origin, started: Instant, before: Before) -> io::Result<Self> {
+        let trace = TraceFile::to_writer(before.writer).with_value_bytes_max(RESULT_BYTES_MAX);
         let trace = Arc::new(trace);
         let sink: Arc<dyn Sink> = Arc::<TraceFile>::clone(&trace);
         let stream = EventStream::new(vec![sink]).started_at(started);
@@ -142,11 +139,12 @@ impl Recording {
             stream,
             trace,
             recorder,
-            sessions: AtomicU32::new(next_session),
+            sessions: AtomicU32::new(before.next_session),
             requests: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             is_dirty: AtomicBool::new(false),
             wake,
+            past: before.past,
         });
         let recording = Arc::downgrade(&shared);
         thread::Builder::new()
@@ -156,6 +154,12 @@ impl Recording {
         shared.note(STARTED, "", &origin);
         shared.recorder.merge();
         Ok(Self(shared))
+    }
+
+    /// The calls that it had when it was gone on with, and the faults that struck them, where these are the
+    /// same as now.
+    pub fn past(&self) -> &PastCalls {
+        &self.0.past
     }
 
     /// A new session, with the next number.

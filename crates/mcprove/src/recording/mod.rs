@@ -11,7 +11,8 @@
 //! |---|---|---|
 //! | `recording_started` | first line | [`Origin`] |
 //! | `fault` | a fault strikes a call | `session`, `request_id`, `fault`, `kind`, `server`, `tool`, `delay_ms`?, `failures`? |
-//! | `cancelled` | the client cancels a request, or leaves | `session`, `request_id` |
+//! | `cancelled` | the client cancels a request or hangs up on it; after `left`, what it waited for is given up | `session`, `request_id` |
+//! | `left` | the client of a session ends its connection | `session` |
 //! | `late_reply` | an answer to a request that has ended | `session`, `request_id` |
 //! | `notification` | either side tells something | `session`, `from`, `method`, `params`? |
 //! | `server_request` | the server asks the client | `session`, `id`, `method`, `params`? |

@@ -138,7 +138,7 @@ impl RecordedRequest {
         });
     }
 
-    /// The client cancels it, or leaves. One whose reply was no message is only noted: the client could
+    /// The client cancels it, or [has left](super::RecordedSession::left). One whose reply was no message is only noted: the client could
     /// not know that it has ended.
     pub fn cancel(&self) {
         if !self.has_ended() {

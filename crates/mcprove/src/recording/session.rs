@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use mcprove_score::trace::{CallTag, EventKind, RequestKey};
@@ -42,6 +42,7 @@ pub struct RecordedSession {
     number: u32,
     /// The number of the next request.
     next: Arc<AtomicU64>,
+    has_left: Arc<AtomicBool>,
 }
 
 impl RecordedSession {
@@ -50,6 +51,7 @@ impl RecordedSession {
             recording,
             number,
             next: Arc::new(AtomicU64::new(1)),
+            has_left: Arc::default(),
         }
     }
 
@@ -106,6 +108,15 @@ impl RecordedSession {
     pub fn client_reply(&self, id: &str) {
         let data = self.data(|data| write_id(data, id));
         self.recording.note_raw("client_reply", "", &data);
+    }
+
+    /// The client ended its connection: to be told at that moment, before what it waits for is given up.
+    /// Said once.
+    pub fn left(&self) {
+        if !self.has_left.swap(true, Ordering::Relaxed) {
+            let data = self.data(|_| {});
+            self.recording.note_raw("left", "", &data);
+        }
     }
 
     /// Something else that happened in this session, for people.

@@ -290,13 +290,105 @@ fn what_is_no_recording_is_not_written_to() {
     recording.finish();
     let whole = memory.text();
     let huge = format!("{whole}{{\"ts\":1.0,\"kind\":\"request\",\"session\":4294967295}}\n");
-    let cut = format!("{whole}{{\"ts\":1,\"kind\":\"requ");
+    let cut_early = whole[..20].to_owned();
+    let not_json = format!("{whole}{{\"ts\":1,}}");
     let request = "{\"ts\":0,\"kind\":\"request\"}\n".to_owned();
-    for text in ["my notes\n".to_owned(), request, huge, cut] {
+    for text in ["my notes\n".to_owned(), request, huge, cut_early, not_json] {
         std::fs::write(&path, &text).unwrap();
         assert!(Recording::append(&path, &Origin::new("mock", "demo")).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
+}
+
+/// Whoever recorded may have been killed in the middle of a line.
+#[test]
+fn a_last_line_that_is_not_whole_is_cut_off_when_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let origin = Origin::new("mock", "demo");
+    let (recording, memory) = recording();
+    recording.session().request("tools/call", CALL);
+    recording.finish();
+    let whole = memory.text();
+    let cut = format!("{whole}{{\"ts\":1,\"kind\":\"requ");
+    // Whole, but for its line break.
+    let unbroken = format!("{whole}{{\"ts\":1,\"kind\":\"request\",\"session\":1}}");
+    for (text, kept) in [(&cut, whole.clone()), (&unbroken, format!("{unbroken}\n"))] {
+        std::fs::write(&path, text).unwrap();
+        let second = Recording::append(&path, &origin).unwrap();
+        second.session().request("tools/call", CALL).result("{}");
+        second.finish();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&kept), "{text}");
+        for line in text.lines() {
+            TraceRecord::parse(line).unwrap();
+        }
+        let rest = text.lines().count() - kept.lines().count();
+        assert_eq!(rest, 4, "first line, request, response, last line");
+    }
+}
+
+/// A client that connects again starts a process anew, and meets the same faults, not from the beginning.
+#[test]
+fn faults_go_on_where_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let origin = |faults: &[&str]| Origin {
+        faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
+        ..Origin::new("mock", "demo")
+    };
+    // Strikes the calls that come in one process.
+    let process = |faults: &[&str], tools: &[&str]| -> Vec<bool> {
+        let recording = Recording::append(&path, &origin(faults)).unwrap();
+        let specs = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+        let injector = crate::fault::Injector::new(specs, 7);
+        injector.go_on_from(recording.past());
+        let session = recording.session();
+        let struck = tools.iter().map(|tool| {
+            let params = format!("{{\"name\":\"{tool}\",\"arguments\":{{\"a\":1}}}}");
+            let request = session.request("tools/call", &params);
+            let site = crate::fault::CallSite {
+                server: "demo",
+                tool,
+                arguments: r#"{"a":1}"#,
+            };
+            let injection = injector.strike(site);
+            if let Some(injection) = &injection {
+                request.strike(injection, "demo");
+            }
+            injection.is_some()
+        });
+        let struck = struck.collect();
+        recording.finish();
+        struck
+    };
+    for fault in ["hang,calls=1-2,tool=search", "recover-after:2,tool=search"] {
+        let _ = std::fs::remove_file(&path);
+        let faults = [fault];
+        assert_eq!(
+            process(&faults, &["echo", "search"]),
+            [false, true],
+            "{fault}"
+        );
+        assert_eq!(
+            process(&faults, &["search", "search"]),
+            [true, false],
+            "{fault}"
+        );
+        assert_eq!(process(&faults, &["search"]), [false], "{fault}");
+        // Other faults begin.
+        assert_eq!(process(&["error,calls=1"], &["search"]), [true], "{fault}");
+    }
+    // By chance too: the same calls in one process or in many.
+    let faults = ["flaky"];
+    let _ = std::fs::remove_file(&path);
+    let at_once = process(&faults, &["search"; 12]);
+    let _ = std::fs::remove_file(&path);
+    let one_by_one: Vec<bool> = (0..12)
+        .flat_map(|_| process(&faults, &["search"]))
+        .collect();
+    assert_eq!(at_once, one_by_one);
+    assert!(at_once.contains(&true) && at_once.contains(&false));
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn discard(directory: &RunDirectory) {
 }
 
 fn check(run: &Run) -> Result<(), RunError> {
-    faults::check(&run.faults, &run.scenario.kind)?;
+    faults::check(&run.faults, &run.scenario.kind, &run.server.transport)?;
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
     }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
 use crate::drive::ScenarioKind;
-use crate::fault::{FaultSpec, FaultWindow, TimedFault};
+use crate::fault::{FaultKind, FaultSpec, FaultWindow, TimedFault};
 use crate::quantity::optional_seconds;
+use crate::server::Transport;
 use crate::suite::faults::same_name;
 
 /// A fault of a load.
@@ -74,8 +75,7 @@ impl LoadFault {
     /// of them.
     pub(crate) fn ends_by_itself(&self) -> bool {
         let has_last = |calls: &crate::fault::Ordinals| calls.last().is_some();
-        self.spec.calls.as_ref().is_some_and(has_last)
-            || self.spec.kind == crate::fault::FaultKind::RecoverAfter
+        self.spec.calls.as_ref().is_some_and(has_last) || self.spec.kind == FaultKind::RecoverAfter
     }
 
     /// The fault and when it is on.
@@ -88,7 +88,11 @@ impl LoadFault {
 }
 
 /// What is wrong with the faults of a run of this kind, if anything is.
-pub(super) fn check(faults: &[LoadFault], kind: &ScenarioKind) -> Result<(), RunError> {
+pub(super) fn check(
+    faults: &[LoadFault],
+    kind: &ScenarioKind,
+    transport: &Transport,
+) -> Result<(), RunError> {
     if faults.is_empty() {
         return Ok(());
     }
@@ -96,6 +100,16 @@ pub(super) fn check(faults: &[LoadFault], kind: &ScenarioKind) -> Result<(), Run
         return Err(RunError::Config(format!(
             "the scenario {} takes no faults; use {WITH_FAULTS}",
             kind.name()
+        )));
+    }
+    let is_crash = |fault: &&LoadFault| fault.spec.kind == FaultKind::Crash;
+    if let Some(crash) = faults.iter().find(is_crash)
+        && *transport != Transport::Stdio
+    {
+        return Err(RunError::Config(format!(
+            "the fault {:?} ends the process of the server, and a server at a URL is not ours to end; \
+             use disconnect, or start the server with a command",
+            crash.spec.name
         )));
     }
     let specs: Vec<FaultSpec> = faults.iter().map(|fault| fault.spec.clone()).collect();

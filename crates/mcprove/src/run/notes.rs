@@ -41,6 +41,9 @@ pub(crate) struct LoadEnded {
     pub dropped: u64,
     pub missed: u64,
     pub due: u64,
+    /// Calls that faults with a rate could not tell from earlier ones.
+    #[serde(default)]
+    pub calls_forgotten: u64,
 }
 
 /// How busy a driver was.

@@ -44,6 +44,10 @@ fn note(recorder: &Recorder, session: u32, event: FaultEvent<'_>) {
                 if let Some(delay) = injection.delay() {
                     fields.insert("delay_ms".to_owned(), as_milliseconds(delay).into());
                 }
+                let held = injection.as_strike().held;
+                if injection.delay().is_none() && !held.is_zero() {
+                    fields.insert("held_ms".to_owned(), as_milliseconds(held).into());
+                }
                 if let Some(failures) = injection.strikes_max() {
                     fields.insert("failures".to_owned(), failures.into());
                 }

@@ -28,7 +28,7 @@ mod violation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_score::trace::ErrorCategory;
+use mcprove_score::trace::{ErrorCategory, Strike};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
@@ -289,10 +289,9 @@ impl Session {
         self.core.lock().violations.clone()
     }
 
-    /// Whether an injected fault struck the request with this id, as far as is remembered.
-    pub(crate) fn met_fault(&self, request_id: u64) -> bool {
-        let channel = self.core.channel();
-        channel.is_ok_and(|channel| channel.met_fault(request_id))
+    /// The injected fault that struck the request with this id, as far as is remembered.
+    pub(crate) fn met_fault(&self, request_id: u64) -> Option<Strike> {
+        self.core.channel().ok()?.met_fault(request_id)
     }
 
     /// How often the server said that a list changed.

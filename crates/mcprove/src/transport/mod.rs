@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcprove_score::trace::ErrorCategory;
+use mcprove_score::trace::{ErrorCategory, Strike};
 
 use crate::process::SpawnError;
 use crate::protocol::{Revision, RpcError};
@@ -185,10 +185,10 @@ pub trait Channel: Send + Sync + 'static {
         String::new()
     }
 
-    /// Whether an injected fault struck request `id`, as far as is remembered.
-    fn met_fault(&self, id: u64) -> bool {
+    /// The injected fault that struck request `id`, as far as is remembered.
+    fn met_fault(&self, id: u64) -> Option<Strike> {
         let _ = id;
-        false
+        None
     }
 
     /// Lets go of the connection the way a client does that crashed: both directions at once,

@@ -13,7 +13,8 @@
 //!   (`lose_request`, `hang`, `error`, `disconnect`, `crash`, …): a retry is right, and without one the
 //!   write is `lost`. A repetition that such a fault strikes is no duplicate either.
 //!
-//! A call with an idempotency key (`idempotency_key`, `request_id`, `client_token`, in any spelling) is
+//! A call with an idempotency key (`idempotency_key`, `request_id`, `client_token`, in any spelling), in its
+//! arguments or in `_meta`, is
 //! safe to repeat with the same key, and counts as `protected`; so is one of an idempotent tool. With
 //! another key it is a new write, which is fine after a success, but not after an attempt that was or
 //! may have been executed without a word; without one it repeats

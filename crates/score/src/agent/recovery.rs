@@ -7,6 +7,7 @@
 //! injection of `ToolMisuseBench` (arXiv:2604.01508).
 
 mod effect;
+mod faulted;
 mod gate;
 mod observe;
 mod unknown;
@@ -202,7 +203,7 @@ fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
     }
     if !unknown.is_empty() {
         card.note(format!(
-            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, what the fault did, or whether it was noticed.",
+            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, what the fault did, whether it was noticed, or what the agent told its user.",
             phrase::places("run", &unknown)
         ));
     }
@@ -217,7 +218,7 @@ fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
 /// Puts the targets of one run on the card. Times are those of a fault: a run that met none gave no occasion for any.
 fn put(run: usize, recovery: &RunRecovery, card: &mut Scorecard) {
     let known = recovery.is_settled();
-    if !known {
+    if !recovery.is_timed() {
         card.set_run(run, DETECTION, Value::Null);
     } else if recovery.met_fault() {
         match recovery.time_to_detection_ms {
@@ -237,7 +238,7 @@ fn put(run: usize, recovery: &RunRecovery, card: &mut Scorecard) {
     }
     card.set_run(run, HANG, recovery.user_visible_hang_ms);
     card.set_run(run, RECOVERED, recovery.recovered.map(u64::from));
-    card.set_run(run, CLEAN_TIMEOUT, u64::from(recovery.clean_timeout));
+    card.set_run(run, CLEAN_TIMEOUT, recovery.clean_timeout.map(u64::from));
     if recovery.met_fault() || !known {
         card.detail(run, "recovery", recovery);
     }

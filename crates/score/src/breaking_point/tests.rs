@@ -14,6 +14,7 @@ fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s:
         begun_per_s: throughput_per_s,
         is_whole: true,
         rate_per_s: None,
+        met_fault: false,
     }
 }
 
@@ -252,7 +253,7 @@ proptest! {
     #[test]
     fn every_number_is_finite(steps in prop::collection::vec((any::<u32>(), 0_u64..1_000, 0_u64..1_000, maybe_floats(), floats()), 0..6)) {
         let steps: Vec<Step> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
-            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None }
+            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1 }
         }).collect();
         let point = find(&steps);
         if let Some(point) = &point {
@@ -263,4 +264,28 @@ proptest! {
         }
         verdict(&steps, point.as_ref());
     }
+}
+
+#[test]
+fn steps_in_which_a_fault_was_on_say_nothing() {
+    let mut steps: Vec<Step> = [4, 8, 12, 16]
+        .map(|concurrent| step(concurrent, 200, 0, 5.0, f64::from(concurrent) * 50.0))
+        .to_vec();
+    steps[2].throughput_per_s = 20.0;
+    assert!(find(&steps).is_some());
+    steps[2].met_fault = true;
+    assert_eq!(find(&steps), None);
+    assert_eq!(verdict(&steps, None).outcome, Outcome::Pass);
+    steps[3].met_fault = true;
+    let open = verdict(&steps, find(&steps).as_ref());
+    assert_eq!(open.outcome, Outcome::Inconclusive);
+    assert!(
+        open.sentence.contains("up to 8 concurrent calls"),
+        "{open:?}"
+    );
+    for step in &mut steps {
+        step.met_fault = true;
+    }
+    let open = verdict(&steps, find(&steps).as_ref());
+    assert!(open.sentence.contains("in every step"), "{open:?}");
 }

@@ -1,7 +1,10 @@
 //! Made-up runs, and what is to be made of them.
 
+mod evidence;
+mod several;
+
 use super::*;
-use crate::verdict::{Outcome, Severity};
+use crate::verdict::{Outcome, Severity, Verdict};
 
 const WIDTH: f64 = 0.25;
 /// Stretches of a run of 12 s; the fault is on from 4 s to 6 s.
@@ -36,7 +39,15 @@ fn timeline(make: impl Fn(u64, &str) -> Stretch) -> Timeline {
         width_secs: WIDTH,
         stretches: stretches.collect(),
         span: (0.0, 12.0),
+        load_changes: Vec::new(),
     }
+}
+
+/// The only verdict.
+fn verdict(impact: &FaultImpact) -> Verdict {
+    let mut all = verdicts(impact);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
 }
 
 fn facts() -> FaultFacts {
@@ -56,7 +67,7 @@ fn facts() -> FaultFacts {
 #[test]
 fn a_fault_that_nobody_else_feels_passes() {
     let timeline = timeline(|_, _| stretch(100, 5, 0));
-    let impact = judge(&facts(), &timeline);
+    let impact = judge(&facts(), &[], &timeline);
     assert_eq!(
         (impact.recovery, impact.recovery_secs),
         (Recovery::Back, Some(0.0))
@@ -82,7 +93,7 @@ fn other_tools_that_are_slower_or_fail_suffer() {
         (true, "add") => stretch(100, 60, 0),
         _ => stretch(100, 5, 0),
     });
-    let impact = judge(&facts(), &slower);
+    let impact = judge(&facts(), &[], &slower);
     assert_eq!(impact.suffered, ["add"]);
     let finding = verdict(&impact);
     assert_eq!(
@@ -98,13 +109,13 @@ fn other_tools_that_are_slower_or_fail_suffer() {
         others_may_suffer: Some(false),
         ..facts()
     };
-    assert!(verdict(&judge(&strict, &slower)).is_failure());
+    assert!(verdict(&judge(&strict, &[], &slower)).is_failure());
 
     let failing = timeline(|number, tool| match (FAULT.contains(&number), tool) {
         (true, "add") => stretch(90, 5, 10),
         _ => stretch(100, 5, 0),
     });
-    let impact = judge(&facts(), &failing);
+    let impact = judge(&facts(), &[], &failing);
     let add = &impact.tools[0];
     assert!(add.fails_more && !add.is_slower && !add.is_aimed_at);
     assert_eq!((add.before.failed, add.during.failed), (0, 80));
@@ -115,7 +126,7 @@ fn other_tools_that_are_slower_or_fail_suffer() {
         (true, "search") => stretch(50, 90, 50),
         _ => stretch(100, 5, 0),
     });
-    let impact = judge(&facts(), &aimed);
+    let impact = judge(&facts(), &[], &aimed);
     assert!(impact.suffered.is_empty() && impact.tools[1].fails_more);
 }
 
@@ -129,7 +140,7 @@ fn the_time_until_all_is_back_is_told() {
             _ => stretch(40, 5, 0),
         }
     });
-    let impact = judge(&facts(), &timeline);
+    let impact = judge(&facts(), &[], &timeline);
     assert_eq!(
         (impact.recovery, impact.recovery_secs),
         (Recovery::Back, Some(2.0))
@@ -139,7 +150,7 @@ fn the_time_until_all_is_back_is_told() {
             max_recovery_secs: Some(secs),
             ..facts()
         };
-        verdict(&judge(&facts, &timeline))
+        verdict(&judge(&facts, &[], &timeline))
     };
     assert_eq!(limited(2.5).outcome, Outcome::Pass);
     let late = limited(1.0);
@@ -164,12 +175,12 @@ fn what_is_never_back_is_critical() {
                 after.clone()
             }
         });
-        let impact = judge(&facts(), &timeline);
+        let impact = judge(&facts(), &[], &timeline);
         assert_eq!(
             (impact.recovery, impact.recovery_secs),
             (Recovery::NotBack, None)
         );
-        assert!(verdict(&impact).is_failure());
+        assert!(verdicts(&impact)[0].is_failure());
     }
 }
 
@@ -181,7 +192,7 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
             window: Some(window),
             ..facts()
         };
-        let impact = judge(&facts, &even);
+        let impact = judge(&facts, &[], &even);
         assert_eq!(impact.recovery, Recovery::Unknown);
         let open = verdict(&impact);
         assert_eq!(
@@ -193,14 +204,14 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
             max_recovery_secs: Some(1.0),
             ..facts
         };
-        assert_eq!(verdict(&judge(&gated, &even)).detector, RECOVERY_GATE);
+        assert_eq!(verdict(&judge(&gated, &[], &even)).detector, RECOVERY_GATE);
     }
     let unstruck = FaultFacts {
         struck: StruckCalls::default(),
         window: None,
         ..facts()
     };
-    let open = verdict(&judge(&unstruck, &even));
+    let open = verdict(&judge(&unstruck, &[], &even));
     assert_eq!(open.outcome, Outcome::Inconclusive);
     assert!(open.sentence.contains("struck no call"), "{open:?}");
 }
@@ -215,7 +226,7 @@ fn few_calls_have_no_percentile_and_a_lone_slow_call_is_no_disturbance() {
         }
         _ => stretch(4, 5, 0),
     });
-    let impact = judge(&facts(), &timeline);
+    let impact = judge(&facts(), &[], &timeline);
     assert_eq!(impact.recovery_secs, Some(0.0));
     assert_eq!(impact.before.calls, 128);
     assert!(impact.before.p99_ms.is_none() && impact.before.p50_ms.is_some());
@@ -233,7 +244,7 @@ fn calls_lost_with_a_connection_count_as_failed_and_are_told() {
     let mut facts = facts();
     facts.struck.connections_ended = 8;
     facts.struck.calls_lost = 96;
-    let found = verdict(&judge(&facts, &timeline));
+    let found = verdict(&judge(&facts, &[], &timeline));
     assert_eq!(found.detector, "fault_spread");
     assert!(
         found.sentence.contains("and took 96 other calls with it"),

@@ -1,22 +1,22 @@
-//! The stretches of a run around a fault: which are before, during and after it, and which are disturbed.
+//! The stretches of a run around a fault: which are before, during and after it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::{
-    AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_MIN, ImpactPhase, LATENCY_FACTOR,
-    LATENCY_SLACK_MS, Recovery, SHARE_RISE_MAX, STEADY_SECS, Stretch, Timeline,
+    CALLS_BEFORE_MIN, CALLS_HIT_MIN, ImpactPhase, LATENCY_FACTOR, LATENCY_SLACK_MS, SHARE_RISE_MAX,
+    Stretch, Timeline,
 };
 use crate::compare::proportion::wilson;
 use crate::number::{float, share};
 use crate::percentile::is_supported;
 
 /// What a tool was like before the fault, to compare with.
-struct Baseline {
+pub(super) struct Baseline {
     /// Above this a call is slow, in nanoseconds.
-    slow_from_ns: u64,
+    pub slow_from_ns: u64,
     /// The share of calls that were.
-    slow_share: f64,
+    pub slow_share: f64,
 }
 
 /// The stretches before, during and after a fault, added up by tool.
@@ -24,6 +24,18 @@ struct Baseline {
 pub(super) struct Phases {
     pub tools: [BTreeMap<String, Stretch>; 3],
     pub stretches: [u64; 3],
+    width_secs: f64,
+}
+
+/// A run as one fault sees it: as long as the load was the same, without what other faults did.
+pub(super) struct View<'a> {
+    pub timeline: &'a Timeline,
+    /// From when the fault was on until the last call that it struck was let go.
+    pub window: (f64, f64),
+    /// Whether the load changed meanwhile.
+    pub load_changed: bool,
+    numbers: Range<u64>,
+    others: Vec<(f64, f64)>,
 }
 
 impl Stretch {
@@ -34,16 +46,20 @@ impl Stretch {
         self.lost = self.lost.saturating_add(other.lost);
     }
 
-    fn failures(&self) -> u64 {
+    pub(super) fn failures(&self) -> u64 {
         self.failed.saturating_add(self.lost)
     }
 
-    fn calls(&self) -> u64 {
+    pub(super) fn calls(&self) -> u64 {
         self.latency_ns.count().saturating_add(self.failures())
     }
 
+    pub(super) fn failure_share(&self) -> f64 {
+        share(self.failures(), self.calls()).unwrap_or_default()
+    }
+
     /// What is slow from here on; none with too few calls.
-    fn baseline(&self) -> Option<Baseline> {
+    pub(super) fn baseline(&self) -> Option<Baseline> {
         let count = self.latency_ns.count();
         let quantile = [0.99, 0.95, 0.5]
             .into_iter()
@@ -66,27 +82,66 @@ impl Phases {
             .for_each(|stretch| total.add(stretch));
         total
     }
+
+    /// How long one of the three is.
+    pub fn secs(&self, index: usize) -> f64 {
+        float(self.stretches.get(index).copied().unwrap_or_default()) * self.width_secs
+    }
+
+    /// The tools that were called in any of the three.
+    pub fn names(&self) -> Vec<&String> {
+        let mut names: Vec<&String> = self.tools.iter().flat_map(BTreeMap::keys).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
 }
 
 impl Timeline {
     /// The numbers of the stretches in which calls were made from beginning to end.
-    fn numbers(&self) -> Range<u64> {
+    fn numbers(&self, (from, until): (f64, f64)) -> Range<u64> {
         if self.width_secs > 0.0 {
-            let (from, until) = self.span;
-            whole(from / self.width_secs)..whole(until / self.width_secs)
+            whole((from / self.width_secs).ceil())..whole(until / self.width_secs)
         } else {
             0..0
         }
     }
 
+    /// Whether something was on all the time: then it is how the run is, and disturbs no comparison.
+    fn is_throughout(&self, (from, until): (f64, f64)) -> bool {
+        from <= self.span.0 + self.width_secs && until >= self.span.1 - self.width_secs
+    }
+}
+
+impl<'a> View<'a> {
+    pub fn new(timeline: &'a Timeline, window: (f64, f64), others: &[(f64, f64)]) -> Self {
+        let changes = || timeline.load_changes.iter().copied();
+        let from = changes()
+            .filter(|change| *change <= window.0)
+            .fold(timeline.span.0, f64::max);
+        let until = changes()
+            .filter(|change| *change >= window.1 && *change > from)
+            .fold(timeline.span.1, f64::min);
+        let others = others.iter().copied();
+        Self {
+            timeline,
+            window,
+            load_changed: changes().any(|change| change > window.0 && change < window.1),
+            numbers: timeline.numbers((from, until)),
+            others: others
+                .filter(|other| !timeline.is_throughout(*other))
+                .collect(),
+        }
+    }
+
     fn begin_of(&self, number: u64) -> f64 {
-        float(number) * self.width_secs
+        float(number) * self.timeline.width_secs
     }
 
     /// Before, during or after.
     fn place_of(&self, number: u64, (from, until): (f64, f64)) -> usize {
         let begin = self.begin_of(number);
-        if begin + self.width_secs <= from {
+        if begin + self.timeline.width_secs <= from {
             0
         } else if begin < until || begin <= from {
             1
@@ -95,16 +150,29 @@ impl Timeline {
         }
     }
 
-    pub(super) fn split(&self, window: (f64, f64)) -> Phases {
-        let mut phases = Phases::default();
+    /// Whether another fault was on in a stretch.
+    fn is_others(&self, number: u64) -> bool {
+        let mut others = self.others.iter();
+        others.any(|other| self.place_of(number, *other) == 1)
+    }
+
+    pub fn split(&self, window: (f64, f64)) -> Phases {
+        let mut phases = Phases {
+            width_secs: self.timeline.width_secs,
+            ..Phases::default()
+        };
         let empty = BTreeMap::new();
-        for number in self.numbers() {
+        for number in self
+            .numbers
+            .clone()
+            .filter(|number| !self.is_others(*number))
+        {
             let place = self.place_of(number, window);
             if let Some(count) = phases.stretches.get_mut(place) {
                 *count += 1;
             }
             if let Some(sums) = phases.tools.get_mut(place) {
-                for (tool, stretch) in self.stretches.get(&number).unwrap_or(&empty) {
+                for (tool, stretch) in self.timeline.stretches.get(&number).unwrap_or(&empty) {
                     sums.entry(tool.clone()).or_default().add(stretch);
                 }
             }
@@ -112,93 +180,44 @@ impl Timeline {
         phases
     }
 
-    /// When all was as before, in seconds after the end of the fault.
-    pub(super) fn recovery(&self, phases: &Phases, window: (f64, f64)) -> (Recovery, Option<f64>) {
-        let before = phases.total(0);
-        let [stretches_before, _, stretches_after] = phases.stretches;
-        let steady = whole((STEADY_SECS / self.width_secs).ceil()).max(1);
-        if before.calls() < CALLS_BEFORE_MIN || stretches_after < steady {
-            return (Recovery::Unknown, None);
-        }
-        let baselines: BTreeMap<&str, Baseline> = phases
-            .tools
-            .first()
-            .into_iter()
-            .flatten()
-            .filter_map(|(tool, stretch)| Some((tool.as_str(), stretch.baseline()?)))
+    /// The stretches after the fault, until another one is on, and whether that cuts them short.
+    pub fn after(&self) -> (Vec<&'a BTreeMap<String, Stretch>>, bool) {
+        static EMPTY: BTreeMap<String, Stretch> = BTreeMap::new();
+        let mut numbers = self
+            .numbers
+            .clone()
+            .skip_while(|number| self.place_of(*number, self.window) < 2);
+        let timeline = self.timeline;
+        let stretches = numbers
+            .by_ref()
+            .take_while(|number| !self.is_others(*number))
+            .map(|number| timeline.stretches.get(&number).unwrap_or(&EMPTY))
             .collect();
-        let expected = float(before.calls()) / float(stretches_before.max(1));
-        let mut calm = 0;
-        for number in self.numbers() {
-            if self.place_of(number, window) < 2 {
-                continue;
-            }
-            let tools = self.stretches.get(&number);
-            if is_disturbed(tools, &before, &baselines, expected) {
-                calm = 0;
-            } else {
-                calm += 1;
-            }
-            if calm == steady {
-                let since = self.begin_of(number + 1 - steady);
-                let first_after = self
-                    .numbers()
-                    .find(|number| self.place_of(*number, window) == 2);
-                // The first stretch after the fault begins a little after it, which is our own doing.
-                let is_first = first_after == Some(number + 1 - steady);
-                let secs = if is_first { 0.0 } else { since - window.1 };
-                return (Recovery::Back, Some(secs.max(0.0)));
-            }
-        }
-        if float(stretches_after) * self.width_secs < AFTER_SECS_MIN {
-            (Recovery::Unknown, None)
-        } else {
-            (Recovery::NotBack, None)
-        }
+        let is_cut = self
+            .numbers
+            .clone()
+            .any(|number| self.place_of(number, self.window) == 2 && self.is_others(number));
+        (stretches, is_cut)
     }
-}
 
-fn is_disturbed(
-    tools: Option<&BTreeMap<String, Stretch>>,
-    before: &Stretch,
-    baselines: &BTreeMap<&str, Baseline>,
-    expected: f64,
-) -> bool {
-    let mut all = Stretch::default();
-    let (mut slow, mut timed, mut usually_slow) = (0, 0, 0.0);
-    for (tool, stretch) in tools.into_iter().flatten() {
-        all.add(stretch);
-        if let Some(baseline) = baselines.get(tool.as_str()) {
-            let count = stretch.latency_ns.count();
-            slow += stretch.latency_ns.count_above(baseline.slow_from_ns);
-            timed += count;
-            usually_slow += baseline.slow_share * float(count);
-        }
+    /// When the first stretch after the fault begins, in seconds.
+    pub fn first_after(&self) -> f64 {
+        let mut numbers = self.numbers.clone();
+        let first = numbers.find(|number| self.place_of(*number, self.window) == 2);
+        first.map_or(self.window.1, |number| self.begin_of(number))
     }
-    if all.calls() == 0 {
-        return expected >= EXPECTED_MIN;
-    }
-    let usual_share = if timed > 0 {
-        usually_slow / float(timed)
-    } else {
-        0.0
-    };
-    fails_more(before, &all, 1) || has_risen(slow, timed, usual_share)
 }
 
 /// Whether a share is higher by more than chance and [`SHARE_RISE_MAX`].
-fn has_risen(part: u64, of: u64, usual: f64) -> bool {
+pub(super) fn has_risen(part: u64, of: u64, usual: f64) -> bool {
     wilson(part, of).is_some_and(|estimate| estimate.low > usual + SHARE_RISE_MAX)
 }
 
-/// Whether clearly more calls failed than before, and not fewer than `least`.
-pub(super) fn fails_more(before: &Stretch, now: &Stretch, least: u64) -> bool {
-    let Some(usual) = share(before.failures(), before.calls()) else {
-        return false;
-    };
+/// Whether clearly more calls failed than before.
+pub(super) fn fails_more(before: &Stretch, now: &Stretch) -> bool {
     before.calls() >= CALLS_BEFORE_MIN
-        && now.failures() >= least
-        && has_risen(now.failures(), now.calls(), usual)
+        && now.failures() >= CALLS_HIT_MIN
+        && has_risen(now.failures(), now.calls(), before.failure_share())
 }
 
 /// Whether clearly more calls were slow than before.
@@ -233,6 +252,6 @@ pub(super) fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
     clippy::cast_sign_loss,
     reason = "a cast from float saturates, and what is no number becomes 0"
 )]
-fn whole(value: f64) -> u64 {
+pub(super) fn whole(value: f64) -> u64 {
     value as u64
 }

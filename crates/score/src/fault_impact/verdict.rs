@@ -1,78 +1,103 @@
-//! What a fault did, in one sentence.
+//! What a fault did, in a sentence or two.
+
+mod open;
 
 use super::{FaultImpact, Recovery, ToolImpact};
 use crate::phrase;
-use crate::verdict::{Severity, Verdict};
+use crate::verdict::{Outcome, Severity, Verdict};
 
 /// The detector of a fault whose recovery has a limit and could not be judged.
 pub const RECOVERY_GATE: &str = "threshold:fault_recovery";
 
+/// The detector of a fault from which no other tool may suffer, where that could not be judged.
+pub const SPREAD_GATE: &str = "threshold:fault_spread";
+
 /// The tools that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
-/// What to conclude from it.
-pub fn verdict(impact: &FaultImpact) -> Verdict {
+/// What to conclude from it: whether all was back and whether others suffered are two questions, and one
+/// verdict answers both only where nothing is wrong with either.
+pub fn verdicts(impact: &FaultImpact) -> Vec<Verdict> {
+    let spread = spread(impact);
+    // Without a limit there is nothing to be open about where the spread is known.
     let is_gated = impact.max_recovery_secs.is_some();
-    let verdict = if let Some(verdict) = not_judged(impact, is_gated) {
-        verdict
-    } else if impact.recovery == Recovery::NotBack {
+    let found = recovery(impact)
+        .filter(|verdict| verdict.outcome != Outcome::Inconclusive || is_gated || spread.is_none());
+    let mut verdicts: Vec<Verdict> = found.into_iter().chain(spread).collect();
+    if verdicts.is_empty() {
+        verdicts.push(passed(impact));
+    }
+    verdicts
+        .into_iter()
+        .map(|verdict| with_numbers(verdict, impact))
+        .collect()
+}
+
+/// What is wrong with how all came back, or why it is not known.
+fn recovery(impact: &FaultImpact) -> Option<Verdict> {
+    if let Some(verdict) = not_judged(impact) {
+        return Some(verdict);
+    }
+    if impact.recovery == Recovery::NotBack {
+        let which = match impact.not_back.as_slice() {
+            [] => "Calls that it did not strike were".to_owned(),
+            tools => format!("Calls of {} that it did not strike were", names(tools)),
+        };
         let sentence = format!(
-            "{} Calls that it did not strike were not back to what they were before within the {} left of the run.",
+            "{} {which} not back to what they were before within the {} left of the run.",
             told(impact),
             seconds(impact.after.duration_secs)
         );
         let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
                     a longer run shows whether it is ever back";
-        Verdict::finding("fault_recovery", Severity::Critical, sentence, hint)
-    } else if let Some(limit) = over_limit(impact) {
-        let sentence = format!(
-            "{} It took {} until p99 and errors were back, longer than the {} allowed.",
-            told(impact),
-            seconds(impact.recovery_secs.unwrap_or_default()),
-            seconds(limit)
-        );
-        let hint = "look at what the fault left behind; raise max_recovery if that is expected";
-        Verdict::finding("fault_recovery", Severity::Critical, sentence, hint)
-    } else if impact.suffered.is_empty() {
-        passed(impact, is_gated)
-    } else {
-        spread(impact)
-    };
-    with_numbers(verdict, impact)
+        return Some(Verdict::finding(
+            "fault_recovery",
+            Severity::Critical,
+            sentence,
+            hint,
+        ));
+    }
+    let limit = over_limit(impact)?;
+    let sentence = format!(
+        "{} It took {} until p99 and errors were back, longer than the {} allowed.",
+        told(impact),
+        seconds(impact.recovery_secs.unwrap_or_default()),
+        seconds(limit)
+    );
+    let hint = "look at what the fault left behind; raise max_recovery if that is expected";
+    Some(Verdict::finding(
+        "fault_recovery",
+        Severity::Critical,
+        sentence,
+        hint,
+    ))
+}
+
+fn struck_nothing(impact: &FaultImpact) -> bool {
+    impact.struck.calls == 0 && impact.struck.connections_ended == 0
+}
+
+/// That no call was struck.
+fn unstruck(impact: &FaultImpact, detector: &str) -> Verdict {
+    let sentence = format!("The fault {} struck no call.", phrase::name(&impact.fault));
+    let hint = "check the target, calls, rate, start and duration of the fault; calls are struck only while the load lasts";
+    Verdict::inconclusive(detector, sentence, hint)
 }
 
 /// Why nothing can be concluded, if nothing can.
-fn not_judged(impact: &FaultImpact, is_gated: bool) -> Option<Verdict> {
-    let detector = if is_gated {
-        RECOVERY_GATE
-    } else {
-        "fault_impact"
+fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
+    let detector = match impact.max_recovery_secs {
+        Some(_) => RECOVERY_GATE,
+        None => "fault_impact",
     };
-    if impact.struck.calls == 0 && impact.struck.connections_ended == 0 {
-        let sentence = format!("The fault {} struck no call.", phrase::name(&impact.fault));
-        let hint = "check its target, calls, rate, start and duration; calls are struck only while the load lasts";
-        return Some(Verdict::inconclusive(detector, sentence, hint));
+    if struck_nothing(impact) {
+        return Some(unstruck(impact, detector));
     }
-    if impact.recovery != Recovery::Unknown || !impact.suffered.is_empty() && !is_gated {
+    if impact.recovery != Recovery::Unknown {
         return None;
     }
-    let (sentence, hint) = if impact.before.calls < super::CALLS_BEFORE_MIN {
-        (
-            format!(
-                "{} There were too few calls before it to compare with.",
-                told(impact)
-            ),
-            "let the fault start later: start = \"10s\"",
-        )
-    } else {
-        (
-            format!(
-                "{} There was too little time after it to see whether all is back.",
-                told(impact)
-            ),
-            "let the fault end earlier, or the run later: at least 3 s before the end",
-        )
-    };
+    let (reason, hint) = open::because(impact);
+    let sentence = format!("{} {reason}", told(impact));
     Some(Verdict::inconclusive(detector, sentence, hint))
 }
 
@@ -81,7 +106,7 @@ fn over_limit(impact: &FaultImpact) -> Option<f64> {
     (impact.recovery_secs? > limit).then_some(limit)
 }
 
-fn passed(impact: &FaultImpact, is_gated: bool) -> Verdict {
+fn passed(impact: &FaultImpact) -> Verdict {
     let others = if impact.tool.is_none() {
         "It was aimed at every tool, so none could suffer for another"
     } else if impact.tools.iter().all(|tool| tool.is_aimed_at) {
@@ -93,7 +118,7 @@ fn passed(impact: &FaultImpact, is_gated: bool) -> Verdict {
         Some(secs) if secs > 0.0 => format!("p99 and errors were back after {}", seconds(secs)),
         _ => "p99 and errors were back at once".to_owned(),
     };
-    let limit = match impact.max_recovery_secs.filter(|_| is_gated) {
+    let limit = match impact.max_recovery_secs {
         Some(limit) => format!(" (allowed: {})", seconds(limit)),
         None => String::new(),
     };
@@ -103,7 +128,23 @@ fn passed(impact: &FaultImpact, is_gated: bool) -> Verdict {
     )
 }
 
-fn spread(impact: &FaultImpact) -> Verdict {
+/// That other tools suffered, or, where they may not, that it is not known.
+fn spread(impact: &FaultImpact) -> Option<Verdict> {
+    if !impact.suffered.is_empty() {
+        return Some(suffering(impact));
+    }
+    if impact.others_may_suffer != Some(false) {
+        return None;
+    }
+    if struck_nothing(impact) {
+        return Some(unstruck(impact, SPREAD_GATE));
+    }
+    let (reason, hint) = open::unseen_spread(impact)?;
+    let sentence = format!("{} {reason}", told(impact));
+    Some(Verdict::inconclusive(SPREAD_GATE, sentence, hint))
+}
+
+fn suffering(impact: &FaultImpact) -> Verdict {
     let severity = match impact.others_may_suffer {
         Some(false) => Severity::Critical,
         Some(true) => Severity::Info,
@@ -195,6 +236,19 @@ fn told(impact: &FaultImpact) -> String {
     )
 }
 
+/// The first few of these tools, and how many more there are.
+fn names(tools: &[String]) -> String {
+    let named: Vec<String> = tools
+        .iter()
+        .take(NAMED_MAX)
+        .map(|tool| phrase::name(tool))
+        .collect();
+    match tools.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
 fn seconds(secs: f64) -> String {
     format!("{} s", phrase::decimal(secs, 1))
 }
@@ -204,6 +258,7 @@ fn with_numbers(verdict: Verdict, impact: &FaultImpact) -> Verdict {
         .number("fault", impact.fault.clone())
         .number("struck", impact.struck.calls)
         .number("struck_failed", impact.struck.failed)
+        .number("struck_servers_own", impact.struck.servers_own)
         .number("calls_lost", impact.struck.calls_lost)
         .number("p99_before_ms", impact.before.p99_ms)
         .number("p99_during_ms", impact.during.p99_ms)

@@ -123,6 +123,10 @@ pub struct ToolCall {
     /// Who made the call, where it was not the model itself: code that the model wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Box<Value>>,
+    /// What went beside the arguments, in `_meta`, but for the token of progress: idempotency keys may
+    /// stand there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<Value>>,
 }
 
 impl Default for ToolCall {
@@ -133,6 +137,7 @@ impl Default for ToolCall {
             server: None,
             args: Json::empty(),
             caller: None,
+            meta: None,
         }
     }
 }
@@ -279,11 +284,24 @@ pub struct FaultMark {
         skip_serializing_if = "Option::is_none"
     )]
     pub watched_ms: Option<u64>,
+    /// When the connection of the agent ended while it had no answer, on a real clock, in milliseconds since
+    /// the call began. Without `detected_ms` that is the latest moment at which it may have noticed.
+    #[serde(
+        default,
+        deserialize_with = "whole::unsigned",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub left_ms: Option<u64>,
+    /// Whether a real clock saw further calls after the agent noticed; without any, it may have told its
+    /// user of the failure, which no clock sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub went_on: Option<bool>,
 }
 
 impl FaultMark {
     /// Whether the times are those of a real clock: what is not marked did not happen.
     pub fn is_real_clock(&self) -> bool {
-        self.detected_ms.is_some() || self.recovered_ms.is_some() || self.watched_ms.is_some()
+        let times = [self.detected_ms.is_some(), self.recovered_ms.is_some()];
+        times.contains(&true) || self.watched_ms.is_some() || self.left_ms.is_some()
     }
 }

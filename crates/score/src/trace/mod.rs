@@ -11,6 +11,7 @@ mod fault;
 pub mod import;
 mod json;
 mod record;
+mod strike;
 pub(crate) mod whole;
 
 pub use agent::{
@@ -22,3 +23,4 @@ pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
 pub use fault::{Execution, FaultKind, Heard};
 pub use json::Json;
 pub use record::{RecordError, TraceError, TraceRecord};
+pub use strike::Strike;

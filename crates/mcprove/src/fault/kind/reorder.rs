@@ -58,6 +58,10 @@ impl Effect for Reorder {
             call.reply(reply).await;
         })
     }
+
+    fn held(&self, _: u64) -> Option<Duration> {
+        Some(self.hold.saturating_add(GAP))
+    }
 }
 
 impl Reorder {

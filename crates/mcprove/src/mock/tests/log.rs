@@ -140,7 +140,32 @@ async fn a_client_that_cancels_or_leaves_is_noted() {
     pipe.send(&search(1, "x")).await;
     pipe.ask(&ping(2)).await;
     pipe.input = None;
+    assert_eq!(over_pipe.note("left").await, json!({ "session": 0 }));
+    // It gets a moment, and is given up then: noted after that, and read as leaving.
     assert_eq!(over_pipe.note("cancelled").await["request_id"], 2);
+    let at = |name: &str| {
+        let lines = over_pipe.lines();
+        let line = lines.iter().find(|line| line.name.as_deref() == Some(name));
+        line.unwrap().ts
+    };
+    let drained = crate::hosting::serve_stdio::DRAIN_TIME.as_secs_f64();
+    assert!(at("cancelled") - at("left") > drained / 2.0);
+    let imported = mcprove_score::trace::import::import(&over_pipe.text()).unwrap();
+    let mark = &imported.trace.runs[0].faults[0];
+    assert_eq!((mark.detected_ms, mark.left_ms.is_some()), (None, true));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_a_delay_is_over_is_not_served() {
+    let logged = logged(&["slow:1500"]);
+    let mut pipe = ready(&logged.mock).await;
+    pipe.send(&search(1, "x")).await;
+    logged.note("fault").await;
+    pipe.input = None;
+    assert_eq!(logged.note("cancelled").await["request_id"], 2);
+    let imported = mcprove_score::trace::import::import(&logged.text()).unwrap();
+    let result = &imported.trace.runs[0].tool_results[0].result;
+    assert_eq!(result.value()["category"], "Cancelled");
 }
 
 #[tokio::test]

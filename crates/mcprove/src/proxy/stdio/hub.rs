@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
 
 use super::lane::Lane;
+use crate::hosting::serve_stdio::DRAIN_TIME;
 use crate::proxy::message::IdKey;
 use crate::proxy::struck::{GRACE, StruckCalls};
 use crate::proxy::watch::Watch;
@@ -198,14 +199,25 @@ impl Hub {
         calls.listings.remove(key);
     }
 
-    /// The client has left: what waits before it goes on gets the time that it needs, or a moment. What is
-    /// never answered ends now.
+    /// The client has left: what waits before it goes on gets a moment, as long as a server of ours gives it;
+    /// what is due later is not executed. What is never answered ends now.
     pub async fn client_left(&self) {
+        if let Some(session) = &self.session {
+            session.left();
+        }
         let left = Instant::now();
         self.struck.abandon_unheard();
+        let is_late = |due: Option<Instant>| due.is_some_and(|due| due > left + DRAIN_TIME);
+        self.struck.give_up(
+            |struck| !struck.state.is_forwarded() && is_late(struck.due),
+            RecordedRequest::cancel,
+        );
         let until = |due: Option<Instant>| due.unwrap_or(left).max(left) + GRACE;
         self.struck
-            .settle(|struck| (!struck.state.is_forwarded()).then(|| until(struck.due)))
+            .settle(|struck| {
+                let is_awaited = !struck.state.is_forwarded() && !is_late(struck.due);
+                is_awaited.then(|| until(struck.due))
+            })
             .await;
         self.struck.give_up(
             |struck| !struck.state.is_forwarded(),

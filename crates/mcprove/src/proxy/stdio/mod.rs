@@ -192,6 +192,11 @@ async fn relay(
         }
     };
     hub.to_client.close().await;
+    if end == End::Stopped
+        && let Some(session) = &hub.session
+    {
+        session.left();
+    }
     end.conclude(&hub);
     hub.to_server.close().await;
     end

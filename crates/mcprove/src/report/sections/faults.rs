@@ -38,12 +38,39 @@ pub(crate) fn apart(faults: &FaultsReport) -> String {
             counted(lost, "call")
         ),
     };
+    let own = match faults.servers_own {
+        0 => String::new(),
+        own => format!(
+            " Only {} failed as no such fault makes them fail; these count against the server.",
+            counted(own, "struck call")
+        ),
+    };
     format!(
         "{} met an injected fault ({} failed){lost}. They are counted here only: every other number of this \
-         report, limits included, is of calls that met no fault.",
+         report, limits included, is of calls that met no fault.{own}{}",
         counted(faults.calls_struck, "call"),
         count(faults.calls_failed),
+        beyond_limits(faults),
     )
+}
+
+/// What was too much to keep in mind.
+fn beyond_limits(faults: &FaultsReport) -> String {
+    let connections = match faults.connections_forgotten {
+        0 => String::new(),
+        count => format!(
+            " {} that faults ended were too many to be remembered: calls lost with them count against the server.",
+            counted(count, "connection")
+        ),
+    };
+    let calls = match faults.calls_forgotten {
+        0 => String::new(),
+        count => format!(
+            " {} could not be told from earlier ones, for there were too many: a fault with a rate takes each for its first.",
+            counted(count, "call")
+        ),
+    };
+    connections + &calls
 }
 
 /// Before, during and after each fault, and the calls that it struck.
@@ -101,7 +128,11 @@ fn timing(impact: &FaultImpact) -> Line {
     };
     let when = match (impact.from_secs, impact.until_secs) {
         (Some(from), Some(until)) => {
-            format!("on from {from:.1} s to {until:.1} s of the run")
+            let held = match impact.released_secs {
+                Some(released) => format!(", its calls let go at {released:.1} s"),
+                None => String::new(),
+            };
+            format!("on from {from:.1} s to {until:.1} s of the run{held}")
         }
         _ => "never on".to_owned(),
     };
@@ -111,9 +142,7 @@ fn timing(impact: &FaultImpact) -> Line {
         }
         (Recovery::Back, _) => "p99 and errors back at once".to_owned(),
         (Recovery::NotBack, _) => "p99 and errors not back within the run".to_owned(),
-        (Recovery::Unknown, _) => {
-            "too little before or after it to say when all was back".to_owned()
-        }
+        (Recovery::Unknown, _) => "not known when all was back".to_owned(),
     };
     let limit = match impact.max_recovery_secs {
         Some(limit) => format!(" (allowed: {limit:.1} s)"),

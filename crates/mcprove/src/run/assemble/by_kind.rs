@@ -55,11 +55,12 @@ impl Assembly<'_> {
             ScenarioKind::SlowMix { .. } => self.detect_head_of_line(report),
             ScenarioKind::Spike { .. } => self.detect_recovery(report),
             ScenarioKind::Ramp { .. } => {
+                let faults = self.fault_spans();
                 let steps: Vec<_> = report
                     .phases
                     .iter()
                     .filter(|phase| phase.measured && phase.name != ALONE)
-                    .map(|phase| self.breaking_step(phase))
+                    .map(|phase| self.breaking_step(phase, &faults))
                     .collect();
                 let point = breaking_point::find(&steps);
                 report
@@ -104,7 +105,9 @@ impl Assembly<'_> {
         report.head_of_line = Some(judged);
     }
 
-    fn breaking_step(&self, phase: &PhaseReport) -> breaking_point::Step {
+    fn breaking_step(&self, phase: &PhaseReport, faults: &[(f64, f64)]) -> breaking_point::Step {
+        let from = phase.from.as_secs_f64();
+        let until = from + phase.duration.as_secs_f64();
         let mut records = self.notes.phases.iter();
         let planned = records
             .find(|record| record.name == phase.name && record.from == phase.from)
@@ -119,6 +122,7 @@ impl Assembly<'_> {
             throughput_per_s: successes_per_second(phase),
             begun_per_s: per_second(phase.count, phase.duration),
             is_whole: phase.duration + EARLY_MAX >= planned,
+            met_fault: faults.iter().any(|(on, off)| *on < until && *off >= from),
         }
     }
 

@@ -23,7 +23,8 @@ impl Assembly<'_> {
 
     /// Calls that met a fault, or were lost with a connection that one ended.
     pub(super) fn calls_met_faults(&self) -> u64 {
-        self.metrics.faults.calls() + self.metrics.faults.calls_lost()
+        let faults = &self.metrics.faults;
+        faults.calls().saturating_sub(faults.servers_own()) + faults.calls_lost()
     }
 
     /// What each fault did, and a verdict on it.
@@ -33,19 +34,20 @@ impl Assembly<'_> {
         }
         let timeline = self.fault_timeline();
         let metrics = &self.metrics.faults;
-        let impacts: Vec<_> = self
-            .header
-            .faults
-            .iter()
-            .map(|fault| fault_impact::judge(&self.fault_facts(fault, &timeline), &timeline))
-            .collect();
+        let impacts = fault_impact::judge_all(&self.all_fault_facts(&timeline), &timeline);
         report
             .verdicts
-            .extend(impacts.iter().map(fault_impact::verdict));
+            .extend(impacts.iter().flat_map(fault_impact::verdicts));
         report.faults = Some(FaultsReport {
             calls_struck: metrics.calls(),
             calls_failed: metrics.struck.values().map(StruckMetrics::failed).sum(),
             calls_lost: metrics.calls_lost(),
+            servers_own: metrics.servers_own(),
+            connections_forgotten: metrics.sessions_forgotten,
+            calls_forgotten: self
+                .notes
+                .load_ended
+                .map_or(0, |ended| ended.calls_forgotten),
             crashes: metrics.crashes(),
             impacts,
         });
@@ -67,7 +69,35 @@ impl Assembly<'_> {
             width_secs: self.metrics.faults.width().as_secs_f64(),
             stretches,
             span: (from.as_secs_f64(), until.as_secs_f64()),
+            load_changes: self.load_changes(),
         }
+    }
+
+    /// When the load became another one: with more or fewer clients, another rate, or other tools.
+    fn load_changes(&self) -> Vec<f64> {
+        let measured = self.notes.phases.iter();
+        let measured = measured.filter(|phase| phase.measured && phase.name != ALONE);
+        let mut begins: Vec<Duration> = measured.map(|phase| phase.from).collect();
+        begins.sort();
+        let later = begins.into_iter().skip(1);
+        later.map(|begin| begin.as_secs_f64()).collect()
+    }
+
+    fn all_fault_facts(&self, timeline: &Timeline) -> Vec<FaultFacts> {
+        let faults = self.header.faults.iter();
+        faults
+            .map(|fault| self.fault_facts(fault, timeline))
+            .collect()
+    }
+
+    /// From when until when each fault was on, or held calls up.
+    pub(super) fn fault_spans(&self) -> Vec<(f64, f64)> {
+        if !self.has_faults() {
+            return Vec::new();
+        }
+        let timeline = self.fault_timeline();
+        let facts = self.all_fault_facts(&timeline);
+        facts.iter().filter_map(FaultFacts::held_window).collect()
     }
 
     /// From when until when calls that count were begun.
@@ -97,11 +127,17 @@ impl Assembly<'_> {
             // A run that was interrupted may not have come so far.
             (start < until).then(|| (start, end.unwrap_or(until).min(until)))
         };
+        let released = struck.and_then(|struck| {
+            let last = struck.released_at.map(|at| at.as_secs_f64());
+            // What had no end was held to the end.
+            if struck.has_open() { Some(until) } else { last }
+        });
         FaultFacts {
             name: spec.name.clone(),
             kind: spec.kind.name().to_owned(),
             tool: spec.target.tool.clone(),
             window,
+            released_secs: released.map(|secs| secs.min(until)),
             struck: struck.map(struck_calls).unwrap_or_default(),
             max_recovery_secs: fault.max_recovery.map(|limit| limit.as_secs_f64()),
             others_may_suffer: fault.others_may_suffer,
@@ -163,8 +199,10 @@ fn struck_calls(struck: &StruckMetrics) -> StruckCalls {
     let milliseconds = |nanoseconds: u64| nanoseconds as f64 / 1e6;
     StruckCalls {
         calls: struck.calls(),
+        ended: struck.ended(),
         failed: struck.failed(),
-        error_rate: share(struck.failed(), struck.calls()),
+        servers_own: struck.servers_own,
+        error_rate: share(struck.failed(), struck.ended()),
         p99_ms: p99
             .filter(|_| is_supported(succeeded, 99.0))
             .map(milliseconds),

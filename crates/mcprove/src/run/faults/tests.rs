@@ -94,7 +94,8 @@ fn four_strikes(name: &str, kind: FaultKind) -> String {
 async fn every_kind_is_kept_apart(transport: Kind) {
     let folder = tempfile::tempdir().unwrap();
     for (name, kind) in FaultKind::ALL {
-        if kind == FaultKind::None {
+        // A server at a URL has no process that could be ended.
+        if matches!(kind, FaultKind::None | FaultKind::Crash) {
             continue;
         }
         let fault = faults(&[&four_strikes(name, kind)]);
@@ -240,6 +241,16 @@ async fn what_makes_no_sense_is_refused() {
         ),
         (
             calls(5),
+            &["crash,tool=add"],
+            "a server at a URL is not ours to end",
+        ),
+        (
+            calls(5),
+            &["hang,server=nosuch"],
+            "a fault is aimed at the server \"nosuch\", but this one is called",
+        ),
+        (
+            calls(5),
             &["hang,tool=ad"],
             "a fault is aimed at the tool \"ad\"",
         ),
@@ -253,4 +264,45 @@ async fn what_makes_no_sense_is_refused() {
             .unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_by_itself_fails_under_a_harmless_fault_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let options = fixture::Options::default();
+    let listening = fixture::listen("error", Kind::Http, address, &options)
+        .await
+        .unwrap();
+    let (report, directory) = Run::new(Server::http(listening.url()), calls(40).seed(7))
+        .with_thresholds(thresholds())
+        .with_faults(faults(&["slow:5"]))
+        .with_calibration(false)
+        .with_output_dir(folder.path().to_owned())
+        .execute_in_directory()
+        .await
+        .unwrap();
+    assert!(report.errors.total > 0, "{:?}", report.errors);
+    assert_eq!(report.outcome(), RunOutcome::Failed);
+    let injected = report.faults.as_ref().unwrap();
+    assert_eq!(injected.servers_own, report.errors.total);
+    assert_eq!(injected.calls_struck, 40);
+    let again = recompute(&directory.unwrap()).unwrap().report;
+    assert_eq!(again.errors.total, report.errors.total);
+}
+
+#[tokio::test]
+async fn a_ramp_does_not_blame_the_server_for_an_injected_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let second = Duration::from_secs(1);
+    let scenario = Scenario::ramp().duration(4 * second);
+    let slow = LoadFault::new("slow:300".parse().unwrap()).window(2 * second, second);
+    let (report, _) = run(Kind::Http, scenario, vec![slow], folder.path()).await;
+    assert!(report.faults.unwrap().calls_struck > 0);
+    let breaking = report
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.detector == "breaking_point")
+        .unwrap();
+    assert_ne!(breaking.outcome, Outcome::Finding, "{breaking:?}");
 }

@@ -21,8 +21,9 @@ pub(super) fn read(reader: &mut Reader<'_>, field: &Field) -> Vec<LoadFault> {
 fn fault(reader: &mut Reader<'_>, item: &Item) -> LoadFault {
     let mut fault = LoadFault::new(item.spec.clone());
     let mut window = FaultWindow::default();
-    for field in &item.extra {
-        match field.name.as_str() {
+    for given in &item.extra {
+        let field = &as_told(given);
+        match given.name.as_str() {
             "start" => window.start = reader.duration_of(field, Least::Zero),
             "duration" => window.duration = reader.duration_of(field, Least::MoreThanZero),
             "max_recovery" => fault.max_recovery = reader.duration_of(field, Least::MoreThanZero),
@@ -31,6 +32,16 @@ fn fault(reader: &mut Reader<'_>, item: &Item) -> LoadFault {
     }
     fault.window = window;
     fault
+}
+
+/// A part of a line, such as `start=5s`, by a name that cannot be taken for a flag: `--duration` is that
+/// of the load. Keys of a map have a place of their own.
+fn as_told(field: &Field) -> Field {
+    let mut told = field.clone();
+    if field.span == field.value.span {
+        told.name = format!("{}=", field.name.replace('_', "-"));
+    }
+    told
 }
 
 fn boolean(reader: &mut Reader<'_>, field: &Field) -> Option<bool> {

@@ -50,7 +50,7 @@ impl StruckCall {
                 parameter_headers: message.parameter_headers.to_vec(),
             },
         };
-        shared.begin(id);
+        shared.begin(id, injection.as_strike());
         let task = tokio::spawn(async move {
             injection.apply(&call).await;
             call.shared.finish(call.id);

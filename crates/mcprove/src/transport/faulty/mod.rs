@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use mcprove_score::trace::Strike;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -184,7 +185,7 @@ impl Channel for FaultyChannel {
         self.inner.stderr_tail()
     }
 
-    fn met_fault(&self, id: u64) -> bool {
+    fn met_fault(&self, id: u64) -> Option<Strike> {
         self.shared.met_fault(id)
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
-use mcprove_score::trace::ErrorCategory;
+use mcprove_score::trace::{ErrorCategory, Strike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -40,7 +40,7 @@ struct State {
     lists: FxHashSet<u64>,
     closed: Option<Failure>,
     /// Calls that were struck, the latest last.
-    remembered: FxHashSet<u64>,
+    remembered: FxHashMap<u64, Strike>,
     order: VecDeque<u64>,
 }
 
@@ -108,10 +108,10 @@ impl Shared {
     // ---- calls -------------------------------------------------------------------------------
 
     /// Notes a call that a fault is about to act on.
-    pub fn begin(&self, id: u64) {
+    pub fn begin(&self, id: u64, strike: Strike) {
         let mut state = self.lock();
         state.calls.insert(id, Struck::default());
-        if state.remembered.insert(id) {
+        if state.remembered.insert(id, strike).is_none() {
             state.order.push_back(id);
         }
         if state.order.len() > REMEMBERED_MAX
@@ -141,9 +141,9 @@ impl Shared {
         }
     }
 
-    /// Whether a fault struck this call, as far as is remembered.
-    pub fn met_fault(&self, id: u64) -> bool {
-        self.lock().remembered.contains(&id)
+    /// The fault that struck this call, as far as is remembered.
+    pub fn met_fault(&self, id: u64) -> Option<Strike> {
+        self.lock().remembered.get(&id).copied()
     }
 
     pub fn ignore_cancellation(&self, id: u64) {

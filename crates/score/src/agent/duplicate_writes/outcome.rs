@@ -79,12 +79,15 @@ pub(super) fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Out
 /// What became of a call that was to be executed after a delay, and whose client did not wait.
 fn late(mark: &FaultMark, is_cancelled: bool) -> Outcome {
     let given_up = mark.detected_ms.and_then(|time| u64::try_from(time).ok());
+    let given_up = given_up.or(mark.left_ms);
     let has_both = |time: Option<u64>| time.zip(mark.delay_ms);
     let is_before = |time| has_both(time).is_some_and(|(time, delay)| time < delay);
     let is_after = |time| has_both(time).is_some_and(|(time, delay)| time >= delay);
     match mark.kind {
-        // Who cancels it does not stop it.
-        FaultKind::ReplyAfterCancel if is_after(mark.watched_ms) => Outcome::lost_reply(mark.kind),
+        // Who cancels it does not stop it, but who leaves.
+        FaultKind::ReplyAfterCancel if is_after(mark.left_ms.or(mark.watched_ms)) => {
+            Outcome::lost_reply(mark.kind)
+        }
         FaultKind::Slow | FaultKind::Jitter if is_cancelled && is_before(given_up) => {
             Outcome::NotExecuted
         }

@@ -86,8 +86,28 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// What a call writes, without its idempotency key, and that key.
+/// What a call writes, without its idempotency key, and that key: in its arguments, or beside them.
 fn identify(call: &ToolCall) -> (Identity<'_>, Option<String>) {
+    let (identity, key) = identify_arguments(call);
+    (identity, key.or_else(|| key_beside(call)))
+}
+
+/// The idempotency key in `_meta`, where names have a prefix: `com.example/idempotencyKey`.
+fn key_beside(call: &ToolCall) -> Option<String> {
+    let meta = call.meta.as_deref()?.as_object()?;
+    let keys = meta.iter().filter(|(name, value)| {
+        let bare = name
+            .rsplit_once('/')
+            .map_or(name.as_str(), |(_, bare)| bare);
+        is_key(bare, value)
+    });
+    let keys: Map<String, Value> = keys
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    (!keys.is_empty()).then(|| canonical::text(&Value::Object(keys)))
+}
+
+fn identify_arguments(call: &ToolCall) -> (Identity<'_>, Option<String>) {
     if !may_have_key(call.args.text()) {
         return (Identity::of(call), None);
     }

@@ -17,19 +17,17 @@
 //! `detections · max_detection_ms`. Marks on a real clock win: the agent noticed and recovered
 //! when they say, and what is not marked did not happen; but a run that did not end normally did not
 //! recover, whatever is marked. Where nobody knows how the run ended, as of a recording, the marks alone
-//! tell. Two things they do not: whether an agent saw through an altered reply (`corrupt`, `empty`,
-//! `oversized`) that it did not ask for again, and what came of a call that a recording watched for less
-//! than the budget.
-
-use std::collections::BTreeMap;
+//! tell. Four things they do not: whether an agent saw through an altered reply (`corrupt`, `empty`,
+//! `oversized`) that it did not ask for again; whether one that noticed and called nothing more told its
+//! user; what came of a call that a recording watched for less than the budget; and when a client noticed
+//! that gave no sign before it left, later than the budget allows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::effect::Effect;
-use super::{RecoveryObservation, RecoveryReport, score_recovery};
-use crate::canonical::{Identity, first_equal};
-use crate::trace::{AgentRun, FaultKind, FaultMark, Heard, StopReason};
+use super::RecoveryReport;
+use super::faulted::Faulted;
+use crate::trace::{AgentRun, FaultKind, Heard, StopReason};
 
 /// How a run took its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,8 +48,8 @@ pub struct RunRecovery {
     /// Whether it recovered, also from nothing; `None` where the trace does not tell how the run
     /// ended, or whether an altered reply was noticed.
     pub recovered: Option<bool>,
-    /// Whether it noticed every fault within its budget.
-    pub clean_timeout: bool,
+    /// Whether it noticed every fault within its budget; `None` where that is unknown.
+    pub clean_timeout: Option<bool>,
 }
 
 impl RunRecovery {
@@ -63,6 +61,11 @@ impl RunRecovery {
     /// Whether it is known what each fault did.
     pub fn is_settled(&self) -> bool {
         self.unsettled.is_empty()
+    }
+
+    /// Whether each time is known: of a client that gave no sign before it left, only the latest is.
+    pub fn is_timed(&self) -> bool {
+        self.is_settled() && !self.calls.iter().any(|call| call.is_left)
     }
 
     /// Whether a real clock watched each fault, so that nobody need tell how the run ended.
@@ -90,6 +93,9 @@ pub struct UnsettledCall {
     /// How long a real clock watched the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched_ms: Option<u64>,
+    /// When the client left, which is all that is known of when it noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_ms: Option<u64>,
 }
 
 /// A call that met a fault.
@@ -106,6 +112,12 @@ pub struct FaultedCall {
     /// How long a real clock watched the call, where that is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched_ms: Option<u64>,
+    /// Whether all that is known is that the client left: it noticed by then, if not before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_left: bool,
+    /// Whether nothing was called after the fault was noticed, where a real clock watched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_given_up: bool,
     /// The place of the next call of the same tool with the same arguments, where a real clock
     /// watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,6 +132,11 @@ impl FaultedCall {
     fn may_be_unnoticed(&self) -> bool {
         let is_altered = self.kind.heard() == Heard::Altered;
         is_altered && self.watched_ms.is_some() && !self.report.recovered
+    }
+
+    /// Whether nobody can tell if the agent recovered: only its traffic was watched.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.is_given_up || self.may_be_unnoticed()
     }
 }
 
@@ -144,20 +161,25 @@ pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
     let reports = || calls.iter().map(|call| &call.report);
     let detections = reports().map(|report| report.time_to_detection_ms);
     let is_settled = unsettled.is_empty();
+    let is_timed = is_settled && !calls.iter().any(|call| call.is_left);
     RunRecovery {
         // `None` in one is `None` for all: not noticed is worse than any time.
         time_to_detection_ms: detections
             .collect::<Option<Vec<u64>>>()
-            .filter(|_| is_settled)
+            .filter(|_| is_timed)
             .and_then(|times| times.into_iter().max()),
         time_to_recovery_ms: (recovered == Some(true) && !calls.is_empty() && is_settled)
             .then(|| time_to_recovery(&calls)),
-        user_visible_hang_ms: is_settled.then(|| {
+        user_visible_hang_ms: is_timed.then(|| {
             let hangs = reports().map(|report| report.user_visible_hang_ms);
             hangs.max().unwrap_or(0)
         }),
         recovered,
-        clean_timeout: reports().all(|report| report.clean_timeout),
+        clean_timeout: if reports().all(|report| report.clean_timeout) {
+            is_settled.then_some(true)
+        } else {
+            Some(false)
+        },
         calls,
         unsettled,
     }
@@ -168,7 +190,7 @@ fn recovered(run: &AgentRun, calls: &[FaultedCall], is_unsettled: bool) -> Optio
     let ended = ended_normally(run);
     let each = calls.iter().map(|call| match ended {
         Some(false) => Some(false),
-        None if call.may_be_unnoticed() => None,
+        None if call.is_unknown() => None,
         // Marked, or else not recovered.
         _ if call.is_real_clock => Some(call.report.recovered),
         ended => ended,
@@ -208,108 +230,4 @@ fn time_to_recovery(calls: &[FaultedCall]) -> u64 {
         }
     }
     timeouts.max(measured)
-}
-
-/// The calls that met a fault, or may have.
-#[derive(Default)]
-struct Faulted {
-    calls: Vec<FaultedCall>,
-    unsettled: Vec<UnsettledCall>,
-}
-
-impl Faulted {
-    /// Each call by its first mark: the first fault that matches a call is the one that it meets.
-    fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
-        let real_faults = run
-            .faults
-            .iter()
-            .filter(|mark| mark.kind != FaultKind::None);
-        let mut marks: Vec<&FaultMark> = real_faults.collect();
-        marks.sort_by_key(|mark| mark.call_index);
-        marks.dedup_by_key(|mark| mark.call_index);
-        let mut counts = BTreeMap::new();
-        let mut faulted = Self::default();
-        for mark in marks {
-            let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
-            let effect = Effect::of(mark, *met_before, max_detection_ms);
-            if mark.kind == FaultKind::RecoverAfter {
-                *met_before += 1;
-            }
-            faulted.add(mark, effect, max_detection_ms);
-        }
-        faulted.find_repetitions(run);
-        faulted
-    }
-
-    /// Finds for each watched call the next one that is the same.
-    fn find_repetitions(&mut self, run: &AgentRun) {
-        let is_watched = |call: &FaultedCall| call.watched_ms.is_some();
-        if !self.calls.iter().any(is_watched) {
-            return;
-        }
-        let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
-        let same = first_equal(&identities);
-        let mut next = vec![None; same.len()];
-        let mut after: BTreeMap<usize, usize> = BTreeMap::new();
-        for (index, first) in same.iter().enumerate().rev() {
-            let found = after.insert(*first, index);
-            if let Some(next) = next.get_mut(index) {
-                *next = found;
-            }
-        }
-        for call in self.calls.iter_mut().filter(|call| is_watched(call)) {
-            call.repeated_by = next.get(call.call_index).copied().flatten();
-        }
-    }
-
-    fn add(&mut self, mark: &FaultMark, effect: Effect, max_detection_ms: u64) {
-        let is_real_clock = mark.is_real_clock();
-        let unsettled = |untold: &str| UnsettledCall {
-            call_index: mark.call_index,
-            fault: mark.fault.clone(),
-            kind: mark.kind,
-            untold: untold.to_owned(),
-            watched_ms: mark.watched_ms,
-        };
-        let detected_ms = match effect {
-            _ if is_cut_short(mark, max_detection_ms) => {
-                self.unsettled.push(unsettled("detected_ms"));
-                return;
-            }
-            _ if is_real_clock => after_start(mark.detected_ms),
-            Effect::TimesOut => Some(max_detection_ms),
-            Effect::AnswersAtOnce => Some(0),
-            Effect::Nothing => return,
-            Effect::Unknown(untold) => {
-                self.unsettled.push(unsettled(untold));
-                return;
-            }
-        };
-        let observation = RecoveryObservation {
-            call_start_ms: 0,
-            detected_ms,
-            recovered_ms: after_start(mark.recovered_ms),
-            timeout_budget_ms: max_detection_ms,
-        };
-        self.calls.push(FaultedCall {
-            call_index: mark.call_index,
-            fault: mark.fault.clone(),
-            kind: mark.kind,
-            is_real_clock,
-            watched_ms: mark.watched_ms,
-            repeated_by: None,
-            report: score_recovery(&observation),
-        });
-    }
-}
-
-/// Whether a recording ends before the budget of a call is used up that nobody had noticed by then.
-fn is_cut_short(mark: &FaultMark, max_detection_ms: u64) -> bool {
-    let is_open = mark.detected_ms.is_none() && mark.recovered_ms.is_none();
-    is_open && mark.watched_ms.is_some_and(|time| time < max_detection_ms)
-}
-
-/// A mark before the call began did not happen.
-fn after_start(mark: Option<i64>) -> Option<u64> {
-    u64::try_from(mark?).ok()
 }

@@ -118,7 +118,7 @@ fn each_timeout_takes_one_budget() {
     assert_eq!(one.time_to_recovery_ms, Some(3_000));
     assert_eq!(one.user_visible_hang_ms, Some(3_000));
     assert_eq!(one.recovered, Some(true));
-    assert!(one.clean_timeout);
+    assert_eq!(one.clean_timeout, Some(true));
     let two = observe_run(
         &completed(&json!([mark(0, "hang"), mark(2, "hang")])),
         3_000,
@@ -135,6 +135,7 @@ fn unsettled(kind: &str) -> String {
     assert_eq!(recovery.time_to_detection_ms, None);
     assert_eq!(recovery.time_to_recovery_ms, None);
     assert_eq!(recovery.user_visible_hang_ms, None);
+    assert_eq!(recovery.clean_timeout, None, "nobody knows");
     assert_eq!(recovery.recovered, Some(true), "whatever the fault did");
     recovery.unsettled[0].untold.clone()
 }
@@ -159,7 +160,7 @@ fn every_kind_of_fault() {
                 .extend(settings.as_object().unwrap().clone());
             let recovery = observe_run(&completed(&json!([fault])), 3_000);
             assert_eq!(recovery.recovered, Some(true), "{name}");
-            assert!(recovery.clean_timeout, "{name}");
+            assert_eq!(recovery.clean_timeout, Some(true), "{name}");
             (recovery.time_to_detection_ms, recovery.time_to_recovery_ms)
         };
         let (timeout, nothing) = ((Some(3_000), Some(3_000)), (None, None));
@@ -237,7 +238,7 @@ fn who_recovers() {
         assert_eq!(unharmed.recovered, Some(true), "no fault was met");
         assert_eq!(unharmed.time_to_recovery_ms, None);
         assert_eq!(unharmed.user_visible_hang_ms, Some(0));
-        assert!(unharmed.clean_timeout);
+        assert_eq!(unharmed.clean_timeout, Some(true));
     }
 }
 
@@ -278,7 +279,7 @@ fn a_real_clock_wins() {
         assert_eq!(observed.time_to_detection_ms, detection, "{faults}");
         assert_eq!(observed.time_to_recovery_ms, recovery, "{faults}");
         assert_eq!(observed.user_visible_hang_ms, Some(hang), "{faults}");
-        assert_eq!(observed.clean_timeout, clean, "{faults}");
+        assert_eq!(observed.clean_timeout, Some(clean), "{faults}");
         assert_eq!(observed.recovered, Some(true), "{faults}");
     }
     // What is not marked did not happen, though the run ended normally.
@@ -331,6 +332,8 @@ fn marks() -> impl Strategy<Value = FaultMark> {
             detected_ms,
             recovered_ms,
             watched_ms: detected_ms.and_then(|time| u64::try_from(time).ok()),
+            left_ms: failures,
+            went_on: delay_ms.map(|delay| delay % 2 == 0),
         },
     )
 }

@@ -3,13 +3,23 @@
 use super::gate::{met, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
 use crate::gate::ScoreError;
-use crate::trace::{AgentRun, StopReason};
+use crate::trace::{AgentRun, Heard, StopReason};
 
 /// What cannot be judged of one run under the block.
 pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
     errors.extend(recovery.unsettled.first().map(|call| {
         let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+        if let Some(left) = call.left_ms {
+            return ScoreError::new(
+                HANG,
+                format!(
+                    "{met}, and the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not",
+                    milliseconds(left)
+                ),
+                "use a client that cancels what it gives up (notifications/cancelled), or score the trace of the agent itself, with detected_ms and recovered_ms in its marks",
+            );
+        }
         if let Some(watched) = call.watched_ms {
             return ScoreError::new(
                 HANG,
@@ -38,7 +48,7 @@ pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> 
 fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     match run.stop_reason() {
         // The marks tell by themselves, but for what a client does not show.
-        None if recovery.is_watched() => unnoticed(run, recovery),
+        None if recovery.is_watched() => unseen(run, recovery),
         None => Some(ScoreError::new(
             RECOVERED,
             "the trace does not tell why the run ended",
@@ -54,19 +64,22 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     }
 }
 
-/// The altered reply of which nobody knows whether the agent saw through it.
-fn unnoticed(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
+/// What traffic does not show: whether the agent saw through an altered reply, or told its user of a failure.
+fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     if recovery.recovered.is_some() {
         return None;
     }
     let mut calls = recovery.calls.iter();
-    let call = calls.find(|call| !call.report.recovered)?;
+    let call = calls.find(|call| call.is_unknown())?;
     let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+    let unseen = if call.kind.heard() == Heard::Altered {
+        "the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
+    } else {
+        "the agent gave up and called nothing more, and a recording does not tell whether it told its user of the failure"
+    };
     Some(ScoreError::new(
         RECOVERED,
-        format!(
-            "{met}: the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
-        ),
+        format!("{met}: {unseen}"),
         "score the trace of the agent itself, which has its final_response and stop_reason",
     ))
 }

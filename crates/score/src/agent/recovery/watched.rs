@@ -16,6 +16,9 @@ pub(super) fn watched(run: &AgentRun, call: &FaultedCall) -> String {
             told.push(format!("it was waited for, and answered after {time}"));
         }
         (Some(time), Heard::Altered) => told.push(format!("an altered reply came after {time}")),
+        (Some(time), _) if call.is_left => {
+            told.push(format!("noticed by the time the client left, after {time}"));
+        }
         (Some(time), _) => told.push(format!("noticed after {time}")),
         (None, _) => {
             let watched = call.watched_ms.map_or_else(String::new, |time| {
@@ -34,16 +37,25 @@ pub(super) fn watched(run: &AgentRun, call: &FaultedCall) -> String {
         None if call.kind.heard() == Heard::Altered => {
             told.push("taken as it was, as far as can be seen".to_owned());
         }
+        None if call.is_unknown() => {
+            told.push("and nothing was called any more, as far as can be seen".to_owned());
+        }
         None => told.push("not recovered".to_owned()),
     }
     format!("{}: {}", met_by(run, call), told.join(", "))
 }
 
-/// Of a call that nobody had noticed when the recording ended, before its budget was used up.
+/// Of a call that nobody had noticed when the recording ended, before its budget was used up, or of whose
+/// client nothing is known but that it left.
 pub(super) fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> String {
-    format!(
-        "{}: not noticed in the {} until the recording ended",
-        met(run, call.call_index, call.fault.as_deref(), call.kind),
-        milliseconds(watched_ms)
-    )
+    let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+    match call.left_ms.map(milliseconds) {
+        Some(left) => {
+            format!("{met}: no sign that it was noticed until the client left after {left}")
+        }
+        None => format!(
+            "{met}: not noticed in the {} until the recording ended",
+            milliseconds(watched_ms)
+        ),
+    }
 }

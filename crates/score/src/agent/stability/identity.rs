@@ -190,6 +190,7 @@ mod tests {
             server: server.map(Into::into),
             args: args.into(),
             caller: None,
+            meta: None,
         }
     }
 

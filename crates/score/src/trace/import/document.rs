@@ -137,6 +137,23 @@ impl<'a> Document<'a> {
             .collect())
     }
 
+    /// The values, without the last of several lines where the file ends in the middle of it: whoever writes
+    /// line by line may be killed. And that line.
+    pub(super) fn without_cut_line(&self) -> (&[Element<'a>], Option<&Element<'a>>) {
+        let all = self.elements.as_slice();
+        match all.split_last() {
+            Some((last, rest)) if !rest.is_empty() && self.is_cut(last) => (rest, Some(last)),
+            _ => (all, None),
+        }
+    }
+
+    fn is_cut(&self, last: &Element<'a>) -> bool {
+        let is_line = matches!(last.origin, Origin::Line(_));
+        is_line
+            && !self.text.ends_with('\n')
+            && serde_json::from_str::<IgnoredAny>(last.json).is_err_and(|error| error.is_eof())
+    }
+
     /// Parses a part of the text.
     pub(super) fn parse<Parsed: Deserialize<'a>>(
         &self,

@@ -38,5 +38,10 @@ fn call(call: &Value) -> ToolCall {
         server: server.map(str::to_owned),
         args: call.get("args").map_or_else(Json::empty, Json::from),
         caller: names::caller(call.get("caller").cloned()),
+        meta: call
+            .get("meta")
+            .filter(|meta| meta.is_object())
+            .cloned()
+            .map(Box::new),
     }
 }

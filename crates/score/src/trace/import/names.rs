@@ -32,6 +32,7 @@ pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCal
         server: server.map(str::to_owned),
         args,
         caller: None,
+        meta: None,
     }
 }
 
@@ -152,6 +153,15 @@ pub(super) fn ending(reason: &str) -> Ending {
         "tool_use" | "pause_turn" | "tool_calls" | "tool_call" | "function_call" => Ending::WentOn,
         _ => Ending::Unheard,
     }
+}
+
+/// What `_meta` says besides how to tell of progress.
+pub(super) fn meta(meta: Option<Value>) -> Option<Box<Value>> {
+    let Some(Value::Object(mut meta)) = meta else {
+        return None;
+    };
+    meta.remove("progressToken");
+    (!meta.is_empty()).then(|| Box::new(Value::Object(meta)))
 }
 
 #[cfg(test)]

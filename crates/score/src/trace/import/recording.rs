@@ -7,11 +7,13 @@
 //! to the last. All sessions of a recording are one run: an agent that connects again after its
 //! connection broke goes on with its task.
 //!
-//! Three notes tell what no line of a request can: `recording_started`, which server it is; `fault`, that
-//! a fault struck a call; and `cancelled`, that the client cancelled it or left, which an error of the
-//! category `Cancelled` says too. A call that was cancelled and has no end has an unknown result. Nor is
+//! Four notes tell what no line of a request can: `recording_started`, which server it is; `fault`, that
+//! a fault struck a call; `cancelled`, that the client cancelled it, which an error of the category
+//! `Cancelled` says too; and `left`, that the client of a session left, for which whatever it waits for ends
+//! a little later. A call that was cancelled and has no end has an unknown result. Nor is
 //! a result what the client could not read, by the kind of the fault. When the client noticed each
-//! fault and had recovered from it is worked out [from the times](marks).
+//! fault and had recovered from it is worked out [from the times](marks). Whoever records may be killed: a last
+//! line that is not whole is left out, and told.
 
 mod marks;
 mod notes;
@@ -76,13 +78,19 @@ struct End {
 /// Reads a recording.
 pub(super) fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
     let mut recording = Recording::default();
-    for element in &document.elements {
+    let (whole, cut) = document.without_cut_line();
+    for element in whole {
         let record = document.parse(element.json);
         record
             .and_then(|record| recording.add(record))
             .map_err(|error| element.locate(error))?;
     }
-    Ok(recording.finish())
+    let mut imported = recording.finish();
+    if cut.is_some() {
+        let note = "the last line is not whole, left out: the recording was broken off";
+        imported.notes.push(note.to_owned());
+    }
+    Ok(imported)
 }
 
 impl Recording {
@@ -134,6 +142,7 @@ impl Recording {
                 }
             }
             Some(Note::Cancelled(key)) => self.cancelled.add(at, key),
+            Some(Note::Left(session)) => self.cancelled.add_left(at, session),
             Some(Note::Said(session)) => self.cancelled.add_said(at, session),
             Some(Note::Server(server)) => self.servers.add(None, &server),
             None => {}
@@ -159,6 +168,7 @@ impl Recording {
             None => names::arguments(params.remove("arguments")),
         };
         let call = ToolCall {
+            meta: names::meta(params.remove("_meta")),
             name,
             args,
             ..ToolCall::default()
@@ -213,14 +223,14 @@ impl Recording {
             }),
             ..AgentRun::default()
         };
-        let mut cancellations = self.cancelled.finish();
+        let mut given_up = self.cancelled.finish();
         let mut timed = Vec::new();
         let [mut unanswered, mut cancelled, mut unread] = [const { Few::new() }; 3];
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
             call.server = self.servers.of(key.0);
             let fault = self.faults.remove(&key);
             let began = Moment::at_seconds(ts);
-            let cancelled_at = cancellations.remove(&key);
+            let cancelled_at = given_up.cancelled.remove(&key);
             let end = self.ends.remove(&key);
             timed.push(Call {
                 began,
@@ -228,6 +238,7 @@ impl Recording {
                 answered: end.as_ref().and_then(|end| end.answered),
                 unread: end.as_ref().and_then(|end| end.unread),
                 cancelled: cancelled_at.and_then(|at| at.into_iter().find(|at| *at >= began)),
+                left: given_up.left.get(&key.0).copied(),
                 struck: fault.as_ref().map(|(at, fault)| (*at, fault.kind)),
             });
             let is_read = |end: &End| {

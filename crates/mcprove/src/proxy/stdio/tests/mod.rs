@@ -486,6 +486,31 @@ async fn when_the_client_leaves_delayed_calls_are_made_and_hung_ones_dropped() {
     assert_eq!(end, End::ServerLeft);
 }
 
+/// As a server of ours does: what is due long after the client left is not executed.
+#[tokio::test]
+async fn when_the_client_leaves_calls_with_a_long_delay_are_not_made() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+    let mut rig = Rig::new(Settings {
+        faults: vec!["slow:1500".parse().unwrap()],
+        recording: Some(recording.clone()),
+        ..Settings::default()
+    });
+    rig.client.say(&call("1", "create_issue")).await;
+    rig.client.writer.take().unwrap().shutdown().await.unwrap();
+    assert_eq!(rig.server.hear().await, "", "the server got no call");
+    rig.server.writer.take().unwrap().shutdown().await.unwrap();
+    timeout(DEADLINE, rig.relay).await.unwrap().unwrap();
+    recording.finish();
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    assert!(text.contains(r#""name":"left""#), "{text}");
+    let imported = mcprove_score::trace::import::import(&text).unwrap();
+    let mark = &imported.trace.runs[0].faults[0];
+    // When the client left, and not when the call was given up.
+    assert_eq!(mark.detected_ms, None);
+    assert!(mark.left_ms.is_some_and(|left| left < 1_500), "{mark:?}");
+}
+
 #[tokio::test]
 async fn a_reply_too_long_to_be_held_passes_and_the_fault_is_over() {
     let mut rig = Rig::with(&["slow:1"]);

@@ -48,6 +48,64 @@ fn marks_alone_pass_and_fail() {
     }
 }
 
+/// The agent may have told its user of the failure, which is right, and which no traffic shows.
+#[test]
+fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
+    let mut given_up = live(3, "hang", Some(2_900), None);
+    given_up["went_on"] = json!(false);
+    let card = gated(vec![watched(&[given_up.clone()])], Some(block())).unwrap();
+    assert!(card.failures.is_empty(), "{:?}", card.failures);
+    let [error] = card.errors.as_slice() else {
+        panic!("{:?}", card.errors);
+    };
+    assert_eq!(
+        error.message,
+        "call 3 (`search`) met the fault hang: the agent gave up and called nothing more, and a recording does not tell whether it told its user of the failure"
+    );
+    assert!(error.hint.contains("trace of the agent itself"));
+    assert_eq!(card.run_value(0, RECOVERED), Some(&Value::Null));
+    assert!(!card.is_never(0, RECOVERY), "nobody knows");
+    assert_eq!(card.run_value(0, CLEAN_TIMEOUT), Some(&json!(1)));
+    assert_eq!(
+        card.runs[0].found,
+        [
+            "Call 3 (`search`) met the fault hang: noticed after 2,900 ms, and nothing was called any more, as far as can be seen."
+        ]
+    );
+    // What it tried after that failed.
+    given_up["went_on"] = json!(true);
+    let card = gated(vec![watched(&[given_up])], Some(block())).unwrap();
+    assert!(card.errors.is_empty());
+    assert_eq!(card.failures[0].target, RECOVERED);
+}
+
+/// A client that leaves may have noticed long before: only that it was not later is known.
+#[test]
+fn leaving_is_the_latest_moment_at_which_a_client_noticed() {
+    let left = |after: u64| {
+        let mut mark = live(0, "hang", None, None);
+        mark["left_ms"] = json!(after);
+        gated(vec![watched(&[mark])], Some(block())).unwrap()
+    };
+    let late = left(3_001);
+    assert!(late.failures.is_empty(), "{:?}", late.failures);
+    assert_eq!(
+        late.errors[0].message,
+        "call 0 (`search`) met the fault hang, and the client gave no sign that it noticed until it left 3,001 ms after the call began, when the timeout budget was used up: it may have noticed in time, or not"
+    );
+    assert_eq!(late.run_value(0, CLEAN_TIMEOUT), Some(&Value::Null));
+    let in_time = left(3_000);
+    assert!(in_time.failures.is_empty(), "{:?}", in_time.failures);
+    assert_eq!(in_time.errors.len(), 1, "whether it told its user");
+    assert_eq!(in_time.run_value(0, CLEAN_TIMEOUT), Some(&json!(1)));
+    for card in [late, in_time] {
+        for target in [DETECTION, HANG, RECOVERED] {
+            assert_eq!(card.run_value(0, target), Some(&Value::Null), "{target}");
+            assert!(!card.is_never(0, target), "{target}");
+        }
+    }
+}
+
 #[test]
 fn never_noticed_is_a_failure_once_the_budget_is_used_up() {
     let ignored = watched(&[live(0, "hang", None, None)]);

@@ -99,6 +99,7 @@ static CALL: Object = Object {
         key("server", Shape::Text),
         key("args", Shape::Any),
         key("caller", Shape::Any),
+        key("meta", Shape::Any),
     ],
     other_names: &[
         ("tool", "name"),
@@ -192,6 +193,8 @@ static FAULT: Object = Object {
         key("detected_ms", Shape::Mark),
         key("recovered_ms", Shape::Mark),
         key("watched_ms", Shape::Count),
+        key("left_ms", Shape::Count),
+        key("went_on", Shape::Flag),
     ],
     other_names: &[
         ("call", "call_index"),

@@ -201,6 +201,7 @@ fn read_tool(
             server,
             args,
             caller: None,
+            meta: None,
         }
     } else {
         tool_call(&name, server.as_deref(), args)

@@ -1,14 +1,16 @@
 //! When a client noticed each fault of a recording, and when it had recovered, by the clock.
 //!
-//! A client **gave up** on a call when it cancelled it, left, or made it again: a call of the same
+//! A client **gave up** on a call when it cancelled it or made it again: a call of the same
 //! tool with the same arguments is a sign, also without a cancellation. Another call is one only
 //! after a call of which nothing else is heard, and of a client that makes one call at a time, for many
-//! agents make several at once. Calls that begin within 50 ms of each other, before anything came
+//! agents make several at once. A client that left gave up by that if it goes on in a later session; else it
+//! may just have been done, and had noticed before or not at all: `left_ms` is the latest moment. Calls that begin within 50 ms of each other, before anything came
 //! back, were made together, and say nothing of one another.
 //!
 //! It **noticed** (`detected_ms`) when it gave up or when something arrived that ended its wait,
 //! whichever was earlier. It had **recovered** (`recovered_ms`) when the first call ended well that it
-//! began at that moment or later: a retry, or another tool in its place. Never is no mark.
+//! began at that moment or later: a retry, or another tool in its place. Never is no mark; `went_on` then
+//! says whether it tried anything at all.
 //!
 //! | kind | ends the wait | recovered besides |
 //! |---|---|---|
@@ -48,6 +50,8 @@ pub(super) struct Call {
     pub(super) unread: Option<Moment>,
     /// When the client cancelled it.
     pub(super) cancelled: Option<Moment>,
+    /// When its client left.
+    pub(super) left: Option<Moment>,
     /// When a fault struck it, and of which kind.
     pub(super) struck: Option<(Moment, FaultKind)>,
 }
@@ -73,6 +77,12 @@ impl Call {
 
     fn cancelled(&self) -> Option<Moment> {
         self.cancelled.filter(|at| *at >= self.began)
+    }
+
+    /// When the client left without an answer.
+    fn left(&self) -> Option<Moment> {
+        let is_open = self.arrived().is_none();
+        self.left.filter(|at| is_open && *at >= self.began)
     }
 
     /// From when on a call was not made together with this one.
@@ -119,18 +129,31 @@ pub(super) fn set(
     for (call, mark) in marks {
         clients.look_back_to(call.began);
         let what = same.get(mark.call_index).copied().unwrap_or_default();
-        let (detected, recovered) = times(call, &clients, what);
+        let times = times(call, &clients, what);
         let since = |moment: Moment| moment.ms_since(call.began);
         let mark_of = |moment: Option<Moment>| i64::try_from(since(moment?)?).ok();
-        mark.detected_ms = mark_of(detected);
-        mark.recovered_ms = mark_of(recovered);
+        mark.detected_ms = mark_of(times.detected);
+        mark.recovered_ms = mark_of(times.recovered);
         mark.watched_ms = since(last);
+        mark.left_ms = call.left().and_then(since);
+        mark.went_on = times.went_on;
     }
+}
+
+/// What is known of the fault of a call.
+#[derive(Default)]
+struct Times {
+    /// When the client noticed it.
+    detected: Option<Moment>,
+    /// When the client had recovered.
+    recovered: Option<Moment>,
+    /// Of a client that noticed and did not recover: whether it made further calls.
+    went_on: Option<bool>,
 }
 
 /// When the client noticed the fault of a call, and when it had recovered; `what` is the first call
 /// that is the same.
-fn times(call: &Call, clients: &Clients<'_>, what: usize) -> (Option<Moment>, Option<Moment>) {
+fn times(call: &Call, clients: &Clients<'_>, what: usize) -> Times {
     let arrived = call.arrived();
     let repeated = clients.earliest(call.session, Some(what), |timeline| {
         timeline.begin_from(call.together_until())
@@ -145,8 +168,13 @@ fn times(call: &Call, clients: &Clients<'_>, what: usize) -> (Option<Moment>, Op
         Some(cancelled) => earlier(Some(cancelled), repeated),
         None => earlier(repeated, next()),
     };
-    let Some(detected) = earlier(arrived, given_up) else {
-        return (None, None);
+    let has_call_from = |moment: Moment| {
+        let begins = |timeline: &Timeline| timeline.begin_from(moment);
+        clients.earliest(call.session, None, begins).is_some()
+    };
+    let left = call.left().filter(|left| has_call_from(*left));
+    let Some(detected) = earlier(arrived, earlier(given_up, left)) else {
+        return Times::default();
     };
     let is_answered = arrived == Some(detected);
     let is_cancelled = !is_answered && call.cancelled() == Some(detected);
@@ -165,7 +193,11 @@ fn times(call: &Call, clients: &Clients<'_>, what: usize) -> (Option<Moment>, Op
         Heard::Altered if is_answered => later_success(Some(what)),
         _ => later_success(None),
     };
-    (Some(detected), recovered)
+    Times {
+        detected: Some(detected),
+        recovered,
+        went_on: recovered.is_none().then(|| has_call_from(from)),
+    }
 }
 
 fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {

@@ -1,5 +1,5 @@
 //! The notes that a mock or a proxy writes between the lines of requests: which server it is, that a
-//! fault struck a call, and that a client cancelled one.
+//! fault struck a call, that a client cancelled one, and that it left.
 //!
 //! A note without a session or a request is about no call, and is taken for one of another kind. The
 //! kind of a fault must be known: what it did would be guessed otherwise.
@@ -18,8 +18,10 @@ use crate::trace::{FaultKind, FaultMark, TraceRecord};
 pub(super) enum Note {
     /// A fault struck this request.
     Fault(Key, Fault),
-    /// The client cancelled this request, or left while it waited.
+    /// The client cancelled this request, or, in a recording without notes of it, left.
     Cancelled(Key),
+    /// The client of this session left.
+    Left(Option<u32>),
     /// A client of this session said that it cancels something.
     Said(Option<u32>),
     /// The recording is of the server with this name.
@@ -50,6 +52,7 @@ impl Note {
         let key = match record.name.as_deref() {
             Some("recording_started") => return Ok(server(&mut data).map(Self::Server)),
             Some("cancelled") => return Ok(key(&data).map(Self::Cancelled)),
+            Some("left") => return Ok(session(&data).map(|session| Self::Left(Some(session)))),
             Some("notification") => return Ok(said(&data)),
             Some("fault") => key(&data),
             _ => None,
@@ -108,6 +111,15 @@ const NOTED_LATE_MS: i64 = 1_000;
 pub(super) struct Cancellations {
     noted: BTreeMap<Key, Moment>,
     said: BTreeMap<Option<u32>, BTreeSet<Moment>>,
+    left: BTreeMap<Option<u32>, Moment>,
+}
+
+/// How clients ended their waits.
+pub(super) struct GivenUp {
+    /// Each request that was cancelled: when its client most likely said so, and when it was noted.
+    pub(super) cancelled: BTreeMap<Key, [Moment; 2]>,
+    /// When the client of each session left.
+    pub(super) left: BTreeMap<Option<u32>, Moment>,
 }
 
 impl Cancellations {
@@ -120,20 +132,30 @@ impl Cancellations {
         self.said.entry(session).or_default().insert(at);
     }
 
-    /// Each request that was cancelled: when its client most likely said so, and when it was noted.
-    pub(super) fn finish(mut self) -> BTreeMap<Key, [Moment; 2]> {
+    pub(super) fn add_left(&mut self, at: Moment, session: Option<u32>) {
+        let left = self.left.entry(session).or_insert(at);
+        *left = at.min(*left);
+    }
+
+    pub(super) fn finish(mut self) -> GivenUp {
         let mut noted: Vec<(Key, Moment)> = self.noted.into_iter().collect();
         noted.sort_by_key(|(_, at)| *at);
-        let paired = noted.into_iter().map(|(key, at)| {
+        let left = self.left;
+        let paired = noted.into_iter().filter_map(|(key, at)| {
             let said = self.said.get_mut(&key.0).and_then(|said| {
                 let from = at.plus_ms(-NOTED_LATE_MS);
                 let last = *said.range(from..=at).next_back()?;
                 said.remove(&last);
                 Some(last)
             });
-            (key, [said.unwrap_or(at), at])
+            // What ends once its client is gone ends for that.
+            let has_left = left.get(&key.0).is_some_and(|left| *left <= at);
+            (said.is_some() || !has_left).then(|| (key, [said.unwrap_or(at), at]))
         });
-        paired.collect()
+        GivenUp {
+            cancelled: paired.collect(),
+            left,
+        }
     }
 }
 

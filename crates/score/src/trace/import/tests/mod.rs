@@ -17,6 +17,7 @@ mod otlp;
 mod otlp_messages;
 mod recording;
 mod recording_faults;
+mod recording_left;
 mod responses;
 mod traffic;
 

@@ -9,7 +9,7 @@ use crate::trace::{FaultKind, FaultMark};
 /// What happens at a moment, in milliseconds, to a call, by its id. Ids of 100 and more are of
 /// session 1, of 200 and more of session 2.
 #[derive(Debug, Clone, Copy)]
-enum Happens {
+pub(super) enum Happens {
     /// A call of `search` with the same arguments each time.
     Search,
     /// A call of `search` with other arguments.
@@ -22,17 +22,21 @@ enum Happens {
     Failed,
     /// What is sent for its reply cannot be read.
     Broken,
-    /// The client cancels it, or leaves.
+    /// The client cancels it.
     Cancelled,
+    /// The client of its session leaves.
+    Left,
     /// The same, as the end of the call.
     EndCancelled,
     /// A fault strikes it.
     Struck(&'static str),
 }
 
-use Happens::{Broken, Cancelled, Done, EndCancelled, Failed, Fetch, Search, SearchOther, Struck};
+use Happens::{
+    Broken, Cancelled, Done, EndCancelled, Failed, Fetch, Left, Search, SearchOther, Struck,
+};
 
-fn line(milliseconds: u64, id: u64, happens: Happens) -> Value {
+pub(super) fn line(milliseconds: u64, id: u64, happens: Happens) -> Value {
     let ts = f64::from(u32::try_from(milliseconds).unwrap()) / 1e3;
     let session = id / 100;
     let about = |kind: &str| json!({"ts": ts, "kind": kind, "session": session, "request_id": id, "method": "tools/call"});
@@ -60,6 +64,7 @@ fn line(milliseconds: u64, id: u64, happens: Happens) -> Value {
         Broken => error("Malformed"),
         EndCancelled => error("Cancelled"),
         Cancelled => note("cancelled", json!({"session": session, "request_id": id})),
+        Left => note("left", json!({"session": session})),
         Struck(kind) => note(
             "fault",
             json!({"session": session, "request_id": id, "fault": "f", "kind": kind,
@@ -68,7 +73,7 @@ fn line(milliseconds: u64, id: u64, happens: Happens) -> Value {
     }
 }
 
-fn recording(script: &[(u64, u64, Happens)]) -> (AgentRun, Vec<String>) {
+pub(super) fn recording(script: &[(u64, u64, Happens)]) -> (AgentRun, Vec<String>) {
     let script: Vec<Value> = script
         .iter()
         .map(|(at, id, what)| line(*at, *id, *what))
@@ -340,6 +345,7 @@ fn marks_have_what_the_notes_tell() {
         detected_ms: Some(4_000),
         recovered_ms: Some(4_200),
         watched_ms: Some(6_500),
+        ..FaultMark::default()
     };
     assert_eq!(run.faults, [expected]);
     // A cancellation that ends the call is an error, and no answer.
@@ -497,6 +503,7 @@ fn any_line() -> impl Strategy<Value = Value> {
         1 => Just(Failed),
         1 => Just(Cancelled),
         1 => Just(EndCancelled),
+        1 => Just(Left),
         1 => Just(Broken),
         2 => prop::sample::select(kinds).prop_map(Struck),
     ];

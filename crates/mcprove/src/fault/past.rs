@@ -1,0 +1,62 @@
+//! What faults have done before, in an earlier process: a client that starts its server anew goes on with the
+//! same faults.
+
+use std::collections::HashMap;
+
+use super::injector::{CallSite, DIFFERENT_CALLS_MAX, identity};
+
+/// How many different tools are remembered.
+const TOOLS_MAX: usize = 10_000;
+
+/// The calls that came before, and how often each fault struck.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastCalls {
+    /// How many calls there were, by server and tool.
+    calls: HashMap<(String, String), u64>,
+    /// How often each very call came again.
+    repetitions: HashMap<u64, u64>,
+    /// How often each fault struck, by its name.
+    struck: HashMap<String, u64>,
+}
+
+impl PastCalls {
+    /// A call came.
+    pub fn add_call(&mut self, call: CallSite<'_>) {
+        let tool = (call.server.to_owned(), call.tool.to_owned());
+        if let Some(count) = self.calls.get_mut(&tool) {
+            *count += 1;
+        } else if self.calls.len() < TOOLS_MAX {
+            self.calls.insert(tool, 1);
+        }
+        let identity = identity(call);
+        if let Some(count) = self.repetitions.get_mut(&identity) {
+            *count += 1;
+        } else if self.repetitions.len() < DIFFERENT_CALLS_MAX {
+            self.repetitions.insert(identity, 0);
+        }
+    }
+
+    /// A fault struck one.
+    pub fn add_strike(&mut self, fault: &str) {
+        if let Some(count) = self.struck.get_mut(fault) {
+            *count += 1;
+        } else if self.struck.len() < TOOLS_MAX {
+            self.struck.insert(fault.to_owned(), 1);
+        }
+    }
+
+    /// How many calls there were of the tools that are meant.
+    pub(super) fn aimed(&self, is_meant: impl Fn(&str, &str) -> bool) -> u64 {
+        let calls = self.calls.iter();
+        let meant = calls.filter(|((server, tool), _)| is_meant(server, tool));
+        meant.map(|(_, count)| count).sum()
+    }
+
+    pub(super) fn struck(&self, fault: &str) -> u64 {
+        self.struck.get(fault).copied().unwrap_or_default()
+    }
+
+    pub(super) fn repetitions(&self) -> &HashMap<u64, u64> {
+        &self.repetitions
+    }
+}

@@ -1,0 +1,128 @@
+//! Which calls of a run met a fault, and what each of them says.
+
+use std::collections::BTreeMap;
+
+use super::effect::Effect;
+use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
+use crate::canonical::{Identity, first_equal};
+use crate::trace::{AgentRun, FaultKind, FaultMark};
+
+/// The calls that met a fault, or may have.
+#[derive(Default)]
+pub(super) struct Faulted {
+    pub(super) calls: Vec<FaultedCall>,
+    pub(super) unsettled: Vec<UnsettledCall>,
+}
+
+impl Faulted {
+    /// Each call by its first mark: the first fault that matches a call is the one that it meets.
+    pub(super) fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
+        let real_faults = run
+            .faults
+            .iter()
+            .filter(|mark| mark.kind != FaultKind::None);
+        let mut marks: Vec<&FaultMark> = real_faults.collect();
+        marks.sort_by_key(|mark| mark.call_index);
+        marks.dedup_by_key(|mark| mark.call_index);
+        let mut counts = BTreeMap::new();
+        let mut faulted = Self::default();
+        for mark in marks {
+            let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
+            let effect = Effect::of(mark, *met_before, max_detection_ms);
+            if mark.kind == FaultKind::RecoverAfter {
+                *met_before += 1;
+            }
+            faulted.add(mark, effect, max_detection_ms);
+        }
+        faulted.find_repetitions(run);
+        faulted
+    }
+
+    /// Finds for each watched call the next one that is the same.
+    fn find_repetitions(&mut self, run: &AgentRun) {
+        let is_watched = |call: &FaultedCall| call.watched_ms.is_some();
+        if !self.calls.iter().any(is_watched) {
+            return;
+        }
+        let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
+        let same = first_equal(&identities);
+        let mut next = vec![None; same.len()];
+        let mut after: BTreeMap<usize, usize> = BTreeMap::new();
+        for (index, first) in same.iter().enumerate().rev() {
+            let found = after.insert(*first, index);
+            if let Some(next) = next.get_mut(index) {
+                *next = found;
+            }
+        }
+        for call in self.calls.iter_mut().filter(|call| is_watched(call)) {
+            call.repeated_by = next.get(call.call_index).copied().flatten();
+        }
+    }
+
+    fn add(&mut self, mark: &FaultMark, effect: Effect, max_detection_ms: u64) {
+        let is_real_clock = mark.is_real_clock();
+        let unsettled = |untold: &str| UnsettledCall {
+            call_index: mark.call_index,
+            fault: mark.fault.clone(),
+            kind: mark.kind,
+            untold: untold.to_owned(),
+            watched_ms: mark.watched_ms,
+            left_ms: mark.left_ms,
+        };
+        let detected_ms = match effect {
+            _ if is_cut_short(mark, max_detection_ms) => {
+                self.unsettled.push(unsettled("detected_ms"));
+                return;
+            }
+            _ if is_left(mark) => mark.left_ms,
+            _ if is_real_clock => after_start(mark.detected_ms),
+            Effect::TimesOut => Some(max_detection_ms),
+            Effect::AnswersAtOnce => Some(0),
+            Effect::Nothing => return,
+            Effect::Unknown(untold) => {
+                self.unsettled.push(unsettled(untold));
+                return;
+            }
+        };
+        let observation = RecoveryObservation {
+            call_start_ms: 0,
+            detected_ms,
+            recovered_ms: after_start(mark.recovered_ms),
+            timeout_budget_ms: max_detection_ms,
+        };
+        self.calls.push(FaultedCall {
+            call_index: mark.call_index,
+            fault: mark.fault.clone(),
+            kind: mark.kind,
+            is_real_clock,
+            watched_ms: mark.watched_ms,
+            is_left: is_left(mark),
+            is_given_up: mark.went_on == Some(false) || is_left(mark),
+            repeated_by: None,
+            report: score_recovery(&observation),
+        });
+    }
+}
+
+/// Whether nobody knows if a fault was noticed within the budget: nobody had by the end of the recording, which
+/// is before that, or the client gave no sign before it left, which is after.
+fn is_cut_short(mark: &FaultMark, max_detection_ms: u64) -> bool {
+    if is_left(mark) {
+        return mark.left_ms.is_some_and(|time| time > max_detection_ms);
+    }
+    is_open(mark) && mark.watched_ms.is_some_and(|time| time < max_detection_ms)
+}
+
+/// Whether all that is known of a call is that its client left: by then it had noticed.
+fn is_left(mark: &FaultMark) -> bool {
+    is_open(mark) && mark.left_ms.is_some()
+}
+
+fn is_open(mark: &FaultMark) -> bool {
+    mark.detected_ms.is_none() && mark.recovered_ms.is_none()
+}
+
+/// A mark before the call began did not happen.
+fn after_start(mark: Option<i64>) -> Option<u64> {
+    u64::try_from(mark?).ok()
+}
