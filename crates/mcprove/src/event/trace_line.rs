@@ -31,9 +31,14 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             method,
             tool,
             params,
+            client_id,
             tag,
             ..
         } => {
+            if !client_id.is_empty() {
+                line.extend_from_slice(b",\"client_id\":");
+                line.extend_from_slice(client_id.as_bytes());
+            }
             write_call(line, method, *tool);
             write_tag(line, *tag);
             cut = write_value(
@@ -252,6 +257,7 @@ mod tests {
             method: "tools/call",
             tool: Some("echo"),
             params: "{\"name\":\"echo\"}",
+            client_id: "",
             tag: CallTag::default(),
         });
         assert_eq!(

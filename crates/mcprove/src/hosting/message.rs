@@ -1,6 +1,6 @@
 //! What arrives and what is refused: JSON-RPC, read the way a careful server reads it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::protocol::Revision;
 
@@ -121,7 +121,11 @@ impl Message {
     /// Reads a message from JSON.
     pub fn from_value(value: Value) -> Self {
         if let Some(problem) = problem(&value) {
-            let is_valid = |id: &&Value| id.is_string() || id.is_number();
+            let is_valid = |id: &&Value| match id {
+                Value::String(_) => true,
+                Value::Number(number) => is_kept(number),
+                _ => false,
+            };
             let id = value.get("id").filter(is_valid).cloned();
             return Self::Invalid {
                 id: id.unwrap_or_default(),
@@ -169,7 +173,11 @@ fn problem(value: &Value) -> Option<&'static str> {
             Some("\"params\" must be an object")
         }
         Some(Value::String(_)) => match id {
-            None | Some(Value::String(_) | Value::Number(_)) => None,
+            None | Some(Value::String(_)) => None,
+            Some(Value::Number(number)) if is_kept(number) => None,
+            Some(Value::Number(_)) => {
+                Some("\"id\" is a number too large to be given back as it is")
+            }
             Some(_) => Some("\"id\" must be a string or a number"),
         },
         Some(_) => Some("\"method\" must be a string"),
@@ -178,6 +186,13 @@ fn problem(value: &Value) -> Option<&'static str> {
             _ => Some("neither a request nor a response"),
         },
     }
+}
+
+/// Whether a number is given back as it came: whole ones beyond 64 bits lose digits.
+fn is_kept(number: &Number) -> bool {
+    /// From here on not every whole number has a double of its own.
+    const DOUBLES_APART: f64 = 9_007_199_254_740_992.0;
+    !number.is_f64() || number.as_f64().is_some_and(|it| it.abs() < DOUBLES_APART)
 }
 
 impl Request {
@@ -202,5 +217,39 @@ impl Request {
     /// An argument of the tool that is called.
     pub fn argument(&self, name: &str) -> Option<&Value> {
         self.params.get("arguments")?.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Message {
+        Message::from_value(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn an_id_is_given_back_as_it_came_or_refused() {
+        for id in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "0",
+            "1.5",
+            "\"x\"",
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Message::Request(request) = read(&text) else {
+                panic!("{id} was refused");
+            };
+            assert_eq!(request.id.to_string(), id);
+        }
+        for id in ["18446744073709551616", "-9223372036854775809", "1e300"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Message::Invalid { id, refusal, .. } = read(&text) else {
+                panic!("{id} was taken");
+            };
+            assert_eq!((id, refusal.code), (Value::Null, INVALID_REQUEST));
+            assert!(refusal.message.contains("too large"), "{}", refusal.message);
+        }
     }
 }

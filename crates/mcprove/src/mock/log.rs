@@ -66,11 +66,11 @@ impl Log {
     /// A request arrived.
     pub(super) fn request(&self, session: &Session, request: &Request) -> Option<Entry> {
         let log = std::sync::Arc::clone(self.session(session)?);
-        let recorded = log
-            .recorded
-            .request(&request.method, &json(&request.params));
         let id = request.id.clone();
         let key = id.to_string();
+        let recorded = log
+            .recorded
+            .request(&key, &request.method, &json(&request.params));
         let session = log.recorded.clone();
         let remember = move |request| {
             let mut unheard = lock(&log.unheard);
@@ -108,7 +108,8 @@ impl Log {
         );
         match refused.request {
             Some(request) => {
-                let recorded = outside.request(&request.method, &json(&request.params));
+                let id = request.id.to_string();
+                let recorded = outside.request(&id, &request.method, &json(&request.params));
                 recorded.fail(ErrorCategory::ProtocolError, &message);
             }
             None => outside.remark(&message),

@@ -24,7 +24,7 @@
 //!
 //! let recording = Recording::to_writer(Box::new(std::io::sink()), &Origin::new("mock", "demo")).unwrap();
 //! let session = recording.session();
-//! let request = session.request("tools/call", r#"{"name":"echo","arguments":{}}"#);
+//! let request = session.request("7", "tools/call", r#"{"name":"echo","arguments":{}}"#);
 //! request.answer(br#"{"jsonrpc":"2.0","id":"a","result":{"content":[]}}"#);
 //! assert_eq!(recording.finish().requests, 1);
 //! ```

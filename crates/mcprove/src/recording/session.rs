@@ -1,5 +1,6 @@
 //! One client's session in a recording.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,9 @@ use super::value::readable;
 
 /// How many bytes of the parameters of a note are kept; longer ones are left out, with their size.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;
+
+/// The longest id of a request that is written down.
+const ID_BYTES_MAX: usize = 256;
 
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +64,8 @@ impl RecordedSession {
         self.number
     }
 
-    /// The client asks. `params` is JSON, empty for none; of `tools/call` it tells the tool.
-    pub fn request(&self, method: &str, params: &str) -> RecordedRequest {
+    /// The client asks. `id` is JSON; `params` too, empty for none; of `tools/call` they tell the tool.
+    pub fn request(&self, id: &str, method: &str, params: &str) -> RecordedRequest {
         let key = RequestKey {
             session: self.number,
             id: self.next.fetch_add(1, Ordering::Relaxed),
@@ -70,6 +74,11 @@ impl RecordedSession {
             tool_of(params)
         } else {
             None
+        };
+        let client_id = if id.len() <= ID_BYTES_MAX {
+            readable(id)
+        } else {
+            Cow::default()
         };
         let sent = Instant::now();
         self.recording.count_request();
@@ -80,6 +89,7 @@ impl RecordedSession {
                 method,
                 tool: tool.as_deref(),
                 params: &readable(params),
+                client_id: &client_id,
                 tag: CallTag::default(),
             },
         );

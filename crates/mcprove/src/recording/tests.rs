@@ -52,10 +52,10 @@ const CALL: &str = r#"{"name":"search","arguments":{"q":"x"}}"#;
 fn a_call_is_a_request_and_one_end() {
     let (recording, memory) = recording();
     let session = recording.session();
-    let good = session.request("tools/call", CALL);
-    let bad = session.request("tools/call", CALL);
-    let refused = session.request("tools/call", CALL);
-    let listed = session.request("tools/list", "");
+    let good = session.request(r#""a""#, "tools/call", CALL);
+    let bad = session.request(r#""b""#, "tools/call", CALL);
+    let refused = session.request(&"1".repeat(500), "tools/call", CALL);
+    let listed = session.request("-7", "tools/list", "");
     good.answer(br#"{"jsonrpc":"2.0","id":"a","result":{"content":[]}}"#);
     bad.answer(br#"{"jsonrpc":"2.0","id":"b","result":{"content":[{"type":"text","text":"no"}],"isError":true}}"#);
     refused.answer(br#"{"jsonrpc":"2.0","id":"c","error":{"code":-32602,"message":"what?"}}"#);
@@ -79,6 +79,10 @@ fn a_call_is_a_request_and_one_end() {
         (asked[0].request_id, asked[3].request_id),
         (Some(1), Some(4))
     );
+    let client_ids: Vec<_> = asked.iter().map(|line| line.client_id.clone()).collect();
+    // One that is too long is left out.
+    let kept = [Some(json!("a")), Some(json!("b")), None, Some(json!(-7))];
+    assert_eq!(client_ids, kept);
     assert_eq!(asked[0].tool.as_deref(), Some("search"));
     assert_eq!(asked[0].params.as_ref().unwrap()["arguments"]["q"], "x");
     let answered: Vec<_> = lines
@@ -105,7 +109,7 @@ fn a_call_is_a_request_and_one_end() {
 #[test]
 fn a_request_ends_once_and_what_comes_after_is_a_note() {
     let (recording, memory) = recording();
-    let request = recording.session().request("tools/call", CALL);
+    let request = recording.session().request("7", "tools/call", CALL);
     request.cancel();
     request.cancel();
     request.answer(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -145,7 +149,7 @@ fn a_fault_is_a_note_that_names_the_request() {
             tool,
             arguments: "",
         };
-        let request = session.request("tools/call", params);
+        let request = session.request("7", "tools/call", params);
         request.strike(&injector.strike(site).unwrap(), "api");
     }
     recording.finish();
@@ -177,7 +181,7 @@ fn whatever_peers_send_the_recording_can_be_read() {
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     for value in [deep.as_str(), "1e999", "\"\\ud800\"", "{\n\"a\":\r\n1}"] {
         let params = format!("{{\"name\":\"search\",\"arguments\":{{\"q\":{value}}}}}");
-        let request = session.request("tools/call", &params);
+        let request = session.request("7", "tools/call", &params);
         let reply =
             format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"content\":[],\"x\":{value}}}}}");
         request.answer(reply.as_bytes());
@@ -187,9 +191,9 @@ fn whatever_peers_send_the_recording_can_be_read() {
     }
     session.notification(Peer::Server, "huge", &"9".repeat(NOTE_BYTES_MAX + 1));
     let long = format!("{{\"content\":\"{}\"}}", "x".repeat(RESULT_BYTES_MAX));
-    session.request("tools/call", CALL).result(&long);
+    session.request("7", "tools/call", CALL).result(&long);
     let kept = format!("{{\"content\":\"{}\"}}", "x".repeat(RESULT_BYTES_MAX - 14));
-    session.request("tools/call", CALL).result(&kept);
+    session.request("7", "tools/call", CALL).result(&kept);
     assert_eq!(recording.finish().cut, 1);
 
     let lines = memory.lines();
@@ -206,7 +210,7 @@ fn whatever_peers_send_the_recording_can_be_read() {
 #[test]
 fn lines_reach_the_file_by_themselves() {
     let (recording, memory) = recording();
-    let _request = recording.session().request("ping", "");
+    let _request = recording.session().request("7", "ping", "");
     let deadline = Instant::now() + Duration::from_secs(20);
     while !memory.text().contains("\"ping\"") {
         assert!(Instant::now() < deadline, "{}", memory.text());
@@ -227,7 +231,7 @@ fn a_disk_that_is_full_is_told() {
     }
     let origin = Origin::new("mock", "demo");
     let recording = Recording::to_writer(Box::new(Full), &origin).unwrap();
-    recording.session().request("ping", "").result("{}");
+    recording.session().request("7", "ping", "").result("{}");
     assert!(recording.finish().failure.is_some());
 }
 
@@ -239,12 +243,18 @@ fn a_recording_goes_on_where_another_process_left_it() {
     origin.started_at_ms -= 5_000;
     // The first time it is created.
     let first = Recording::append(&path, &origin).unwrap();
-    first.session().request("tools/call", CALL).result("{}");
+    first
+        .session()
+        .request("7", "tools/call", CALL)
+        .result("{}");
     first.finish();
 
     let second = Recording::append(&path, &Origin::new("mock", "demo")).unwrap();
     assert_eq!(second.session().number(), 1);
-    second.session().request("tools/call", CALL).result("{}");
+    second
+        .session()
+        .request("7", "tools/call", CALL)
+        .result("{}");
     second.finish();
 
     let text = std::fs::read_to_string(&path).unwrap();
@@ -271,7 +281,10 @@ fn two_processes_may_record_to_one_file() {
     one.flush();
     let two = Recording::append(&path, &origin).unwrap();
     for recording in [&one, &two, &one, &two] {
-        recording.session().request("tools/call", CALL).result("{}");
+        recording
+            .session()
+            .request("7", "tools/call", CALL)
+            .result("{}");
         recording.flush();
     }
     one.finish();
@@ -307,7 +320,7 @@ fn a_last_line_that_is_not_whole_is_cut_off_when_it_goes_on() {
     let path = folder.path().join("calls.jsonl");
     let origin = Origin::new("mock", "demo");
     let (recording, memory) = recording();
-    recording.session().request("tools/call", CALL);
+    recording.session().request("7", "tools/call", CALL);
     recording.finish();
     let whole = memory.text();
     let cut = format!("{whole}{{\"ts\":1,\"kind\":\"requ");
@@ -316,7 +329,10 @@ fn a_last_line_that_is_not_whole_is_cut_off_when_it_goes_on() {
     for (text, kept) in [(&cut, whole.clone()), (&unbroken, format!("{unbroken}\n"))] {
         std::fs::write(&path, text).unwrap();
         let second = Recording::append(&path, &origin).unwrap();
-        second.session().request("tools/call", CALL).result("{}");
+        second
+            .session()
+            .request("7", "tools/call", CALL)
+            .result("{}");
         second.finish();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&kept), "{text}");
@@ -346,7 +362,7 @@ fn faults_go_on_where_they_were() {
         let session = recording.session();
         let struck = tools.iter().map(|tool| {
             let params = format!("{{\"name\":\"{tool}\",\"arguments\":{{\"a\":1}}}}");
-            let request = session.request("tools/call", &params);
+            let request = session.request("7", "tools/call", &params);
             let site = crate::fault::CallSite {
                 server: "demo",
                 tool,
@@ -394,7 +410,7 @@ fn faults_go_on_where_they_were() {
 #[test]
 fn a_client_that_gives_up_on_a_broken_reply_is_seen_to() {
     let (recording, memory) = recording();
-    let request = recording.session().request("tools/call", CALL);
+    let request = recording.session().request("7", "tools/call", CALL);
     request.answer(b"}{");
     request.cancel();
     request.cancel();

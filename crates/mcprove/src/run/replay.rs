@@ -98,6 +98,7 @@ impl<'a> Line<'a> {
                 method,
                 tool,
                 params: "",
+                client_id: "",
                 tag,
             },
             "response" => EventKind::Response {

@@ -122,6 +122,7 @@ impl Sample {
                 method: "tools/call",
                 tool: Some(tool),
                 params: "{}",
+                client_id: "",
                 tag,
             },
         );

@@ -261,6 +261,7 @@ impl Core {
                     method: &label.method,
                     tool: label.tool(),
                     params,
+                    client_id: "",
                     tag,
                 },
             );

@@ -45,6 +45,8 @@ pub enum EventKind<'a> {
         tool: Option<&'a str>,
         /// The parameters, as JSON.
         params: &'a str,
+        /// The id that its client gave it, as JSON, where another than ours asked; else empty.
+        client_id: &'a str,
         /// What a load run knows of it.
         tag: CallTag,
     },

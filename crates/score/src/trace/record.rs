@@ -28,9 +28,12 @@ pub struct TraceRecord {
     /// The session, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
-    /// The JSON-RPC id, unique within the session.
+    /// The number of the request, unique within the session: the JSON-RPC id, where mcprove is the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<u64>,
+    /// The JSON-RPC id that another client gave a recorded request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<Value>,
     /// The JSON-RPC method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,

@@ -50,6 +50,7 @@ fn struck(fault: &str, after: &[EventKind<'_>]) -> Metrics {
         method: "tools/call",
         tool: Some("add"),
         params: "{}",
+        client_id: "",
         tag: CallTag::default(),
     };
     let before = [note("faults", "[]"), note("fault", &strike), request];

@@ -71,7 +71,7 @@ impl Hub {
     ) -> Decision {
         let session = self.session(parts, method == "initialize");
         let recorded = session.recorded.as_ref();
-        let recorded = recorded.map(|session| session.request(method, params));
+        let recorded = recorded.map(|session| session.request(id, method, params));
         let key = (Arc::clone(&session.name), IdKey::new(id));
         if let Some(recorded) = &recorded {
             self.opened(key.clone(), recorded);
@@ -114,13 +114,13 @@ impl Hub {
         let session = self.session(parts, false);
         let mut has_calls = false;
         for member in split_batch(body).unwrap_or_default() {
-            let Seen::Request { method, params, .. } = Seen::of(member.as_bytes()) else {
+            let Seen::Request { id, method, params } = Seen::of(member.as_bytes()) else {
                 continue;
             };
             has_calls |= method == "tools/call";
             if let Some(recorded) = &session.recorded {
                 // Its answer is in a batch, and not looked for.
-                recorded.request(&method, params);
+                recorded.request(id, &method, params);
             }
         }
         if has_calls && !self.watch.injector.is_idle() {

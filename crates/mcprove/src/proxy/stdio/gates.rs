@@ -67,7 +67,7 @@ impl FromClient {
         let recorded = hub
             .session
             .as_ref()
-            .map(|session| session.request(method, params));
+            .map(|session| session.request(id, method, params));
         let key = IdKey::new(id);
         if method == "tools/call"
             && let Some(call) = ToolCall::parse(id, params)
@@ -96,7 +96,7 @@ impl FromClient {
             };
             has_calls |= method == "tools/call";
             if let Some(session) = &hub.session {
-                let recorded = session.request(&method, params);
+                let recorded = session.request(id, &method, params);
                 hub.forward(IdKey::new(id), Some(recorded), false);
             }
         }

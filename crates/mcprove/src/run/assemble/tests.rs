@@ -82,6 +82,7 @@ impl Events {
             method,
             tool,
             params: "",
+            client_id: "",
             tag,
         });
         let duration = Duration::from_secs(6);
