@@ -99,9 +99,9 @@ impl Assembly<'_> {
             tools: names.left_out.clone(),
             limit_ms: names.limit_ms,
         };
-        report
-            .verdicts
-            .push(head_of_line::verdict(&judged, &left_out));
+        let verdict = head_of_line::verdict(&judged, &left_out);
+        let verdict = self.unless_faults_differ(verdict, &[FAST_ALONE, MIXED]);
+        report.verdicts.push(verdict);
         report.head_of_line = Some(judged);
     }
 
@@ -155,7 +155,9 @@ impl Assembly<'_> {
             recovery: phase(RECOVERY),
             tools: compared.collect(),
         });
-        report.verdicts.push(spike_recovery::verdict(&judged));
+        let verdict = spike_recovery::verdict(&judged);
+        let verdict = self.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);
+        report.verdicts.push(verdict);
         report.spike_recovery = Some(judged);
     }
 
@@ -209,12 +211,21 @@ impl Assembly<'_> {
             &settings,
         );
         report.verdicts.push(leak::verdict(&found, &settings));
-        let means: Vec<(Duration, f64)> = report
-            .throughput
-            .timeline
+        let faults = self.partial_fault_spans();
+        let is_faulted = |from: Duration, length: Duration| {
+            let from = from.as_secs_f64();
+            let until = from + length.as_secs_f64();
+            faults.iter().any(|(on, off)| *on < until && *off >= from)
+        };
+        let timeline = &report.throughput.timeline;
+        let ends = timeline.iter().skip(1).map(|(offset, _)| *offset);
+        let ends = ends.chain([self.ending.duration]);
+        let means: Vec<(Duration, f64)> = timeline
             .iter()
+            .zip(ends)
             .zip(&report.throughput.intervals)
-            .filter_map(|((offset, _), interval)| Some((*offset, interval.mean_ms?)))
+            .filter(|(((from, _), until), _)| !is_faulted(*from, until.saturating_sub(*from)))
+            .filter_map(|(((from, _), _), interval)| Some((*from, interval.mean_ms?)))
             .collect();
         let drift_settings = drift::DriftSettings {
             limit_ms_per_s: latency_drift_ms_per_sec,

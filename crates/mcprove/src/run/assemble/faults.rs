@@ -100,6 +100,45 @@ impl Assembly<'_> {
         facts.iter().filter_map(FaultFacts::held_window).collect()
     }
 
+    /// The same, without faults that were on all the time: under those the run is all of a piece.
+    pub(super) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
+        let (from, until) = self.measured_span();
+        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+        let mut spans = self.fault_spans();
+        spans.retain(|(on, off)| *on > from || *off < until);
+        spans
+    }
+
+    /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
+    /// differs may be its doing.
+    pub(super) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
+        let phases = self.notes.phases.iter();
+        let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
+        let spans: Vec<_> = phases
+            .map(|phase| {
+                let until = phase.until.unwrap_or(self.ending.duration);
+                (phase.from.as_secs_f64(), until.as_secs_f64())
+            })
+            .collect();
+        let is_uneven = self.partial_fault_spans().iter().any(|(on, off)| {
+            let is_touched = |(from, until): &(f64, f64)| on < until && off >= from;
+            let is_covered = |(from, until): &(f64, f64)| on <= from && off >= until;
+            spans.iter().any(is_touched) && !spans.iter().all(is_covered)
+        });
+        if is_uneven {
+            Verdict::inconclusive(
+                verdict.detector,
+                format!(
+                    "An injected fault was on in a part of what is compared ({}), so the verdict is open.",
+                    compared.join(" and ")
+                ),
+                "let the fault be on all the time, or outside of these phases",
+            )
+        } else {
+            verdict
+        }
+    }
+
     /// From when until when calls that count were begun.
     fn measured_span(&self) -> (Duration, Duration) {
         let measured = self.notes.phases.iter().filter(|phase| phase.measured);
