@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::signs::{Cycle, Streak, best_cycle, longest_stagnation, longest_streak};
+use super::signs::{Cycle, Doubts, Streak, best_cycle, longest_stagnation, longest_streak};
 use super::{LoopsBlock, LoopsReport, Stretch};
 use crate::agent::tool_name::{Tool, tool_of};
 use crate::canonical::{Identity, first_equal};
 use crate::number::count;
-use crate::trace::{AgentRun, ToolCall, ToolResult};
+use crate::trace::{AgentRun, ToolCall};
 
 /// Names that a stretch lists.
 const NAMES_KEPT: usize = 20;
@@ -32,12 +32,27 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
     let results = run.results();
     let identities: Vec<Identity<'_>> = calls.iter().map(Identity::of).collect();
     let same = first_equal(&identities);
-    let certain = Signs::find(&same, &results, &vec![false; calls.len()]);
     let blurred = blur(calls, &same);
-    let possible = match &blurred {
-        Some(blurred) => Signs::find(&blurred.same, &results, &blurred.is_doubtful),
-        None => certain,
+    let is_hidden: Vec<bool> = calls.iter().map(|call| call.args.is_null()).collect();
+    let none = vec![false; calls.len()];
+    let apart = Doubts::Apart {
+        tools: blurred.as_ref().map_or(&same, |blurred| &blurred.same),
+        is_hidden: &is_hidden,
     };
+    let certain = Signs {
+        repeats: longest_streak(&same),
+        cycle: best_cycle(&same, &none).unwrap_or_default(),
+        stagnant: longest_stagnation(&same, &results, apart),
+    };
+    let possible = blurred.as_ref().map_or(certain, |blurred| Signs {
+        repeats: longest_streak(&blurred.same),
+        cycle: best_cycle(&blurred.same, &blurred.is_doubtful).unwrap_or_default(),
+        stagnant: longest_stagnation(
+            &blurred.same,
+            &results,
+            Doubts::Together(&blurred.is_doubtful),
+        ),
+    });
     let known = |of: fn(&Signs) -> usize| {
         let is_known = of(&certain) == of(&possible);
         is_known.then(|| count(of(&certain)))
@@ -113,16 +128,6 @@ struct Signs {
 }
 
 impl Signs {
-    /// Looks for all three; `same` has for each call the first that is the same, `is_doubtful` whether
-    /// it may not be.
-    fn find(same: &[usize], results: &[Option<&ToolResult>], is_doubtful: &[bool]) -> Self {
-        Self {
-            repeats: longest_streak(same),
-            cycle: best_cycle(same, is_doubtful).unwrap_or_default(),
-            stagnant: longest_stagnation(same, results, is_doubtful),
-        }
-    }
-
     fn counts(&self) -> [usize; 4] {
         let Cycle {
             length, repeats, ..

@@ -77,19 +77,60 @@ pub(super) fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Option<Cycle> 
 /// What the calls that are the same as one have brought so far.
 #[derive(Clone, Default)]
 struct Brought<'a> {
-    /// The last result that was no error.
-    result: Option<&'a Json>,
+    /// The last result that was no error, and its call.
+    result: Option<(usize, &'a Json)>,
     /// Whether one is unknown.
     is_unknown: bool,
+}
+
+/// What the calls of a tool whose arguments are unknown have brought so far.
+#[derive(Clone, Default)]
+struct Hidden<'a> {
+    last: Option<(usize, &'a Json)>,
+    /// The last call that brought something else than the last one.
+    other: Option<usize>,
+}
+
+impl<'a> Hidden<'a> {
+    fn add(&mut self, index: usize, result: &'a Json) {
+        if let Some((last, before)) = self.last.replace((index, result))
+            && before != result
+        {
+            self.other = Some(last);
+        }
+    }
+
+    /// Whether one after this call brought something else than this.
+    fn differs(&self, after: Option<usize>, result: &Json) -> bool {
+        let other = match self.last {
+            Some((last, before)) if before != result => Some(last),
+            _ => self.other,
+        };
+        // `None` is before all calls.
+        other > after
+    }
+}
+
+/// Calls of which it is not known which others they repeat.
+#[derive(Clone, Copy)]
+pub(super) enum Doubts<'a> {
+    /// They repeat no other: for each call the first of its tool, and whether its arguments are unknown.
+    Apart {
+        tools: &'a [usize],
+        is_hidden: &'a [bool],
+    },
+    /// They repeat all that they may: for each call whether it is one, or may be repeated by one.
+    Together(&'a [bool]),
 }
 
 /// The longest stretch of calls that brought nothing new; the first of several.
 pub(super) fn longest_stagnation(
     same: &[usize],
     results: &[Option<&ToolResult>],
-    is_doubtful: &[bool],
+    doubts: Doubts<'_>,
 ) -> Streak {
     let mut brought: Vec<Brought<'_>> = vec![Brought::default(); same.len()];
+    let mut hidden: Vec<Hidden<'_>> = vec![Hidden::default(); same.len()];
     let mut longest = Streak::default();
     let mut current = Streak::default();
     for (index, &first) in same.iter().enumerate() {
@@ -97,10 +138,29 @@ pub(super) fn longest_stagnation(
         let Some(before) = brought.get_mut(first) else {
             continue;
         };
-        // What it repeats, and so what it brings, is not known of a blurred one.
-        let may_repeat = is_doubtful.get(index) == Some(&true);
-        let brings = brings(result, before);
-        let is_new = first == index || (brings && !may_repeat);
+        let last = before.result.map(|(place, _)| place);
+        let brings = brings((index, result), before);
+        let is_new = first == index
+            || match doubts {
+                // What it repeats, and so what it brings, is not known of a blurred one.
+                Doubts::Together(is_doubtful) => brings && is_doubtful.get(index) != Some(&true),
+                // What a hidden call in between got is the last result, if it was the same call.
+                Doubts::Apart { tools, .. } => {
+                    let hidden = tools.get(index).and_then(|tool| hidden.get(*tool));
+                    let result = result.and_then(success);
+                    brings
+                        || hidden
+                            .zip(result)
+                            .is_some_and(|(it, result)| it.differs(last, result))
+                }
+            };
+        if let Doubts::Apart { tools, is_hidden } = doubts
+            && is_hidden.get(index) == Some(&true)
+            && let Some(hidden) = tools.get(index).and_then(|tool| hidden.get_mut(*tool))
+            && let Some(result) = result.and_then(success)
+        {
+            hidden.add(index, result);
+        }
         if is_new {
             current = Streak {
                 first: index + 1,
@@ -117,18 +177,27 @@ pub(super) fn longest_stagnation(
 }
 
 /// Whether a result is something new, beside what the same call brought before; takes it down.
-fn brings<'a>(result: Option<&'a ToolResult>, before: &mut Brought<'a>) -> bool {
-    let known = result.filter(|known| known.is_error.is_some() || !known.result.is_null());
-    let Some(known) = known else {
+fn brings<'a>((index, result): (usize, Option<&'a ToolResult>), before: &mut Brought<'a>) -> bool {
+    let Some(known) = result.filter(|result| is_known(result)) else {
         before.is_unknown = true;
         return false;
     };
-    if known.is_error == Some(true) {
+    let Some(success) = success(known) else {
         return false;
-    }
-    match before.result.replace(&known.result) {
-        Some(last) => *last != known.result,
+    };
+    match before.result.replace((index, success)) {
+        Some((_, last)) => last != success,
         // After errors alone the first result is new; after unknown ones it may not be.
         None => !before.is_unknown,
     }
+}
+
+fn is_known(result: &ToolResult) -> bool {
+    result.is_error.is_some() || !result.result.is_null()
+}
+
+/// What a call got that is known and no error.
+fn success(result: &ToolResult) -> Option<&Json> {
+    let is_success = is_known(result) && result.is_error != Some(true);
+    is_success.then_some(&result.result)
 }

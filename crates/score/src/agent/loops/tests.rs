@@ -328,6 +328,18 @@ fn most_cycle_repeats(names: &[char]) -> u64 {
     if most > 1 { most as u64 } else { 0 }
 }
 
+/// a, a with unknown arguments, b, a, a: what the hidden call got may be what the last ones are new against.
+#[test]
+fn a_hidden_call_may_make_a_later_one_new() {
+    let mut run = run_with("aabaa", "?211?");
+    run.tool_calls[1].args = Value::Null.into();
+    assert_eq!(found(&run).stagnation, None);
+    // The same with what the hidden call got too: nothing new, whatever its arguments are.
+    let mut run = run_with("aabaa", "?1111");
+    run.tool_calls[1].args = Value::Null.into();
+    assert_eq!(found(&run).stagnation, Some(2));
+}
+
 proptest! {
     #[test]
     fn no_run_panics(names in "[a-c]{0,30}", results in "[!?12]{0,30}", stray in any::<usize>()) {
