@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::host::Host;
+use super::http_endpoint;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
 use super::serve_websocket;
@@ -83,11 +84,15 @@ impl Listening {
         let connect: Connect = match kind {
             Kind::Http => {
                 let server = Arc::new(HttpServer::new(Arc::clone(&host)));
-                Box::new(move |stream, remote| Box::pin(Arc::clone(&server).serve(stream, remote)))
+                Box::new(move |stream, remote| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, remote))
+                })
             }
             Kind::Sse => {
                 let server = Arc::new(SseServer::new(Arc::clone(&host)));
-                Box::new(move |stream, remote| Box::pin(Arc::clone(&server).serve(stream, remote)))
+                Box::new(move |stream, remote| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, remote))
+                })
             }
             Kind::WebSocket => {
                 let host = Arc::clone(&host);

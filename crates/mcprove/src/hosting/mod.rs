@@ -19,6 +19,7 @@ pub(crate) mod exchange;
 pub(crate) mod healthy;
 pub(crate) mod host;
 mod http_answer;
+mod http_endpoint;
 mod http_headers;
 mod http_sessions;
 mod http_stream;

@@ -5,17 +5,12 @@
     reason = "a refusal is a whole response, made once per request"
 )]
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderMap, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request as HttpRequest, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use super::caller::{Caller, Way};
@@ -23,6 +18,7 @@ use super::dispatch::{self, Peer};
 use super::exchange::{Ending, OUTPUT_QUEUE_MAX};
 use super::host::{Eras, Host};
 use super::http_answer::{self as answer, Answer};
+use super::http_endpoint::Endpoint;
 use super::http_headers::{self as headers, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use super::http_sessions::{HttpSessions, SESSIONS_MAX};
 use super::http_stream::{news, rest, stream};
@@ -49,41 +45,11 @@ impl Drop for HttpServer {
     }
 }
 
-impl HttpServer {
-    pub(super) fn new(host: Arc<Host>) -> Self {
-        Self {
-            host,
-            sessions: HttpSessions::at_most(SESSIONS_MAX),
-            stateless: Shared::default(),
-        }
-    }
+impl Endpoint for HttpServer {
+    const WAY: Way = Way::Http;
 
-    /// Serves one connection to its end.
-    pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, remote: SocketAddr) {
-        let service = service_fn(move |request| {
-            let server = Arc::clone(&self);
-            async move { answer::or_hung_up(server.handle(request, remote).await) }
-        });
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        // A client that breaks off is no failure of the server.
-        let _ = connection.await;
-    }
-
-    async fn handle(&self, request: HttpRequest<Incoming>, remote: SocketAddr) -> Answer {
-        let behaviour = &*self.host.behaviour;
-        let caller = match answer::authorise(behaviour, Way::Http, remote, request.headers()) {
-            Ok(caller) => Arc::new(caller),
-            Err((caller, refused)) => {
-                let refused = answer::unauthorised(&refused);
-                answer::tell(behaviour, &caller, &refused);
-                return refused;
-            }
-        };
-        let answer = self.admit(request, &caller).await;
-        answer.unwrap_or_else(|refused| {
-            answer::tell(behaviour, &caller, &refused);
-            refused
-        })
+    fn host(&self) -> &Host {
+        &self.host
     }
 
     async fn admit(
@@ -115,6 +81,16 @@ impl HttpServer {
                 answer.headers_mut().insert(ALLOW, allowed);
                 Err(answer)
             }
+        }
+    }
+}
+
+impl HttpServer {
+    pub(super) fn new(host: Arc<Host>) -> Self {
+        Self {
+            host,
+            sessions: HttpSessions::at_most(SESSIONS_MAX),
+            stateless: Shared::default(),
         }
     }
 

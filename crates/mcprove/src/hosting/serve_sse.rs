@@ -2,16 +2,11 @@
 //! carries all answers.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use super::caller::{Caller, Way};
@@ -20,6 +15,7 @@ use super::dispatch::{self, Peer};
 use super::exchange::{OUTPUT_QUEUE_MAX, Output};
 use super::host::Host;
 use super::http_answer::{self as answer, Answer, Piece};
+use super::http_endpoint::Endpoint;
 use super::lock;
 use super::session::Session;
 
@@ -52,40 +48,11 @@ impl Drop for Registration {
     }
 }
 
-impl SseServer {
-    pub(super) fn new(host: Arc<Host>) -> Self {
-        Self {
-            host,
-            clients: Arc::default(),
-        }
-    }
+impl Endpoint for SseServer {
+    const WAY: Way = Way::Sse;
 
-    /// Serves one connection to its end.
-    pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, remote: SocketAddr) {
-        let service = service_fn(move |request| {
-            let server = Arc::clone(&self);
-            async move { answer::or_hung_up(server.handle(request, remote).await) }
-        });
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        // A client that breaks off is no failure of the server.
-        let _ = connection.await;
-    }
-
-    async fn handle(&self, request: Request<Incoming>, remote: SocketAddr) -> Answer {
-        let behaviour = &*self.host.behaviour;
-        let caller = match answer::authorise(behaviour, Way::Sse, remote, request.headers()) {
-            Ok(caller) => Arc::new(caller),
-            Err((caller, refused)) => {
-                let refused = answer::unauthorised(&refused);
-                answer::tell(behaviour, &caller, &refused);
-                return refused;
-            }
-        };
-        let answer = self.admit(request, &caller).await;
-        answer.unwrap_or_else(|refused| {
-            answer::tell(behaviour, &caller, &refused);
-            refused
-        })
+    fn host(&self) -> &Host {
+        &self.host
     }
 
     async fn admit(
@@ -103,6 +70,15 @@ impl SseServer {
                 StatusCode::NOT_FOUND,
                 "the stream is at /sse\n",
             )),
+        }
+    }
+}
+
+impl SseServer {
+    pub(super) fn new(host: Arc<Host>) -> Self {
+        Self {
+            host,
+            clients: Arc::default(),
         }
     }
 

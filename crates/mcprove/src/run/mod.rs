@@ -28,6 +28,7 @@ mod session_ends;
 mod side_by_side;
 mod summary;
 mod thresholds;
+mod trace_lines;
 mod watch;
 
 use std::path::PathBuf;
@@ -58,6 +59,7 @@ pub use report::Report;
 pub use side_by_side::{ServerRun, SideBySide};
 pub use summary::{Finding, NotJudged, Summary};
 pub use thresholds::{Thresholds, ToolThresholds};
+pub use trace_lines::TraceReadError;
 
 /// Called with the state of the run, a few times a second.
 pub type ProgressHandler = Arc<dyn Fn(&Progress) + Send + Sync>;

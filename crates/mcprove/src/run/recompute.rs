@@ -1,42 +1,23 @@
 //! A report computed again, from the trace of its run; from `metrics.json` where the trace is not
 //! whole.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use super::assemble::assemble;
 use super::directory::{RunDirectory, read_metrics};
-use super::format::{self, FormatError};
+use super::format::FormatError;
 use super::header::ENDED;
 use super::replay::Line;
 use super::report::{Report, TraceStats};
+use super::trace_lines::{Next, TraceLines, TraceReadError};
 use crate::event::{MetricsSink, Sink};
-
-/// The longest line of a trace that is read.
-const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Why a report could not be computed again.
 #[derive(Debug, thiserror::Error)]
 pub enum RecomputeError {
-    /// A file could not be read.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A line of the trace is none.
-    #[error("{path}:{line}: {reason}")]
-    Line {
-        /// The file.
-        path: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// The trace could not be read.
+    #[error(transparent)]
+    Read(TraceReadError),
     /// A file is of another version.
     #[error(transparent)]
     Format(FormatError),
@@ -45,16 +26,25 @@ pub enum RecomputeError {
     Nothing(String),
 }
 
+impl From<TraceReadError> for RecomputeError {
+    fn from(error: TraceReadError) -> Self {
+        match error {
+            TraceReadError::Format(error) => Self::Format(error),
+            error => Self::Read(error),
+        }
+    }
+}
+
 impl RecomputeError {
     /// What to try next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "check the path and its permissions",
-            Self::Line { .. } => {
+            Self::Read(TraceReadError::Io { .. }) => "check the path and its permissions",
+            Self::Read(TraceReadError::Line { .. }) => {
                 "the trace was changed after the run; put the line right, or remove trace.jsonl to \
                  take the report from metrics.json"
             }
-            Self::Format(error) => error.hint(),
+            Self::Format(error) | Self::Read(TraceReadError::Format(error)) => error.hint(),
             Self::Nothing(_) => "the run did not end, so there is nothing to report: run it again",
         }
     }
@@ -116,57 +106,43 @@ enum Reading {
 }
 
 fn read_trace(path: &Path) -> Result<Reading, RecomputeError> {
-    let shown = path.display().to_string();
-    let io = |source| RecomputeError::Io {
-        path: shown.clone(),
-        source,
-    };
     let metrics = MetricsSink::new();
     let mut shard = metrics.shard();
-    let mut reader = BufReader::new(File::open(path).map_err(io)?);
-    let mut bytes = Vec::new();
-    let mut number = 0;
-    let mut total = 0;
-    let mut cut = None;
-    loop {
-        bytes.clear();
-        let mut limited = io::Read::take(&mut reader, LINE_BYTES_MAX);
-        let length = limited.read_until(b'\n', &mut bytes).map_err(io)?;
-        number += 1;
-        total += length as u64;
-        if length == 0 {
-            number -= 1;
-            cut = Some("it has no end, for the run was killed or the trace reached its size limit");
-            break;
-        }
-        let wrong = |reason| RecomputeError::Line {
-            path: shown.clone(),
-            line: number,
-            reason,
-        };
-        if !bytes.ends_with(b"\n") {
-            if length as u64 == LINE_BYTES_MAX {
-                return Err(wrong(format!("longer than {LINE_BYTES_MAX} bytes")));
+    let mut lines = TraceLines::open(path)?;
+    let cut = loop {
+        let line = match lines.next()? {
+            Next::Line(line) => line,
+            Next::Cut(_) => {
+                break Some(
+                    "its last line is cut off, for the run was killed or the disk was full",
+                );
             }
-            cut = Some("its last line is cut off, for the run was killed or the disk was full");
-            break;
-        }
-        if number == 1 {
-            format::check(path, &bytes, format::TRACE).map_err(RecomputeError::Format)?;
-        }
-        let line = Line::parse(&bytes).map_err(wrong)?;
+            Next::End => {
+                break Some(
+                    "it has no end, for the run was killed or the trace reached its size limit",
+                );
+            }
+        };
+        let line = match Line::parse(line) {
+            Ok(line) => line,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
+        let event = match line.event() {
+            Ok(event) => event,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
         // The metrics never fail.
-        let _ = shard.record(&line.event().map_err(wrong)?);
+        let _ = shard.record(&event);
         // What a session that was left behind writes later is in no live report either.
         if line.name() == Some(ENDED) {
-            break;
+            break None;
         }
-    }
+    };
     let _ = shard.merge();
     let report = assemble(&metrics.snapshot()).map(|mut report| {
         report.trace = Some(TraceStats {
-            events: number,
-            bytes: total,
+            events: lines.number,
+            bytes: lines.total,
         });
         Box::new(report)
     });

@@ -1,9 +1,8 @@
 //! What a recording amounts to: calls, latency and errors by tool, and the faults that struck.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+use std::time::Duration;
 
 use mcprove_score::trace::ErrorCategory;
 use schemars::JsonSchema;
@@ -12,47 +11,28 @@ use serde_json::Value;
 
 use super::replay::Line;
 use super::report::LatencyStats;
+use super::trace_lines::{Next, TraceLines, TraceReadError};
 use crate::event::{CallMetrics, Metrics, MetricsSink, Sink};
 use crate::quantity::as_milliseconds;
 use crate::recording::{ENDED, Origin, STARTED};
 
 /// The format of a report on a recording.
 pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";
-/// The longest line that is read.
-const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-
 /// Why a recording cannot be reported on.
 #[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    /// It could not be read.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A line of it is none.
-    #[error("{path}:{line}: {reason}")]
-    Line {
-        /// The file.
-        path: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
+#[error(transparent)]
+pub struct RecordingError(#[from] TraceReadError);
 
 impl RecordingError {
     /// What to try next.
     pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Io { .. } => "check the path and its permissions",
-            Self::Line { .. } => {
+        match &self.0 {
+            TraceReadError::Io { .. } => "check the path and its permissions",
+            TraceReadError::Line { .. } => {
                 "give a file that `mcprove proxy --record` or `mcprove mock --log` wrote, or the \
                  directory of a run"
             }
+            TraceReadError::Format(error) => error.hint(),
         }
     }
 }
@@ -123,47 +103,42 @@ pub struct RecordingReport {
     pub cancelled: u64,
 }
 
-/// Reads the recording at `path`. Its last line may be cut off.
+/// Reads the recording at `path`. Its last line may be cut off. One that was gone on with is read as one.
 pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
-    let shown = path.display().to_string();
-    let io = |source| RecordingError::Io {
-        path: shown.clone(),
-        source,
-    };
     let metrics = MetricsSink::new();
     let mut shard = metrics.shard();
-    let mut reader = BufReader::new(File::open(path).map_err(io)?);
-    let mut bytes = Vec::new();
-    let mut last = std::time::Duration::ZERO;
-    let mut is_whole = false;
-    for number in 1.. {
-        bytes.clear();
-        let mut limited = io::Read::take(&mut reader, LINE_BYTES_MAX);
-        limited.read_until(b'\n', &mut bytes).map_err(io)?;
-        if bytes.is_empty() {
-            break;
-        }
-        let wrong = |reason| RecordingError::Line {
-            path: shown.clone(),
-            line: number,
-            reason,
+    let mut lines = TraceLines::open(path)?;
+    let mut last = Duration::ZERO;
+    let mut has_begun = false;
+    // How many have begun and not ended; two processes may write one recording.
+    let mut open = 0_u32;
+    loop {
+        let (line, is_cut) = match lines.next()? {
+            Next::Line(line) => (line, false),
+            Next::Cut(line) => (line, true),
+            Next::End => break,
         };
-        let is_cut = !bytes.ends_with(b"\n");
-        if is_cut && number > 1 && Line::parse(&bytes).is_err() {
-            break;
-        }
-        let line = Line::parse(&bytes).map_err(wrong)?;
-        let event = line.event().map_err(wrong)?;
+        let line = match Line::parse(line) {
+            Ok(line) => line,
+            Err(_) if is_cut && has_begun => break,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
+        let event = match line.event() {
+            Ok(event) => event,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
+        has_begun = true;
         last = last.max(event.at);
+        match line.name() {
+            Some(STARTED) => open += 1,
+            Some(ENDED) => open = open.saturating_sub(1),
+            _ => {}
+        }
         // The metrics never fail.
         let _ = shard.record(&event);
-        is_whole = line.name() == Some(ENDED);
-        if is_whole {
-            break;
-        }
     }
     let _ = shard.merge();
-    Ok(report(&metrics.snapshot(), is_whole, last.as_secs_f64()))
+    Ok(report(&metrics.snapshot(), open == 0, last.as_secs_f64()))
 }
 
 fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingReport {
@@ -233,5 +208,33 @@ impl RecordingReport {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Recording;
+
+    #[test]
+    fn a_recording_that_was_gone_on_with_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let params = r#"{"name":"search","arguments":{}}"#;
+        for times in 1..=3 {
+            let origin = Origin::new("mock", "api");
+            let recording = Recording::append(&path, &origin).unwrap();
+            let session = recording.session();
+            session.request("1", "tools/call", params).result("{}");
+            recording.finish();
+            let report = read_recording(&path).unwrap();
+            assert_eq!((report.total.calls, report.is_whole), (times, true));
+        }
+        // One that was killed in the middle of a line.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let ended = text.rfind(r#"{"ts""#).unwrap();
+        std::fs::write(&path, &text[..ended + 20]).unwrap();
+        let report = read_recording(&path).unwrap();
+        assert_eq!((report.total.calls, report.is_whole), (3, false));
     }
 }
