@@ -2,7 +2,8 @@
 //
 //   node npm_client.cjs NODE_MODULES_PARENT < cases.json
 //
-// A case is {"name", "command": [...] or "url", "steps": [...]}; see `step` for what a step can be.
+// A case is {"name", "command": [...] or "url", "headers"?, "answers"?, "steps": [...]}; see `step` for what a step can
+// be. The answers are those to questions of the server: {"elicitation", "sampling"}.
 
 const { createRequire } = require("node:module");
 const path = require("node:path");
@@ -11,6 +12,7 @@ const sdk = createRequire(path.join(path.resolve(process.argv[2]), "package.json
 const { Client } = sdk("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = sdk("@modelcontextprotocol/sdk/client/stdio.js");
 const { StreamableHTTPClientTransport } = sdk("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const { CreateMessageRequestSchema, ElicitRequestSchema } = sdk("@modelcontextprotocol/sdk/types.js");
 
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -39,7 +41,20 @@ function seen(result) {
     blocks: result.content.length,
     length: text.length,
     text: text.slice(0, 100),
+    structured: result.structuredContent ?? null,
   };
+}
+
+// A client that answers what the case has answers for.
+function answering(answers) {
+  const asked = [
+    ["elicitation", ElicitRequestSchema],
+    ["sampling", CreateMessageRequestSchema],
+  ].filter(([name]) => answers?.[name]);
+  const capabilities = Object.fromEntries(asked.map(([name]) => [name, {}]));
+  const client = new Client({ name: "npm-client", version: "1.0.0" }, { capabilities });
+  for (const [name, schema] of asked) client.setRequestHandler(schema, async () => answers[name]);
+  return client;
 }
 
 async function step(client, given, noted) {
@@ -49,6 +64,7 @@ async function step(client, given, noted) {
       return { tools: (await client.listTools()).tools.map((tool) => tool.name) };
     case "ping":
       return outcome(client.ping({ timeout: given.timeout_ms }));
+    case "ask":
     case "call":
       return outcome(
         call(given.tool, given.args, {
@@ -78,6 +94,15 @@ async function step(client, given, noted) {
       abort.abort("not needed any more");
       return ended;
     }
+    // Begins a call; the next thing that the client does is to leave.
+    case "leave":
+      outcome(call(given.tool, given.args, { timeout: given.timeout_ms }));
+      await wait(given.after_ms);
+      return {};
+    case "read": {
+      const read = await client.readResource({ uri: given.uri });
+      return { text: read.contents[0].text, mimeType: read.contents[0].mimeType };
+    }
     case "wait":
       await wait(given.ms);
       return {};
@@ -88,11 +113,12 @@ async function step(client, given, noted) {
 
 async function observe(given) {
   const noted = { progress: 0, strays: [] };
-  const client = new Client({ name: "npm-client", version: "1.0.0" });
+  const client = answering(given.answers);
   const transport = given.url
-    ? new StreamableHTTPClientTransport(new URL(given.url))
+    ? new StreamableHTTPClientTransport(new URL(given.url), { requestInit: { headers: given.headers ?? {} } })
     : new StdioClientTransport({ command: given.command[0], args: given.command.slice(1), stderr: "ignore" });
   const steps = [];
+  const start = Date.now();
   try {
     await client.connect(transport);
     // After connecting, so that only what the fault does is noted.
@@ -105,7 +131,7 @@ async function observe(given) {
       }
     }
   } catch (error) {
-    return { name: given.name, failed: String(error.message ?? error) };
+    return { name: given.name, failed: `${error.name}: ${error.message ?? error}`, code: error.code, ms: Date.now() - start };
   } finally {
     await Promise.race([client.close().catch(() => {}), wait(2000)]);
   }

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use mcprove::fault::{ENTRIES, Entry};
 
+use crate::terminal::lines;
+
 /// The widest line.
 const COLUMNS: usize = 80;
 /// Where explanations begin.
@@ -44,20 +46,4 @@ fn written(entry: &Entry) -> String {
     } else {
         format!("{name}:<{}>", settings.join(">-<"))
     }
-}
-
-/// A text in lines of at most this many characters, broken at spaces.
-fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

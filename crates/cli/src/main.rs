@@ -9,7 +9,9 @@ mod interrupt;
 mod listen_address;
 mod load_arguments;
 mod load_run;
+mod output_file;
 mod patient_stderr;
+mod serving;
 mod sides;
 mod target;
 mod terminal;
@@ -21,6 +23,9 @@ use mcprove::process;
 
 use crate::arguments::Cli;
 use crate::failure::Failure;
+
+/// The exit code after a panic, as of every Rust program.
+const PANICKED: i32 = 101;
 
 fn main() -> ExitCode {
     // A server is started through this very program, so that it dies when we do.
@@ -69,11 +74,12 @@ fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// A panic of ours must not leave servers behind.
+/// A panic of ours must not leave servers behind; nor does the program go on without what panicked.
 fn end_children_on_panic() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);
         process::shut_down();
+        std::process::exit(PANICKED);
     }));
 }

@@ -27,6 +27,8 @@ mod lab_audit_export;
 mod lab_audit_follow;
 #[path = "cli/lab_conformance.rs"]
 mod lab_conformance;
+#[path = "cli/lab_real_clients.rs"]
+mod lab_real_clients;
 #[path = "cli/layout.rs"]
 mod layout;
 #[path = "cli/load_faults.rs"]
@@ -45,6 +47,14 @@ mod probe_real;
 mod probe_start;
 #[path = "cli/proxy.rs"]
 mod proxy;
+#[path = "cli/proxy_arguments.rs"]
+mod proxy_arguments;
+#[path = "cli/proxy_http.rs"]
+mod proxy_http;
+#[path = "cli/proxy_told.rs"]
+mod proxy_told;
+#[path = "cli/real_clients.rs"]
+mod real_clients;
 #[path = "cli/report.rs"]
 mod report;
 #[path = "cli/revision.rs"]

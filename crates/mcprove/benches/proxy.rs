@@ -45,6 +45,10 @@ const STDIO: &[(&str, &[&str], usize)] = &[
 const HTTP: &[(&str, &[&str])] = &[
     ("proxy, HTTP, 16 connections", &[]),
     ("proxy, HTTP, 16 connections, a fault elsewhere", FAULTS),
+    (
+        "proxy, HTTP, 16 connections, a fault elsewhere, recording",
+        &["--fault", "hang,tool=nobody", "--record", "/dev/null"],
+    ),
 ];
 
 fn main() -> Outcome<()> {

@@ -1,13 +1,12 @@
 //! Random choices that do not depend on who asks first: each is a hash of the seed, a name and a
 //! number.
 
+use crate::hash::fnv_1a;
+
 /// A number that depends on all three and on nothing else.
 pub(crate) fn decide(seed: u64, name: &str, number: u64) -> u64 {
     // FNV-1a over the name, then the finaliser of SplitMix64 over all.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in name.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
+    let hash = fnv_1a(name.bytes());
     mix(mix(seed ^ hash).wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 

@@ -30,6 +30,7 @@ pub mod drive;
 pub mod event;
 pub mod fault;
 pub mod fixture;
+mod hash;
 pub mod hosting;
 pub mod lab;
 pub mod mock;

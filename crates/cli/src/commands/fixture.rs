@@ -8,7 +8,7 @@ use mcprove::fixture::{self, ENTRIES, Eras, Kind, Options};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
-use crate::{interrupt, terminal};
+use crate::{interrupt, serving, terminal};
 
 /// Arguments of `mcprove fixture`.
 #[derive(Debug, Args)]
@@ -94,5 +94,10 @@ fn settings(given: &[String]) -> Result<Map<String, Value>, Failure> {
 // Taken by value, as `map_err` gives it.
 #[allow(clippy::needless_pass_by_value)]
 fn describe(error: fixture::FixtureError) -> Failure {
-    Failure::new(error.to_string(), "`mcprove fixture` lists the modes")
+    match error {
+        fixture::FixtureError::Listen(error) => serving::cannot_listen(&error),
+        error @ fixture::FixtureError::Mode(_) => {
+            Failure::new(error.to_string(), "`mcprove fixture` lists the modes")
+        }
+    }
 }

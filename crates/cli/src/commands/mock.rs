@@ -1,19 +1,19 @@
 //! `mcprove mock`: a server made of a tools file, healthy or with faults.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fault::FaultSpec;
-use mcprove::mock::{Bound, Eras, Kind, Mock, MockError, MockSpec, MockSummary, Options};
+use mcprove::mock::{Bound, Eras, Mock, MockError, MockSpec, MockSummary, Options};
 use mcprove::recording::{Origin, Recording};
 use mcprove::suite::{faults, mock};
 
 use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
-use crate::{interrupt, listen_address, terminal};
+use crate::output_file::keep_apart;
+use crate::{interrupt, serving, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -99,8 +99,15 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let faults = faults(arguments)?;
     warn_of_misses(&file.spec, &faults);
-    let address = address(arguments)?;
-    spare_inputs(arguments)?;
+    let Arguments { http, sse, ws, .. } = arguments;
+    let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
+    keep_apart(
+        ("--log", arguments.log.as_deref()),
+        &[
+            ("--tools-from", arguments.tools_from.as_deref()),
+            ("--faults", arguments.faults_file.as_deref()),
+        ],
+    )?;
     let server = file.spec.name.clone();
     let options = Options {
         eras: arguments.era,
@@ -111,7 +118,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mock = Mock::new(file.spec, options).map_err(|error| unmade(&error))?;
     let bound = match address {
         None => None,
-        Some((kind, address)) => Some((kind, bind(address).await?)),
+        Some((kind, address)) => {
+            let bound = Bound::to(address).await;
+            Some((kind, bound.map_err(|error| serving::cannot_listen(&error))?))
+        }
     };
     // Last, because an old log is emptied: by now nothing else can keep the mock from starting.
     let recording = recording(arguments, &server, &faults)?;
@@ -120,7 +130,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let stop = interrupt::requested();
     let status = match bound {
-        None => mock.serve_until(stop).await,
+        None => {
+            serving::explain_stdio();
+            mock.serve_until(stop).await
+        }
         Some((kind, bound)) => {
             let listening = mock.listen_on(kind, bound);
             terminal::print_error(&format!("listening on {}\n", listening.url()));
@@ -176,63 +189,6 @@ fn warn_of_misses(spec: &MockSpec, faults: &[FaultSpec]) {
                 spec.name
             ));
         }
-    }
-}
-
-fn address(arguments: &Arguments) -> Result<Option<(Kind, SocketAddr)>, Failure> {
-    let given = [
-        ("--http", &arguments.http, Kind::Http),
-        ("--sse", &arguments.sse, Kind::Sse),
-        ("--ws", &arguments.ws, Kind::WebSocket),
-    ];
-    for (flag, address, kind) in given {
-        if let Some(text) = address {
-            let address = listen_address::parse(text).ok_or_else(|| {
-                Failure::new(
-                    format!("{flag} {text:?} is no address"),
-                    format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
-                )
-            })?;
-            return Ok(Some((kind, address)));
-        }
-    }
-    Ok(None)
-}
-
-async fn bind(address: SocketAddr) -> Result<Bound, Failure> {
-    Bound::to(address).await.map_err(|error| {
-        Failure::new(
-            error.to_string(),
-            "check that the address is one of this machine and that its port is free",
-        )
-    })
-}
-
-/// Refuses to write the log over what was read.
-fn spare_inputs(arguments: &Arguments) -> Result<(), Failure> {
-    let Some(log) = &arguments.log else {
-        return Ok(());
-    };
-    let inputs = [
-        ("--tools-from", &arguments.tools_from),
-        ("--faults", &arguments.faults_file),
-    ];
-    for (flag, input) in inputs {
-        if input.as_ref().is_some_and(|input| is_same(log, input)) {
-            return Err(Failure::new(
-                format!("--log {} is the file of {flag}", log.display()),
-                "give --log a file of its own",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Whether two paths lead to the same file; one that does not exist is no other.
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
     }
 }
 

@@ -16,6 +16,7 @@ use mcprove::suite::faults;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::fault_help::kinds_of_faults;
+use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
 use crate::target::split_command;
 use crate::{interrupt, listen_address, terminal};
@@ -135,25 +136,50 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
-    if let (Some(listen), Some(url)) = (arguments.listen, &arguments.url) {
-        let headers = arguments.headers()?;
-        let target = mcprove::secret::redact_urls(url);
-        let settings = arguments.settings(faults, &target)?;
-        let proxy = http::listen(listen, url, headers, settings)
-            .await
-            .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
-        terminal::print_error(&format!("listening on {}\n", proxy.url()));
-        let ended = proxy.run(stop).await;
-        if !arguments.quiet {
-            terminal::print_error(&summary_text(&ended.summary));
-        }
-        arguments.keep(&ended.summary)?;
-        return Ok(if ended.was_stopped {
-            INTERRUPTED.into()
-        } else {
-            ended.status.into()
-        });
+    let pair = arguments.listen.zip(arguments.url.as_deref());
+    let (summary, was_stopped, status) = if let Some(pair) = pair {
+        let ended = between_http(arguments, faults, pair, stop).await?;
+        (ended.summary, ended.was_stopped, ended.status)
+    } else {
+        let ended = between_pipes(arguments, faults, stop).await?;
+        (ended.summary, ended.was_stopped, ended.status)
+    };
+    arguments.keep(&summary)?;
+    Ok(if was_stopped {
+        INTERRUPTED.into()
+    } else {
+        status.into()
+    })
+}
+
+async fn between_http(
+    arguments: &Arguments,
+    faults: Vec<FaultSpec>,
+    (listen, url): (SocketAddr, &str),
+    stop: impl Future<Output = ()>,
+) -> Result<http::Ended, Failure> {
+    let headers = arguments.headers()?;
+    let files = arguments.files()?;
+    let bound = http::bind(listen, url, headers)
+        .await
+        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
+    let settings = arguments.settings(faults, &mcprove::secret::redact_urls(url))?;
+    files.into_iter().for_each(OutputFile::keep);
+    let proxy = bound.proxy(settings);
+    terminal::print_error(&format!("listening on {}\n", proxy.url()));
+    let ended = proxy.run(stop).await;
+    if !arguments.quiet {
+        terminal::print_error(&summary_text(&ended.summary));
     }
+    Ok(ended)
+}
+
+async fn between_pipes(
+    arguments: &Arguments,
+    faults: Vec<FaultSpec>,
+    stop: impl Future<Output = ()>,
+) -> Result<stdio::Ended, Failure> {
     let command = match &arguments.server {
         Some(text) => split_command(text)?,
         None => arguments.command.clone(),
@@ -167,26 +193,29 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let server = Server::stdio(program)
         .args(rest.iter().cloned())
         .shutdown_timeout(arguments.shutdown_timeout);
-    let settings = arguments.settings(faults, &server.describe())?;
-    let ends = (stdio::standard_input(), stdio::standard_output());
+    let files = arguments.files()?;
     let stderr = PatientStderr::new().map_err(anyhow::Error::from)?;
     let on_stderr = {
         let stderr = Arc::clone(&stderr);
         Arc::new(move |bytes: &[u8]| stderr.write(bytes))
     };
-    let ended = stdio::run(&server, settings, ends, on_stderr, stop)
-        .await
+    let started = stdio::start(&server, on_stderr)
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let settings = match arguments.settings(faults, &server.describe()) {
+        Ok(settings) => settings,
+        Err(failure) => {
+            started.give_up().await;
+            return Err(failure);
+        }
+    };
+    files.into_iter().for_each(OutputFile::keep);
+    let ends = (stdio::standard_input(), stdio::standard_output());
+    let ended = started.run(settings, ends, stop).await;
     if !arguments.quiet {
         stderr.write(summary_text(&ended.summary).as_bytes());
     }
     stderr.finish().await;
-    arguments.keep(&ended.summary)?;
-    Ok(if ended.was_stopped {
-        INTERRUPTED.into()
-    } else {
-        ended.status.into()
-    })
+    Ok(ended)
 }
 
 impl Arguments {
@@ -232,15 +261,24 @@ impl Arguments {
         self.header.iter().map(split).collect()
     }
 
+    /// The files that it writes, which keep what they hold until there is something to write.
+    fn files(&self) -> Result<Vec<OutputFile>, Failure> {
+        let faults = ("--faults", self.faults.as_deref());
+        let record = ("--record", self.record.as_deref());
+        let summary = ("--summary", self.summary.as_deref());
+        keep_apart(record, &[faults])?;
+        keep_apart(summary, &[faults, record])?;
+        let paths = [record, summary].into_iter().filter_map(|(_, path)| path);
+        paths
+            .map(|path| OutputFile::reserve(path).map_err(|error| unwritable(path, &error)))
+            .collect()
+    }
+
     fn settings(&self, faults: Vec<FaultSpec>, target: &str) -> Result<Settings, Failure> {
         let mut origin = Origin::new("proxy", &self.server_name);
         target.clone_into(&mut origin.target);
         origin.seed = Some(self.seed);
         origin.faults = faults.iter().map(ToString::to_string).collect();
-        if let Some(path) = &self.summary {
-            // Found out now, not when everything is over.
-            std::fs::File::create(path).map_err(|error| unwritable(path, &error))?;
-        }
         let recording = match &self.record {
             Some(path) => {
                 let recording = if self.append {

@@ -4,13 +4,10 @@
 //! A fault is aimed at the first call of `search`; then `add`, which meets none, is called, and `search`
 //! again. One process of a client takes all cases, a few at a time.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
-use harness::{RealServers, require};
 use mcprove::fault::FaultKind;
 use serde_json::{Value, json};
 
+use crate::real_clients::{Client, PATIENCE_MS, Transport, observe, servers};
 use crate::support::{Fixture, MCPROVE, mcprove};
 
 const TOOLS: &str = "
@@ -56,23 +53,6 @@ const FAULTS: [&str; 26] = [
 
 /// How long a client waits for an answer.
 const TIMEOUT_MS: u64 = 2_500;
-/// How long for one that has to come: machines are slow when they are busy.
-const PATIENCE_MS: u64 = 60_000;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Transport {
-    Stdio,
-    Http,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Client {
-    Npm,
-    /// Opens with `initialize`.
-    Python1,
-    /// Stateless.
-    Python2,
-}
 
 #[test]
 fn every_kind_is_tested() {
@@ -117,11 +97,7 @@ fn kind(fault: &str) -> FaultKind {
 }
 
 fn check_all(client: Client, transport: Transport) {
-    let servers = RealServers::locate();
-    if !require("the real servers (cargo xtask setup)", servers.is_some()) {
-        return;
-    }
-    let Some(servers) = servers else { return };
+    let Some(servers) = servers() else { return };
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("tools.yml");
     std::fs::write(&tools, TOOLS).unwrap();
@@ -207,45 +183,6 @@ fn never_answered(kind: FaultKind) -> bool {
             | FaultKind::LoseReply
             | FaultKind::ProgressForever
     )
-}
-
-/// Lets the client take all cases, and reads what it saw.
-fn observe(servers: &RealServers, client: Client, cases: &[Value]) -> Vec<Value> {
-    let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/clients");
-    let layout = servers.layout();
-    let mut command = match client {
-        Client::Npm => {
-            let mut command = Command::new(layout.node());
-            command.arg(format!("{scripts}/npm_client.cjs"));
-            command.arg(layout.npm());
-            command
-        }
-        Client::Python1 | Client::Python2 => {
-            let name = if client == Client::Python1 {
-                "mcp1"
-            } else {
-                "mcp2"
-            };
-            let mut command = Command::new(layout.python(name));
-            // No `__pycache__` in the source tree.
-            command.args(["-B", &format!("{scripts}/python_client.py")]);
-            command
-        }
-    };
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input
-        .write_all(Value::from(cases).to_string().as_bytes())
-        .unwrap();
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 /// What a client saw of one fault.

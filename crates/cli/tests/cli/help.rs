@@ -59,6 +59,11 @@ fn explain_tells_and_does_nothing() {
     let compare = [["compare", "--explain"].as_slice(), &server, &server].concat();
     assert_snapshot!("explain_compare", help(&compare));
     assert_snapshot!("explain_lab", help(&["lab", "--explain"]));
+    for command in [["lab"].as_slice(), &["lab", "audit"], &["mock"]] {
+        let text = help(&[command, &["--explain"]].concat());
+        let wide = text.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{command:?}");
+    }
     assert_snapshot!("explain_report", help(&["report", "--explain"]));
     assert_snapshot!("explain_runs", help(&["runs", "--explain"]));
     assert_snapshot!("explain_score", help(&["score", "--explain"]));

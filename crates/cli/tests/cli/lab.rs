@@ -190,7 +190,10 @@ fn what_cannot_work_is_told_at_the_start() {
         all
     };
     refused(&["lab", "--api-key", "secret"], "do nothing over stdio");
-    refused(&["lab", "--http", "nowhere"], "--http");
+    refused(
+        &["lab", "--http", "nowhere"],
+        "--http \"nowhere\" is no address",
+    );
     refused(
         &["lab", "--http", "203.0.113.1:1"],
         "cannot listen on 203.0.113.1:1",
@@ -203,7 +206,8 @@ fn what_cannot_work_is_told_at_the_start() {
         &["lab", "--sse", "127.0.0.1:0", "--era", "stateless"],
         "do not go together",
     );
-    refused(&["lab", "--page-size", "0"], "--page-size");
+    refused(&["lab", "--page-size", "0"], "a whole number from 1 up");
+    refused(&["lab", "--audit-rows", "few"], "a whole number from 1 up");
     refused(&["lab", "--era", "bronze"], "handshake, stateless, both");
     refused(
         &["lab", "--audit", "no/such/folder/lab.db"],
@@ -248,5 +252,97 @@ fn a_variable_without_a_key_opens_no_door() {
             output.stderr.contains("there is no key in it") && output.stderr.contains("hint:"),
             "{output:?}"
         );
+    }
+}
+
+#[test]
+fn an_address_may_be_written_as_people_do() {
+    for address in ["localhost:0", "0", ":0"] {
+        let server = Fixture::start_command(mcprove(&["lab", "--http", address]));
+        assert!(server.url.starts_with("http://127.0.0.1:"), "{address}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_has_the_same_hint_everywhere() {
+    let server = Fixture::start_command(mcprove(&["lab", "--http", "0"]));
+    let taken = server.url.trim_start_matches("http://");
+    let taken = taken.trim_end_matches("/mcp");
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mock/tools.yml");
+    let tools = tools.display().to_string();
+    for command in [
+        ["lab"].as_slice(),
+        &["mock", "--tools-from", &tools],
+        &["fixture", "normal"],
+    ] {
+        let output = refused(&[command, &["--http", taken]].concat(), "cannot listen on");
+        assert!(output.stderr.contains("its port is free"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_lab_whose_answers_nobody_reads_ends() {
+    let mut child = mcprove(&["lab"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    input
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+        .unwrap();
+    // Its stdin stays open.
+    assert_eq!(wait(&mut child).unwrap().code(), Some(0));
+    drop(input);
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    // And nothing is explained to whoever is no terminal.
+    assert_eq!(stderr, "");
+}
+
+/// With a terminal of its own, which `script` makes.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_a_server_says_what_it_waits_for() {
+    use std::process::Command;
+
+    use crate::support::MCPROVE;
+
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mock/tools.yml");
+    let mock = format!("{MCPROVE} mock --tools-from {}", tools.display());
+    for command in [format!("{MCPROVE} lab"), mock] {
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]);
+        let mut child = script
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Ctrl-D, on a line of its own.
+        let mut input = child.stdin.take().unwrap();
+        let mut shown = String::new();
+        let mut output = child.stdout.take().unwrap();
+        let mut bytes = [0; 1024];
+        while !shown.contains("--http 127.0.0.1:8080") {
+            let count = output.read(&mut bytes).unwrap();
+            assert!(count > 0, "{shown}");
+            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        assert!(
+            shown.contains("speaking MCP on stdin and stdout"),
+            "{shown}"
+        );
+        input.write_all(b"\x04").unwrap();
+        assert_eq!(wait(&mut child).unwrap().code(), Some(0), "{shown}");
     }
 }

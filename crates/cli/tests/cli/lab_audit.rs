@@ -167,6 +167,8 @@ fn filters_choose_rows() {
         (&["--method", "initialize"], &[1]),
         (&["--since", "2026-01-02T07:00:00+01:00"], &[5]),
         (&["--until", "2026-01-01T00:00:03Z"], &[2, 1]),
+        (&["--since", "2026-01-02"], &[5]),
+        (&["--until", "2026-01-02"], &[4, 3, 2, 1]),
         (&["--since", "10m"], &[]),
         (&["--argument", "options.codes[0]=401"], &[3]),
         (&["--argument", "seed=a", "--argument", "call_id=1"], &[5]),
@@ -174,10 +176,39 @@ fn filters_choose_rows() {
     ] {
         assert_eq!(ids(&path, filters), expected, "{filters:?}");
     }
-    let nothing = printed(&path, &["--tool", "other"]);
+    let nothing = printed(&path, &["--tool", "echo", "--failed"]);
     assert!(nothing.contains("No row"), "{nothing}");
     let (_folder, empty) = file(Vec::new());
     assert!(printed(&empty, &[]).contains("Nothing was recorded yet"));
+}
+
+#[test]
+fn a_slip_in_a_name_is_told() {
+    let (_folder, path) = file(rows());
+    for (filters, hint) in [
+        (["--tool", "ehco"].as_slice(), "did you mean \"echo\"?"),
+        (&["--category", "atuh"], "did you mean \"auth\"?"),
+        (
+            &["--category", "cold"],
+            "there are protocol, tool, timeout, auth, cancelled",
+        ),
+        (&["--method", "tool/call"], "did you mean \"tools/call\"?"),
+        (
+            &["--tool", "weather"],
+            "hint: no row has the tool \"weather\"\n",
+        ),
+    ] {
+        for way in [&[] as &[&str], &["--json"], &["--export", "jsonl"]] {
+            let output = audit(&path, &[filters, way].concat());
+            assert_eq!(output.code, Some(0), "{output:?}");
+            assert!(output.stderr.starts_with("hint: no row has"), "{output:?}");
+            assert!(output.stderr.contains(hint), "{output:?}");
+        }
+    }
+    // There is such a category; nothing failed so.
+    let output = audit(&path, &["--category", "timeout"]);
+    assert_eq!(output.stderr, "", "{output:?}");
+    assert!(output.stdout.contains("No row is as the filters want it"));
 }
 
 #[test]
@@ -195,6 +226,8 @@ fn bad_input_ends_with_2_and_a_hint() {
         &["show"],
         &["compare", "1"],
         &["compare", "1", "99"],
+        &["compare", "1", "2", "--ignore", "resposne.content"],
+        &["replay", "2", "--ignore", "colour", "-s", "no-such-program"],
         &["replay", "2"],
         &["replay", "99", "-s", "no-such-program"],
     ] {
@@ -216,6 +249,16 @@ fn bad_input_ends_with_2_and_a_hint() {
         assert!(output.stderr.contains("no audit file"), "{output:?}");
         assert!(output.stderr.contains("hint: "), "{output:?}");
     }
+    let output = audit(folder.path(), &[]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("it is a folder"), "{output:?}");
+    let slip = ["compare", "1", "2", "--ignore", "resposne.content[0]"];
+    let output = audit(&path, &slip);
+    assert!(
+        output.stderr.contains("did you mean \"response\"?"),
+        "{output:?}"
+    );
+    assert_eq!(printed(&path, &["--limit", "0"]), "");
     let output = audit(&folder.path().join("missing.db"), &["--follow"]);
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(output.stderr.contains("no such file"), "{output:?}");

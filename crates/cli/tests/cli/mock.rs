@@ -394,3 +394,26 @@ fn help_lists_every_fault() {
         "{explained:?}"
     );
 }
+
+#[test]
+fn faults_count_on_where_a_log_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("calls.jsonl");
+    let log = log.to_str().unwrap();
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search", "arguments": { "query": "x" } } });
+    let arguments = [
+        "--fault",
+        "protocol-error,calls=1",
+        "--log",
+        log,
+        "--append",
+    ];
+    let is_struck = || {
+        let output = talk(&arguments, std::slice::from_ref(&call));
+        output.stdout.contains("\"error\"")
+    };
+    assert!(is_struck());
+    assert!(!is_struck(), "the second start has the second call");
+    let output = run(&["report", log]);
+    assert!(output.stdout.contains("2 calls"), "{}", output.stdout);
+}

@@ -321,15 +321,9 @@ impl<'work, 'schema> Making<'work, 'schema> {
         if self.choice.seed == 0 || count < 2 {
             return 0;
         }
-        // FNV-1a over the seed and the place: the same on every machine.
+        // The same on every machine.
         let bytes = self.choice.seed.to_le_bytes();
-        let hash = bytes
-            .iter()
-            .copied()
-            .chain(place.bytes())
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+        let hash = crate::hash::fnv_1a(bytes.into_iter().chain(place.bytes()));
         // The high bits are the well mixed ones.
         usize::try_from((hash >> 32) % count as u64).unwrap_or(0)
     }

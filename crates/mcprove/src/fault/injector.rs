@@ -15,6 +15,7 @@ use super::call::FaultedCall;
 use super::effect::Effect;
 use super::past::PastCalls;
 use super::registry::entry_of;
+use super::site::{CallSite, KnownCall};
 use super::spec::FaultSpec;
 use crate::decision::{decide, share};
 
@@ -27,17 +28,6 @@ const HIDDEN_TOOLS_MAX: usize = 10_000;
 
 /// The share of calls that `flaky` fails unless told.
 const FLAKY_RATE: f64 = 0.5;
-
-/// One call, as far as it matters to faults.
-#[derive(Debug, Clone, Copy)]
-pub struct CallSite<'a> {
-    /// The name of the server.
-    pub server: &'a str,
-    /// The name of the tool.
-    pub tool: &'a str,
-    /// The arguments, as JSON; empty for none.
-    pub arguments: &'a str,
-}
 
 /// A fault, ready to strike.
 struct Armed {
@@ -133,6 +123,13 @@ impl Injector {
         self.faults.is_empty()
     }
 
+    /// Whether any fault is aimed at this call. Nothing happens to others, and nothing of them is
+    /// remembered.
+    pub(crate) fn is_aimed_at(&self, call: CallSite<'_>) -> bool {
+        let mut faults = self.faults.iter();
+        faults.any(|armed| armed.spec.target.matches(call.server, call.tool))
+    }
+
     /// The fault that strikes this call: the first in order that does.
     pub fn strike(&self, call: CallSite<'_>) -> Option<Injection> {
         self.strike_if(call, |_| true)
@@ -145,11 +142,21 @@ impl Injector {
         call: CallSite<'_>,
         is_on: impl Fn(&FaultSpec) -> bool,
     ) -> Option<Injection> {
-        if self.is_idle() {
+        self.strike_known(&KnownCall::new(call), is_on)
+    }
+
+    /// The same of a call that others look at too.
+    pub(crate) fn strike_known(
+        &self,
+        call: &KnownCall<'_>,
+        is_on: impl Fn(&FaultSpec) -> bool,
+    ) -> Option<Injection> {
+        if !self.is_aimed_at(call.site()) {
             return None;
         }
+        let identity = call.identity();
+        let call = call.site();
         let mut state = self.state();
-        let identity = identity(call);
         let occurrence = state.occurrence(identity);
         let mut injection = None;
         for (index, armed) in self.faults.iter().enumerate() {
@@ -275,20 +282,6 @@ impl Armed {
     }
 }
 
-/// One number for one very call: server, tool and arguments, whatever the order of their keys.
-pub(super) fn identity(call: CallSite<'_>) -> u64 {
-    // Some clients send no arguments as an empty object.
-    let given = if call.arguments.is_empty() {
-        "{}"
-    } else {
-        call.arguments
-    };
-    let canonical = mcprove_score::race::canonical(given);
-    let arguments = canonical.as_deref().unwrap_or(given);
-    let hash = decide(0, call.server, 0);
-    decide(decide(hash, call.tool, 1), arguments, 2)
-}
-
 impl Injection {
     /// The fault.
     pub fn fault(&self) -> &FaultSpec {
@@ -328,6 +321,23 @@ impl Injection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_calls_that_no_fault_is_aimed_at_nothing_is_remembered() {
+        let aimed = "hang,tool=search,calls=2".parse().unwrap();
+        let injector = Injector::new(vec![aimed], 0);
+        let site = |tool| CallSite {
+            server: "api",
+            tool,
+            arguments: "{}",
+        };
+        for tool in ["echo", "search", "echo"] {
+            assert!(injector.strike(site(tool)).is_none());
+        }
+        assert_eq!(injector.state().occurrences.len(), 1);
+        assert!(injector.strike(site("search")).is_some());
+        assert_eq!(injector.counts()[0].aimed, 2);
+    }
 
     #[test]
     fn calls_beyond_the_limit_are_counted() {

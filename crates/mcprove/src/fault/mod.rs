@@ -14,6 +14,7 @@ mod ordinals;
 mod past;
 mod registry;
 mod reply;
+mod site;
 mod spec;
 mod text;
 mod timed;
@@ -25,7 +26,7 @@ mod tests;
 pub use call::FaultedCall;
 pub use effect::Effect;
 pub use error::FaultError;
-pub use injector::{CallSite, FaultCount, Injection, Injector};
+pub use injector::{FaultCount, Injection, Injector};
 pub use mcprove_score::trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
 pub use past::PastCalls;
@@ -34,5 +35,7 @@ pub use reply::{
     FAILURE_CODE, HANG_CODE, HANG_LIMIT, HANG_MESSAGE, error as error_reply, raw_id,
     status as status_reply,
 };
+pub use site::CallSite;
+pub(crate) use site::KnownCall;
 pub use spec::{FaultSpec, Target, tell_apart};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::injector::{CallSite, DIFFERENT_CALLS_MAX, identity};
+use super::injector::DIFFERENT_CALLS_MAX;
+use super::site::{CallSite, identity};
 
 /// How many different tools are remembered.
 const TOOLS_MAX: usize = 10_000;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::injector::{CallSite, FaultCount, Injection, Injector};
+use super::injector::{FaultCount, Injection, Injector};
+use super::site::CallSite;
 use super::spec::FaultSpec;
 use crate::quantity::optional_seconds;
 

@@ -6,8 +6,10 @@ use tokio::sync::mpsc;
 
 use super::dispatch::{Peer, accept_one};
 use super::exchange::{Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
+use super::in_flight::End;
 use super::message::{INVALID_REQUEST, Refusal};
 use super::session::Session;
+use super::watch::Ended;
 use crate::protocol::Revision;
 
 /// The most messages in a batch.
@@ -30,8 +32,9 @@ pub(super) fn refuse(session: &Session, length: usize) -> Option<Refusal> {
 
 /// Answers all messages of a batch in one array; a batch without requests has no answer. What is said
 /// before a last word is no answer, and goes out by itself. An HTTP status stands for the whole batch,
-/// and a connection that breaks off does so at once.
-pub(super) async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output) {
+/// and a connection that breaks off does so at once. A batch of which the client wants no answer any more
+/// has the end of its first request.
+pub(super) async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output, end: &End) {
     let (sender, mut answers): (Output, _) = mpsc::channel(OUTPUT_QUEUE_MAX);
     let collect = async {
         let mut collected = Collected::default();
@@ -48,13 +51,25 @@ pub(super) async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output) {
         collected.whole()
     };
     let give = async move {
+        let mut started = Vec::new();
         for message in messages {
-            accept_one(peer, message, &sender).await;
+            started.extend(accept_one(peer, message, &sender).await);
         }
         drop(sender);
+        started
     };
-    if let ((), Some(answer)) = tokio::join!(give, collect) {
-        let _ = output.send(answer).await;
+    match tokio::join!(give, collect) {
+        (_, Some(answer)) => {
+            let _ = output.send(answer).await;
+        }
+        (started, None) => {
+            let ends = started.iter().map(|work| work.ended.get().copied());
+            let is_unwanted = ends.clone().all(|how| how.is_some_and(Ended::is_unwanted));
+            if let (true, Some(how)) = (is_unwanted, ends.flatten().next()) {
+                // Nobody else sets it.
+                let _ = end.set(how);
+            }
+        }
     }
 }
 

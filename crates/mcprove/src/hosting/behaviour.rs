@@ -73,6 +73,12 @@ pub trait Behaviour: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// What to wait for before anything more is taken, so that what this server keeps of requests does
+    /// not grow without bounds; `None` for nothing.
+    fn ready(&self) -> Option<BoxFuture<'_, ()>> {
+        None
+    }
+
     /// Sees a request from its arrival to its end; `None` leaves it unseen. Called in the order of
     /// arrival, before any work begins, also for what will be refused.
     fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {

@@ -12,7 +12,7 @@ use super::caller::Caller;
 use super::exchange::{Exchange, Outgoing, Output};
 use super::healthy;
 use super::host::Host;
-use super::in_flight::Which;
+use super::in_flight::{End, Which};
 use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
 use super::session::Session;
 use super::watch::{Arrival, Ended, Malformed};
@@ -28,8 +28,8 @@ const BUSY_RETRY_S: u64 = 1;
 pub(crate) struct Started {
     /// Gives it up.
     pub(crate) task: AbortHandle,
-    /// How it ended, as soon as that is known; never for a batch.
-    pub(crate) ended: Arc<OnceLock<Ended>>,
+    /// How it ended, as soon as that is known; of a batch only that nobody wants any of it.
+    pub(crate) ended: End,
 }
 
 /// One end of a conversation, and what serves it.
@@ -94,12 +94,14 @@ pub(crate) async fn accept(peer: &Peer, value: Value, output: &Output) -> Option
                 return None;
             }
             let (peer, output) = (peer.clone(), output.clone());
+            let ended = End::default();
+            let end = Arc::clone(&ended);
             let work = tokio::spawn(async move {
-                batch::answer(&peer, messages, &output).await;
+                batch::answer(&peer, messages, &output, &end).await;
             });
             Some(Started {
                 task: work.abort_handle(),
-                ended: Arc::default(),
+                ended,
             })
         }
         value => accept_one(peer, value, output).await,

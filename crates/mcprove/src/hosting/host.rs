@@ -106,8 +106,16 @@ impl Host {
         self.is_stalled.store(true, Ordering::SeqCst);
     }
 
-    /// Returns at once while the server works, and never when it stands still or has ended.
+    /// Waits until the server can take something more.
+    pub(crate) async fn ready(&self) {
+        if let Some(ready) = self.behaviour.ready() {
+            ready.await;
+        }
+    }
+
+    /// Returns as soon as the server can take more, and never when it stands still or has ended.
     pub(crate) async fn pass(&self) {
+        self.ready().await;
         if self.is_stalled.load(Ordering::SeqCst) || self.has_ended() {
             std::future::pending::<()>().await;
         }

@@ -46,6 +46,7 @@ async fn handle<E: Endpoint>(
     request: Request<Incoming>,
     remote: SocketAddr,
 ) -> Answer {
+    endpoint.host().ready().await;
     let behaviour = &*endpoint.host().behaviour;
     let (caller, refused) = match answer::authorise(behaviour, E::WAY, remote, request.headers()) {
         Ok(caller) => {

@@ -7,7 +7,6 @@ use super::dispatch::{self, Peer, Started};
 use super::exchange::Ending;
 use super::in_flight::Which;
 use super::session::Session;
-use super::watch::Ended;
 use crate::protocol::Era;
 
 /// Gives up the work on a request when whoever waits for it is gone.
@@ -48,7 +47,7 @@ impl Waiting {
     /// closed its session.
     pub(super) fn is_unwanted(&self, session: &Session) -> bool {
         let ended = self.work.as_ref().and_then(|work| work.ended.get());
-        matches!(ended, Some(Ended::Cancelled | Ended::Disconnected)) || session.is_closed()
+        ended.is_some_and(|how| how.is_unwanted()) || session.is_closed()
     }
 
     /// Notes an answer; after the last one, leaving cancels nothing.

@@ -26,7 +26,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// How many answers are written at a time.
 const WRITE_BATCH: usize = 256;
 
-/// Serves until the client closes our input or the mode ends; returns the exit status.
+/// Serves until the client closes our input or no longer reads our output, or the mode ends; returns the exit status.
 pub(crate) async fn run(
     host: Arc<Host>,
     input: impl AsyncRead + Unpin + Send,
@@ -46,7 +46,7 @@ pub(crate) async fn run(
     };
     let (sender, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
     let (stop, stopped) = oneshot::channel();
-    let writer = tokio::spawn(write(Arc::clone(&host), answers, output, stopped));
+    let mut writer = tokio::spawn(write(Arc::clone(&host), answers, output, stopped));
     tokio::spawn(changes::forward(
         Arc::clone(&host),
         Arc::clone(&session),
@@ -56,12 +56,20 @@ pub(crate) async fn run(
         biased;
         status = host.ended() => status,
         () = read(&peer, input, &sender) => 0,
+        _ = &mut writer => {
+            // Nobody reads what we say: the client is gone, whatever it left open.
+            host.behaviour.left(&session);
+            tokio::time::sleep(host.behaviour.linger()).await;
+            0
+        }
     };
     session.close(host.why_closed());
     host.settled().await;
     // The writer may be gone already, with the client.
     let _ = stop.send(());
-    let _ = tokio::time::timeout(FLUSH_TIME, writer).await;
+    if !writer.is_finished() {
+        let _ = tokio::time::timeout(FLUSH_TIME, writer).await;
+    }
     status
 }
 

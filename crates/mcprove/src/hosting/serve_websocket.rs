@@ -25,6 +25,7 @@ const PROTOCOL: &str = "sec-websocket-protocol";
 
 /// Serves one connection to its end.
 pub(super) async fn serve(host: Arc<Host>, stream: TcpStream, remote: SocketAddr) {
+    host.ready().await;
     let mut caller = None;
     #[expect(clippy::result_large_err, reason = "the signature is the library's")]
     let mut agree_with = |request: &Request, response| {

@@ -23,6 +23,13 @@ pub enum Ended {
     GivenUp,
 }
 
+impl Ended {
+    /// Whether there is no answer because the client wants none.
+    pub(crate) const fn is_unwanted(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Disconnected)
+    }
+}
+
 /// A request as it arrives.
 #[derive(Clone, Copy)]
 pub struct Arrival<'a> {

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::call::{Call, Reply};
 use super::keys::ApiKeys;
-use super::methods;
+use super::own_audit::OwnAudit;
 use super::registry::{ENTRIES, Entry};
 use super::seal::Seal;
 use super::state::State;
 use super::watch::Recorder;
-use super::{Options, conformance};
+use super::{Options, conformance, methods, own_audit, resources};
 use crate::arguments::SchemaCheck;
 use crate::hosting::behaviour::Behaviour;
 use crate::hosting::message::{INVALID_PARAMS, Request};
@@ -29,6 +29,7 @@ pub struct Lab {
     page_size: usize,
     keys: ApiKeys,
     recorder: Option<Recorder>,
+    own_audit: Option<OwnAudit>,
     /// Whether the conformance suite finds what it names.
     pub(super) has_fixtures: bool,
     /// What tools with side effects did.
@@ -69,6 +70,7 @@ impl Lab {
             page_size: options.page_size.map_or(usize::MAX, std::num::NonZero::get),
             keys: options.api_keys.clone(),
             recorder: options.audit.clone().map(Recorder::new),
+            own_audit: OwnAudit::of(options.audit.as_ref()),
             has_fixtures: options.conformance_fixtures,
             state: State::default(),
             seal: Seal::default(),
@@ -85,6 +87,30 @@ impl Lab {
     fn group(&self, name: &str) -> Option<&'static str> {
         let tool = self.tools.get(*self.by_name.get(name)?)?;
         Some(tool.entry.group)
+    }
+
+    /// The resources that are listed.
+    pub(super) fn resources(&self) -> Vec<Value> {
+        let own_audit = self.own_audit.as_ref().map(|_| OwnAudit::listed());
+        let mut listed = resources::listed(self.has_fixtures);
+        listed.extend(own_audit);
+        listed
+    }
+
+    /// Whether there is a resource at a URI.
+    pub(super) fn has_resource(&self, uri: &str) -> bool {
+        let is_own_audit = uri == own_audit::URI && self.own_audit.is_some();
+        is_own_audit || resources::read(uri, self.has_fixtures).is_some()
+    }
+
+    /// What is at a URI, for whoever asks.
+    pub(super) async fn contents(&self, uri: &str, exchange: &Exchange) -> Option<Value> {
+        match &self.own_audit {
+            Some(audit) if uri == own_audit::URI => {
+                audit.read(exchange.caller().identity.as_ref()).await
+            }
+            _ => resources::read(uri, self.has_fixtures),
+        }
     }
 
     async fn call(&self, exchange: &Exchange) {
@@ -170,6 +196,10 @@ impl Behaviour for Lab {
 
     fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
         self.keys.authorise(headers)
+    }
+
+    fn ready(&self) -> Option<BoxFuture<'_, ()>> {
+        self.recorder.as_ref()?.ready()
     }
 
     fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {

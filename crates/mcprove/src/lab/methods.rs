@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::behaviour::Lab;
 use super::call::{Call, Reply};
-use super::{prompts, resources};
+use super::{own_audit, prompts, resources};
 use crate::hosting::behaviour::Behaviour;
 use crate::hosting::healthy::cacheable;
 use crate::hosting::message::INVALID_PARAMS;
@@ -24,14 +24,14 @@ pub fn answer<'a>(lab: &'a Lab, exchange: &'a Exchange) -> Option<BoxFuture<'a, 
     let params = &exchange.request.params;
     let fixtures = lab.has_fixtures;
     let result = match exchange.request.method.as_str() {
-        "resources/list" => list(lab, "resources", &resources::listed(fixtures), params),
+        "resources/list" => list(lab, "resources", &lab.resources(), params),
         "resources/templates/list" => list(
             lab,
             "resourceTemplates",
             &resources::templates(fixtures),
             params,
         ),
-        "resources/read" => read(lab, exchange),
+        "resources/read" => return Some(Box::pin(read(lab, exchange))),
         "prompts/list" => list(lab, "prompts", &prompts::listed(fixtures), params),
         "prompts/get" => return Some(Box::pin(get(lab, exchange))),
         "completion/complete" => complete(lab, params),
@@ -45,14 +45,21 @@ pub fn answer<'a>(lab: &'a Lab, exchange: &'a Exchange) -> Option<BoxFuture<'a, 
     };
     let is_cacheable = matches!(
         exchange.request.method.as_str(),
-        "resources/list" | "resources/templates/list" | "resources/read" | "prompts/list"
+        "resources/list" | "resources/templates/list" | "prompts/list"
     );
-    let reply = match result {
-        Ok(result) if is_stateless && is_cacheable => Reply::Whole(cacheable(result)),
+    let result = if is_stateless && is_cacheable {
+        result.map(cacheable)
+    } else {
+        result
+    };
+    Some(Box::pin(reply(result).send(exchange)))
+}
+
+fn reply(result: Result<Value, Refusal>) -> Reply {
+    match result {
         Ok(result) => Reply::Whole(result),
         Err(refusal) => Reply::Error(refusal),
-    };
-    Some(Box::pin(reply.send(exchange)))
+    }
 }
 
 fn invalid(text: impl Into<String>) -> Refusal {
@@ -74,11 +81,24 @@ fn list(
     page(name, items, lab.page_size(), params)
 }
 
-fn read(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
+async fn read(lab: &Lab, exchange: &Exchange) {
+    reply(contents(lab, exchange).await).send(exchange).await;
+}
+
+async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
-    let contents =
-        resources::read(uri, lab.has_fixtures).ok_or_else(|| not_found(uri, exchange))?;
-    Ok(json!({ "contents": [contents] }))
+    let contents = lab.contents(uri, exchange).await;
+    let contents = contents.ok_or_else(|| not_found(uri, exchange))?;
+    let mut result = json!({ "contents": [contents] });
+    if exchange.revision.era() == Era::Stateless {
+        result = cacheable(result);
+        if let (true, Some(fields)) = (uri == own_audit::URI, result.as_object_mut()) {
+            // Another one a moment later, and for another caller.
+            fields.insert("ttlMs".to_owned(), 0.into());
+            fields.insert("cacheScope".to_owned(), "private".into());
+        }
+    }
+    Ok(result)
 }
 
 fn not_found(uri: &str, exchange: &Exchange) -> Refusal {
@@ -95,7 +115,9 @@ fn not_found(uri: &str, exchange: &Exchange) -> Refusal {
 
 fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
-    resources::read(uri, lab.has_fixtures).ok_or_else(|| not_found(uri, exchange))?;
+    if !lab.has_resource(uri) {
+        return Err(not_found(uri, exchange));
+    }
     if exchange.subscribe(uri) {
         Ok(json!({}))
     } else {
@@ -123,7 +145,7 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
     };
     let (name, typed) = (text(argument, "name")?, text(argument, "value")?);
     let known = match text(reference, "type")? {
-        "ref/prompt" => prompts::values(text(reference, "name")?, name, lab.has_fixtures),
+        "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
         "ref/resource" => resources::values(text(reference, "uri")?, name, lab.has_fixtures),
         other => {
             return Err(invalid(format!(

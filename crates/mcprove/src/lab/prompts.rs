@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::behaviour::Lab;
 use super::call::{Call, Reply, text};
-use super::{conformance, media, resources};
+use super::{conformance, media};
 use crate::hosting::message::INVALID_PARAMS;
 
 /// How the greeting can sound.
@@ -60,7 +61,7 @@ pub async fn get(call: Call<'_>) -> Reply {
             messages(&[text(&format!("Greet {whom} in a {style} way."))])
         }
         "picture" => messages(&[media::image(), text("What is in the picture?")]),
-        "reading" => reading(call),
+        "reading" => reading(call).await,
         _ => conformance::prompts::get(call, name).await,
     }
 }
@@ -69,9 +70,9 @@ fn name_of(named: &Value) -> Option<&str> {
     named.get("name").and_then(Value::as_str)
 }
 
-fn reading(call: Call<'_>) -> Reply {
+async fn reading(call: Call<'_>) -> Reply {
     let uri = call.text_or("uri", "lab://readme");
-    match resources::read(uri, call.lab.has_fixtures) {
+    match call.lab.contents(uri, call.exchange).await {
         None => Reply::error(INVALID_PARAMS, format!("Resource not found: {uri}")),
         Some(resource) => messages(&[
             json!({ "type": "resource", "resource": resource }),
@@ -119,18 +120,18 @@ pub fn messages(blocks: &[Value]) -> Reply {
 }
 
 /// What an argument of a prompt can be.
-pub fn values(prompt: &str, argument: &str, with_fixtures: bool) -> Option<Vec<String>> {
+pub fn values(prompt: &str, argument: &str, lab: &Lab) -> Option<Vec<String>> {
     match (prompt, argument) {
         ("greeting", "style") => Some(STYLES.map(str::to_owned).to_vec()),
         ("greeting", "name") => Some(Vec::new()),
         ("reading", "uri") => {
-            let listed = resources::listed(with_fixtures);
+            let listed = lab.resources();
             let uris = listed
                 .iter()
                 .filter_map(|resource| resource.get("uri")?.as_str());
             Some(uris.map(str::to_owned).collect())
         }
-        _ if with_fixtures => conformance::prompts::values(prompt, argument),
+        _ if lab.has_fixtures => conformance::prompts::values(prompt, argument),
         _ => None,
     }
 }

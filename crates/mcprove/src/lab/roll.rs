@@ -1,16 +1,13 @@
 //! Numbers that look random and are decided by a seed: PCG with the DXSM output, of 128 bits of state.
 
+use crate::hash::fnv_1a;
+
 /// The multiplier of the generator.
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 /// What is added at each step.
 const INCREMENT: u128 = 0x5851_f42d_4c95_7f2d_1405_7b7e_f767_814f;
 /// The multiplier of the output.
 const MIX: u64 = 0xda94_2042_e4dd_58b5;
-
-/// The beginning of FNV-1a.
-const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
-/// The prime of FNV-1a.
-const HASH_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// How many bits a roll has: as many as a double holds.
 const ROLL_BITS: u32 = 53;
@@ -25,8 +22,8 @@ impl Roll {
     /// The generator of a seed and a number.
     pub fn of(seed: &str, number: i64) -> Self {
         let text = format!("{seed}|{number}");
-        let high = hash(text.bytes());
-        let low = hash("salt|".bytes().chain(text.bytes()));
+        let high = fnv_1a(text.bytes());
+        let low = fnv_1a("salt|".bytes().chain(text.bytes()));
         Self {
             state: (u128::from(high) << 64) | u128::from(low),
         }
@@ -58,10 +55,4 @@ impl Roll {
     pub fn pick(&mut self, count: usize) -> usize {
         (self.next() % count.max(1) as u64) as usize
     }
-}
-
-fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(HASH_START, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME)
-    })
 }

@@ -6,18 +6,10 @@ use std::time::{Instant, SystemTime};
 use serde_json::Value;
 
 use super::audit::{AuditRow, AuditStore, redact_headers};
-use super::tools::error::CATEGORIES;
+use super::category::{self, AUTH, CANCELLED, PROTOCOL, TOOL};
 use crate::hosting::message::{META_CLIENT, META_VERSION, Request};
 use crate::hosting::{Arrival, Caller, Ended, Malformed, TurnedAway, Watch, lock};
-
-/// The category of what is no error of a tool, a deadline or a key.
-const PROTOCOL: &str = "protocol";
-/// The category of what a tool says that went wrong.
-const TOOL: &str = "tool";
-/// The category of what had no answer.
-const CANCELLED: &str = "cancelled";
-/// The category of a refused key.
-const AUTH: &str = "auth";
+use crate::transport::BoxFuture;
 
 /// Writes down what is asked.
 #[derive(Clone)]
@@ -29,6 +21,12 @@ impl Recorder {
     /// One that writes to this store.
     pub const fn new(store: Arc<AuditStore>) -> Self {
         Self { store }
+    }
+
+    /// Waits while more rows are on their way than can be written soon; nothing if there are not.
+    pub fn ready(&self) -> Option<BoxFuture<'_, ()>> {
+        let is_ready = self.store.has_room();
+        (!is_ready).then(|| -> BoxFuture<'_, ()> { Box::pin(self.store.room()) })
     }
 
     /// Sees a request to its end, and then writes its row.
@@ -62,13 +60,24 @@ impl Recorder {
             let method = caller.header("mcp-method").unwrap_or_default();
             method.clone_into(&mut row.method);
         }
-        if let Some(refusal) = refused.refusal {
-            note(&refusal.response(&Value::Null), &mut row);
+        match refused.refusal {
+            Some(refusal) => {
+                let id = refused.request.map_or(&Value::Null, |request| &request.id);
+                let answer = refusal.response(id);
+                row.response_chars = answer.to_string().chars().count() as u64;
+                note(&answer, &mut row);
+            }
+            None if refused.reason.is_empty() => {}
+            None => {
+                // A line of text.
+                row.response_chars = refused.reason.chars().count() as u64 + 1;
+                row.response = Some(Value::from(refused.reason).to_string());
+            }
         }
         row.session_id = caller.header("mcp-session-id").map(str::to_owned);
         row.error_message = Some(format!("HTTP {}: {}", refused.status, refused.reason));
         row.error_category = Some(if is_unauthorised { AUTH } else { PROTOCOL }.to_owned());
-        self.store.record(row);
+        self.store.record_now(row);
     }
 
     /// Writes a row of what came and is no message.
@@ -82,7 +91,7 @@ impl Recorder {
         let answer = refused.refusal.response(refused.id);
         row.response_chars = answer.to_string().chars().count() as u64;
         note(&answer, &mut row);
-        self.store.record(row);
+        self.store.record_now(row);
     }
 }
 
@@ -133,16 +142,8 @@ fn describe(request: &Request, group: Option<&'static str>, row: &mut AuditRow) 
     } else {
         row.parameters = Some(params);
     }
-    if request.tool() == "error" {
-        let category = request.argument("category").and_then(Value::as_str);
-        row.error_category = category.map(|category| known_category(category).to_owned());
-    }
-}
-
-/// The category as it is, if it is one; what asks for another breaks the protocol.
-fn known_category(category: &str) -> &'static str {
-    let known = CATEGORIES.iter().find(|(known, _)| *known == category);
-    known.map_or(PROTOCOL, |(name, _)| name)
+    let arguments = request.params.get("arguments").unwrap_or(&Value::Null);
+    row.error_category = category::asked_for(request.tool(), arguments).map(str::to_owned);
 }
 
 /// The revision that a request is of; that of `initialize` is known when it is answered.
@@ -198,7 +199,7 @@ impl Watch for Observed {
         if row.success {
             row.error_category = None;
         }
-        self.store.record(row);
+        self.store.record_now(row);
     }
 }
 
@@ -212,7 +213,7 @@ fn note(message: &Value, row: &mut AuditRow) {
             .and_then(Value::as_str)
             .map(str::to_owned);
         row.error_category
-            .get_or_insert_with(|| category(code).to_owned());
+            .get_or_insert_with(|| category::of_code(code).to_owned());
         row.response = Some(error.to_string());
         return;
     }
@@ -236,12 +237,6 @@ fn note(message: &Value, row: &mut AuditRow) {
         row.error_category.get_or_insert_with(|| TOOL.to_owned());
     }
     row.response = Some(result.to_string());
-}
-
-/// The category of an error with this code.
-fn category(code: Option<i64>) -> &'static str {
-    let known = CATEGORIES.iter().find(|(_, known)| Some(*known) == code);
-    known.map_or(PROTOCOL, |(name, _)| name)
 }
 
 /// Whether a message that goes out before the answer wants no answer itself.

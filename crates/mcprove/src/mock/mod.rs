@@ -117,8 +117,11 @@ impl Mock {
 
     /// From now on writes every request down here, unless there is a recording already.
     pub fn record(&self, recording: Recording) {
+        let past = recording.clone();
         // A second one would not have the beginning of sessions.
-        let _ = self.server.log.set(Log::new(recording));
+        if self.server.log.set(Log::new(recording)).is_ok() {
+            self.server.injector.go_on_from(past.past());
+        }
     }
 
     /// Serves over the network, on the current runtime. The address may have port 0.

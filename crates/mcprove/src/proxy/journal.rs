@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::summary::{SeenCall, SeenCalls, SeenFault};
-use crate::decision::decide;
-use crate::fault::Injection;
+use crate::fault::{Injection, KnownCall};
 use crate::text::shorten;
 
 /// How many calls are remembered one by one; later ones are counted only.
@@ -27,12 +26,19 @@ pub(super) struct Journal {
 #[derive(Default)]
 struct Pages {
     calls: Vec<SeenCall>,
-    /// Calls by tool.
-    counts: BTreeMap<Arc<str>, u64>,
+    tools: BTreeMap<Arc<str>, ToolPage>,
     uncounted: u64,
     read_only: BTreeSet<String>,
     remarks: BTreeMap<String, u64>,
     is_ended_by_fault: bool,
+}
+
+/// What is remembered of a tool.
+#[derive(Default)]
+struct ToolPage {
+    calls: u64,
+    /// Whether a fault has struck it: what comes after is compared with what was struck.
+    is_struck: bool,
 }
 
 /// A call in the journal, if it has a page of its own.
@@ -48,26 +54,14 @@ impl Journal {
     }
 
     /// A call that a client made.
-    pub fn call(
-        &self,
-        session: u32,
-        tool: &str,
-        arguments: &str,
-        fault: Option<&Injection>,
-    ) -> Page {
+    pub fn call(&self, session: u32, call: &KnownCall<'_>, fault: Option<&Injection>) -> Page {
         let at = self.started.elapsed();
-        let canonical = mcprove_score::race::canonical(arguments);
-        let arguments = decide(0, canonical.as_deref().unwrap_or(arguments), 0);
-        let name: Arc<str> = shorten(tool, NAME_CHARACTERS_MAX).into();
+        let name = shorten(call.site().tool, NAME_CHARACTERS_MAX);
+        // A call of a tool that is struck only now did not come after what was struck, and is not compared.
+        let is_compared = fault.is_some() || self.is_struck(&name);
+        let identity = is_compared.then(|| call.identity());
         let mut pages = self.pages();
-        let has_room = pages.counts.len() < TOOLS_MAX;
-        match pages.counts.get_mut(&name) {
-            Some(count) => *count += 1,
-            None if has_room => {
-                pages.counts.insert(Arc::clone(&name), 1);
-            }
-            None => pages.uncounted += 1,
-        }
+        let name = pages.count(&name, fault.is_some());
         if pages.calls.len() >= CALLS_MAX {
             drop(pages);
             self.remark("a call was counted only, for too many others were remembered before");
@@ -77,7 +71,7 @@ impl Journal {
             at,
             session,
             tool: name,
-            arguments,
+            identity,
             fault: fault.map(|injection| SeenFault {
                 name: injection.fault().name.clone(),
                 kind: injection.fault().kind,
@@ -133,11 +127,11 @@ impl Journal {
     /// What was remembered.
     pub fn calls(&self) -> SeenCalls {
         let pages = self.pages();
-        let names = pages.counts.iter();
+        let names = pages.tools.iter();
         SeenCalls {
             calls: pages.calls.clone(),
             counts: names
-                .map(|(name, count)| (name.to_string(), *count))
+                .map(|(name, tool)| (name.to_string(), tool.calls))
                 .collect(),
             uncounted: pages.uncounted,
             read_only: pages.read_only.clone(),
@@ -155,7 +149,37 @@ impl Journal {
         }
     }
 
+    /// Whether a fault has struck a tool; of one that is not remembered, nobody knows.
+    fn is_struck(&self, tool: &str) -> bool {
+        let pages = self.pages();
+        let page = pages.tools.get(tool);
+        page.map_or(pages.tools.len() >= TOOLS_MAX, |page| page.is_struck)
+    }
+
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages {
+    /// Counts a call of a tool, and gives its name.
+    fn count(&mut self, tool: &str, is_struck: bool) -> Arc<str> {
+        if let Some((name, _)) = self.tools.get_key_value(tool) {
+            let name = Arc::clone(name);
+            if let Some(page) = self.tools.get_mut(tool) {
+                page.calls += 1;
+                page.is_struck |= is_struck;
+            }
+            return name;
+        }
+        let name: Arc<str> = tool.into();
+        if self.tools.len() < TOOLS_MAX {
+            let calls = 1;
+            let page = ToolPage { calls, is_struck };
+            self.tools.insert(Arc::clone(&name), page);
+        } else {
+            self.uncounted += 1;
+        }
+        name
     }
 }

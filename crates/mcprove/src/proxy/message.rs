@@ -2,6 +2,8 @@
 //!
 //! Only what may matter is read at all ([`may_matter`]); the rest passes as bytes.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -54,14 +56,14 @@ pub(super) enum Seen<'a> {
         /// The id, as it was written.
         id: &'a str,
         /// The method.
-        method: String,
+        method: Cow<'a, str>,
         /// The parameters, as JSON; empty when absent.
         params: &'a str,
     },
     /// A notification.
     Notification {
         /// The method.
-        method: String,
+        method: Cow<'a, str>,
         /// The parameters, as JSON; empty when absent.
         params: &'a str,
     },
@@ -89,11 +91,11 @@ impl<'a> Seen<'a> {
         match (envelope.method, id) {
             (Some(method), Some(id)) => Self::Request {
                 id,
-                method: method.into_owned(),
+                method,
                 params: envelope.params.unwrap_or_default(),
             },
             (Some(method), None) => Self::Notification {
-                method: method.into_owned(),
+                method,
                 params: envelope.params.unwrap_or_default(),
             },
             (None, Some(id)) if envelope.result.is_some() || envelope.error.is_some() => {
@@ -116,46 +118,61 @@ pub(super) fn may_matter(message: &[u8]) -> bool {
 }
 
 /// What `tools/call` asks for.
-#[derive(Debug, Clone)]
-pub(super) struct ToolCall {
+#[derive(Debug)]
+pub(super) struct ToolCall<'a> {
+    /// The id, as it was written.
+    pub id: &'a str,
+    /// The tool.
+    pub tool: Cow<'a, str>,
+    /// The arguments, as JSON; empty for none.
+    pub arguments: &'a str,
+    /// What is said about the call, as JSON; empty for nothing.
+    meta: &'a str,
+}
+
+/// What is kept of a call that a fault acts on. No fault reads the arguments.
+#[derive(Debug)]
+pub(super) struct HeldCall {
     /// The id, as it was written.
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// The arguments, as JSON; empty for none.
-    pub arguments: String,
     /// The token under which the client wants progress.
     pub progress_token: Option<Value>,
     /// Whether it is of the stateless era.
     pub is_stateless: bool,
 }
 
-impl ToolCall {
+impl<'a> ToolCall<'a> {
     /// The call with these parameters; `None` if they name no tool.
-    pub fn parse(id: &str, params: &str) -> Option<Self> {
+    pub fn parse(id: &'a str, params: &'a str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Params<'a> {
-            name: String,
+            #[serde(borrow)]
+            name: Cow<'a, str>,
             #[serde(borrow)]
             arguments: Option<&'a RawValue>,
             #[serde(borrow, rename = "_meta")]
             meta: Option<&'a RawValue>,
         }
         let params: Params<'_> = serde_json::from_str(params).ok()?;
-        let meta = params
-            .meta
-            .and_then(|meta| serde_json::from_str::<Value>(meta.get()).ok())
-            .unwrap_or_default();
         Some(Self {
-            id: id.to_owned(),
+            id,
             tool: params.name,
-            arguments: params
-                .arguments
-                .map(|arguments| arguments.get().to_owned())
-                .unwrap_or_default(),
+            arguments: params.arguments.map_or("", RawValue::get),
+            meta: params.meta.map_or("", RawValue::get),
+        })
+    }
+
+    /// What is to be kept of it.
+    pub fn hold(&self) -> HeldCall {
+        let meta: Value = serde_json::from_str(self.meta).unwrap_or_default();
+        HeldCall {
+            id: self.id.to_owned(),
+            tool: self.tool.to_string(),
             progress_token: meta.get("progressToken").cloned(),
             is_stateless: meta.get(META_PROTOCOL_VERSION).is_some(),
-        })
+        }
     }
 }
 
@@ -215,7 +232,7 @@ mod tests {
             let Seen::Request { id, method, params } = Seen::of(call.as_bytes()) else {
                 panic!("{call}");
             };
-            assert_eq!((id, method.as_str()), ("1", "tools/call"));
+            assert_eq!((id, &*method), ("1", "tools/call"));
             assert_eq!(ToolCall::parse(id, params).unwrap().tool, "echo");
         }
         assert!(!may_matter(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#));

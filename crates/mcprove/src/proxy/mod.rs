@@ -6,11 +6,14 @@
 //! out of the stream and lives in a task of its own ([`crate::fault::FaultedCall`]), so that it holds up
 //! nothing else. [`summary`] tells afterwards what the client did next.
 
+mod faulted;
 pub mod http;
 mod journal;
 mod listing;
 mod message;
 mod report;
+#[cfg(test)]
+mod said;
 pub mod stdio;
 mod struck;
 pub mod summary;

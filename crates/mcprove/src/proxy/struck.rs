@@ -127,15 +127,19 @@ impl<K: Clone + Eq + Hash> StruckCalls<K> {
         calls.held < HELD_CALLS_MAX && calls.held_bytes.saturating_add(bytes) <= HELD_BYTES_MAX
     }
 
-    /// A call is struck: `make` gives, for its number, what is to be known of it and what is to be done.
-    pub fn strike(&self, key: &K, make: impl FnOnce(u64) -> (Struck, BoxFuture<'static, ()>)) {
-        let (serial, task) = {
+    /// A call is struck: `make` gives, for its number, what is to be done. Gives that number.
+    pub fn strike(
+        &self,
+        key: &K,
+        struck: Struck,
+        make: impl FnOnce(u64) -> BoxFuture<'static, ()>,
+    ) -> u64 {
+        let serial = {
             let mut calls = self.calls();
             calls.serial += 1;
-            let serial = calls.serial;
-            let (struck, task) = make(serial);
             calls.held += 1;
             calls.held_bytes = calls.held_bytes.saturating_add(struck.bytes);
+            let serial = calls.serial;
             let acting = Acting {
                 serial,
                 struck,
@@ -143,15 +147,18 @@ impl<K: Clone + Eq + Hash> StruckCalls<K> {
             };
             let all = calls.acting.entry(key.clone()).or_default();
             all.push_back(acting);
-            (serial, task)
+            serial
         };
+        let task = make(serial);
         let abort = tokio::spawn(task).abort_handle();
         let mut calls = self.calls();
-        let all = calls.acting.get_mut(key).into_iter().flatten();
-        // It may be over already.
-        for acting in all.filter(|acting| acting.serial == serial) {
-            acting.abort = Some(abort.clone());
+        let mut all = calls.acting.get_mut(key).into_iter().flatten();
+        match all.find(|acting| acting.serial == serial) {
+            Some(acting) => acting.abort = Some(abort),
+            // It is over already, or the client has cancelled it meanwhile.
+            None => abort.abort(),
         }
+        serial
     }
 
     /// A call is over, one way or the other.

@@ -34,8 +34,9 @@ pub struct SeenCall {
     pub session: u32,
     /// The tool.
     pub tool: Arc<str>,
-    /// The same number for the same arguments.
-    pub arguments: u64,
+    /// The same number for the same call: tool and arguments. Known of calls that a fault struck, and of
+    /// later ones of the same tool.
+    pub identity: Option<u64>,
     /// The fault that struck it.
     pub fault: Option<SeenFault>,
     /// When the client had the last word on it.

@@ -168,6 +168,12 @@ impl Recording {
         RecordedSession::new(Arc::clone(&self.0), number)
     }
 
+    /// The process of the server ended, with a status other than 0; `how` says it.
+    pub fn crashed(&self, how: &str) {
+        let kind = EventKind::Crash { message: how };
+        self.0.record(Instant::now(), kind);
+    }
+
     /// Writes out what is in memory.
     pub fn flush(&self) {
         self.0.recorder.merge();

@@ -5,7 +5,8 @@
 //! it too. Its first line, the note [`STARTED`], says who recorded what; the last one is [`ENDED`]. Each
 //! [`RecordedSession`] has a number, and numbers its requests itself, for the ids of JSON-RPC may be
 //! texts, and may come again. A [`RecordedRequest`] is open until it is answered, fails or is
-//! cancelled; it ends once, and what comes after its end is a note.
+//! cancelled; it ends once, and what comes after its end is a note. A server whose process dies is a line of the
+//! kind `crash`.
 //!
 //! | note | when | data |
 //! |---|---|---|

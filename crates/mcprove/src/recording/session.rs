@@ -17,6 +17,9 @@ use super::value::readable;
 /// How many bytes of the parameters of a note are kept; longer ones are left out, with their size.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;
 
+/// The method that calls a tool.
+const CALL: &str = "tools/call";
+
 /// The longest id of a request that is written down.
 const ID_BYTES_MAX: usize = 256;
 
@@ -66,14 +69,29 @@ impl RecordedSession {
 
     /// The client asks. `id` is JSON; `params` too, empty for none; of `tools/call` they tell the tool.
     pub fn request(&self, id: &str, method: &str, params: &str) -> RecordedRequest {
-        let key = RequestKey {
-            session: self.number,
-            id: self.next.fetch_add(1, Ordering::Relaxed),
-        };
-        let tool = if method == "tools/call" {
+        let tool = if method == CALL {
             tool_of(params)
         } else {
             None
+        };
+        self.request_of(id, method, tool, params)
+    }
+
+    /// The client calls this tool under this id, as JSON; `params` says so, as JSON too.
+    pub fn call(&self, id: &str, tool: &str, params: &str) -> RecordedRequest {
+        self.request_of(id, CALL, Some(tool.to_owned()), params)
+    }
+
+    fn request_of(
+        &self,
+        id: &str,
+        method: &str,
+        tool: Option<String>,
+        params: &str,
+    ) -> RecordedRequest {
+        let key = RequestKey {
+            session: self.number,
+            id: self.next.fetch_add(1, Ordering::Relaxed),
         };
         let client_id = if id.len() <= ID_BYTES_MAX {
             readable(id)

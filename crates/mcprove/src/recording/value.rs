@@ -43,8 +43,8 @@ fn look(json: &str) -> Look {
         rest = after;
         match byte {
             b'"' => {
-                let (text, behind) = split_text(after);
-                is_doubtful |= memchr::memmem::find(text, b"\\u").is_some();
+                let (has_number, behind) = skip_text(after);
+                is_doubtful |= has_number;
                 rest = behind;
             }
             b'[' | b'{' => {
@@ -67,21 +67,19 @@ fn look(json: &str) -> Look {
     }
 }
 
-/// A text whose opening quote was read, and what comes after it.
-fn split_text(rest: &[u8]) -> (&[u8], &[u8]) {
-    let mut end = 0;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', rest.get(end..).unwrap_or_default()) {
-        end += found;
-        if rest.get(end) == Some(&b'"') {
-            return (
-                rest.get(..end).unwrap_or_default(),
-                rest.get(end + 1..).unwrap_or_default(),
-            );
-        }
-        // A backslash takes the byte after it along.
-        end += 2;
+/// Skips a text whose opening quote was read: whether it has an escape by number, and what comes after it.
+fn skip_text(mut rest: &[u8]) -> (bool, &[u8]) {
+    let mut has_number = false;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', rest) {
+        let (escaped, after) = match rest.get(found..) {
+            Some([b'\\', escaped, after @ ..]) => (escaped, after),
+            Some([b'"', after @ ..]) => return (has_number, after),
+            _ => break,
+        };
+        has_number |= *escaped == b'u';
+        rest = after;
     }
-    (rest, &[])
+    (has_number, &[])
 }
 
 #[cfg(test)]
@@ -97,6 +95,7 @@ mod tests {
             r#""\ud83d\ude00""#,
             r#""1e999""#,
             r#""[[[[\\\"[[""#,
+            r#"{"a":"\\u12","b":"é\u00e9"}"#,
         ] {
             assert!(matches!(readable(json), Cow::Borrowed(_)), "{json}");
         }

@@ -133,6 +133,10 @@ fn what(row: &AuditRow) -> String {
         Some(tool) if row.method == "tools/call" || row.method.is_empty() => tool,
         _ => &row.method,
     };
+    if name.is_empty() {
+        // It was refused unread.
+        return "-".to_owned();
+    }
     printable(name, VALUE_MAX)
 }
 

@@ -38,7 +38,7 @@ fn write_text(text: &mut String, report: &RecordingReport, width: usize) -> std:
     let named = report.tools.iter().chain(&report.methods);
     rows.extend(named.map(|(name, calls)| row(name, calls)));
     writeln!(text, "\n{}", lay_out(&rows, width).trim_end())?;
-    if !report.faults.is_empty() || report.cancelled > 0 {
+    if !report.faults.is_empty() || report.cancelled > 0 || report.crashes > 0 {
         writeln!(text)?;
     }
     for fault in &report.faults {
@@ -56,6 +56,10 @@ fn write_text(text: &mut String, report: &RecordingReport, width: usize) -> std:
             "the client cancelled {}",
             count(report.cancelled, "request")
         )?;
+    }
+    if report.crashes > 0 {
+        let times = count(report.crashes, "time");
+        writeln!(text, "the server crashed {times}")?;
     }
     Ok(())
 }

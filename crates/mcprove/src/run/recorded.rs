@@ -101,6 +101,9 @@ pub struct RecordingReport {
     pub faults: Vec<RecordedFault>,
     /// Requests that the client cancelled.
     pub cancelled: u64,
+    /// How often the process of the server ended with a status other than 0, or by a fault.
+    #[serde(default)]
+    pub crashes: u64,
 }
 
 /// Reads the recording at `path`. Its last line may be cut off. One that was gone on with is read as one.
@@ -177,6 +180,7 @@ fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingRep
             })
             .collect(),
         cancelled: metrics.count_notes("cancelled"),
+        crashes: metrics.crashes,
     }
 }
 

@@ -5,6 +5,7 @@ mod follow;
 mod listing;
 mod replay;
 mod rows;
+mod slips;
 mod target;
 
 use std::path::PathBuf;
@@ -17,22 +18,25 @@ use crate::failure::Failure;
 use crate::terminal;
 
 const EXPLANATION: &str = "\
-What it does: reads the file that `mcprove lab --audit FILE` writes, also while it is being written.
-It changes nothing in it.
-  without more   lists the newest rows that the filters want, 50 unless --limit says otherwise
-  --follow       shows the last 10, then each row as it is written, also when the lab is started
-                 again or the file made anew; Ctrl-C ends it
-  --export       writes all rows that the filters want as JSON lines or CSV, the oldest first, to
-                 standard output or to -o FILE
+What it does: reads the file that `mcprove lab --audit FILE` writes, also while
+it is being written. It changes nothing in it.
+  without more   lists the newest rows that the filters want, 50 unless --limit
+                 says otherwise
+  --follow       shows the last 10, then each row as it is written, also when
+                 the lab is started again or the file made anew; Ctrl-C ends it
+  --export       writes all rows that the filters want as JSON lines or CSV, the
+                 oldest first, to standard output or to -o FILE
   show ID        shows one row wholly
-  replay ID      sends the request of a row again, to the server that you name, and shows what comes
-                 back beside what was recorded. Headers are not sent again: give --header. A request
-                 whose parameters were cut when they were recorded cannot be sent again.
-  compare ID ID  shows which columns of two rows differ, parameters and responses as a diff. Times,
-                 ids, sizes and who asked do not count.
+  replay ID      sends the request of a row again, to the server that you name,
+                 and shows what comes back beside what was recorded. Headers are
+                 not sent again: give --header. A request whose parameters were
+                 cut when they were recorded cannot be sent again.
+  compare ID ID  shows which columns of two rows differ, parameters and
+                 responses as a diff. Times, ids, sizes and who asked do not
+                 count.
 
-Exit code: 0; for replay and compare 1 when something differs; 2 when the file, a row or the server
-cannot be used; 130 when --follow is ended by Ctrl-C.
+Exit code: 0; for replay and compare 1 when something differs; 2 when the file,
+a row or the server cannot be used; 130 when --follow is ended by Ctrl-C.
 ";
 
 /// Arguments of `mcprove lab audit`.

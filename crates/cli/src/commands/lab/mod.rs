@@ -12,7 +12,10 @@ use crate::failure::Failure;
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "It ends when its client closes stdin, or with Ctrl-C: exit code 0 both times."
+)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<LabCommand>,

@@ -1,38 +1,44 @@
 //! `mcprove lab`: serves the lab.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
 use mcprove::lab::audit::{AuditError, AuditOptions, AuditStore};
-use mcprove::lab::{self, ENTRIES, Eras, Kind, Options};
+use mcprove::lab::{self, ENTRIES, Eras, Options};
 
 use super::keys;
 use crate::failure::Failure;
-use crate::{interrupt, terminal};
+use crate::{interrupt, serving, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
-  1. Serves an MCP server whose tools fail, wait, repeat themselves, ask back or count what they did, as
-     their arguments say; and resources and prompts. It speaks over stdin and stdout, or with --http,
-     --sse or --ws over the network, in both eras of the protocol.
-  2. Over the network, with any API key, answers 401 to whoever brings none of them, as Authorization:
-     Bearer KEY or as X-Api-Key: KEY. MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
-  3. Writes a row for every request to the SQLite file of --audit, with what was asked, by whom, what
-     came of it and how long it took; in memory without it. `mcprove lab audit` looks into the file.
-  4. Ends when its client closes stdin, or with Ctrl-C.
+  1. Serves an MCP server whose tools fail, wait, repeat themselves, ask back or
+     count what they did, as their arguments say; and resources and prompts. It
+     speaks over stdin and stdout, or with --http, --sse or --ws over the
+     network, in both eras of the protocol.
+  2. Over the network, with any API key, answers 401 to whoever brings none of
+     them, as Authorization: Bearer KEY or as X-Api-Key: KEY.
+     MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
+  3. Writes a row for every request to the SQLite file of --audit, with what was
+     asked, by whom, what came of it and how long it took; `mcprove lab audit`
+     looks into the file. Without it rows are in memory, and clients can read
+     the latest as the resource lab://audit.
+  4. Ends when its client closes stdin, after 500 ms for what is still being
+     worked on; when nobody reads its stdout; or with Ctrl-C.
 Nothing that it does has an effect outside of it, but for the file of --audit.
 
 ";
 
 const KNOBS: &str = "
-Exit code: 0; 2 if it cannot start, or if rows of the audit were lost.
-Knobs: --http, --sse, --ws, --era, --api-key, --api-keys-file, --page-size, --audit, --audit-rows,
-       --conformance-fixtures.
+Exit code: 0 the client left or Ctrl-C; 2 if it cannot start, or if rows of the
+audit were lost.
+Knobs: --http, --sse, --ws, --era, --api-key, --api-keys-file, --page-size,
+       --audit, --audit-rows, --conformance-fixtures.
 ";
 
 /// Arguments of `mcprove lab`.
@@ -40,15 +46,15 @@ Knobs: --http, --sse, --ws, --era, --api-key, --api-keys-file, --page-size, --au
 pub struct ServeArguments {
     /// Serve streamable HTTP on this address, at /mcp; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
-    http: Option<SocketAddr>,
+    http: Option<String>,
 
     /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
     #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
-    sse: Option<SocketAddr>,
+    sse: Option<String>,
 
     /// Serve WebSocket on this address
     #[arg(long, value_name = "ADDRESS")]
-    ws: Option<SocketAddr>,
+    ws: Option<String>,
 
     /// The eras to speak: handshake, stateless or both
     #[arg(long, default_value = "both")]
@@ -63,7 +69,7 @@ pub struct ServeArguments {
     api_keys_file: Option<PathBuf>,
 
     /// How many tools, resources or prompts a page of their list has [default: all]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<usize>>)]
     page_size: Option<NonZero<usize>>,
 
     /// Write a row for every request to this SQLite file; rows that are there stay
@@ -71,7 +77,7 @@ pub struct ServeArguments {
     audit: Option<PathBuf>,
 
     /// Keep no more than this many rows, the latest [default: all in a file, 10000 in memory]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<u64>>)]
     audit_rows: Option<NonZero<u64>>,
 
     /// Have what the official conformance suite names, too
@@ -83,19 +89,19 @@ pub struct ServeArguments {
     explain: bool,
 }
 
+fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
+    let number = text.parse();
+    number.map_err(|_| "write a whole number from 1 up".to_owned())
+}
+
 /// Runs the command.
 pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     if arguments.explain {
         terminal::print(&explanation());
         return Ok(ExitCode::SUCCESS);
     }
-    let address = [
-        (arguments.http, Kind::Http),
-        (arguments.sse, Kind::Sse),
-        (arguments.ws, Kind::WebSocket),
-    ]
-    .into_iter()
-    .find_map(|(address, kind)| address.map(|address| (address, kind)));
+    let ServeArguments { http, sse, ws, .. } = arguments;
+    let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
@@ -118,14 +124,14 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     };
     let stop = interrupt::requested();
     let status = match address {
-        None => lab::serve(&options, stop).await,
-        Some((address, kind)) => {
+        None => {
+            serving::explain_stdio();
+            lab::serve(&options, stop).await
+        }
+        Some((kind, address)) => {
             let listening = lab::listen(&options, kind, address)
                 .await
-                .map_err(|error| {
-                    let hint = "give an address of this machine, such as 127.0.0.1:0";
-                    Failure::new(error.to_string(), hint)
-                })?;
+                .map_err(|error| serving::cannot_listen(&error))?;
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             if is_open && !address.ip().is_loopback() {
                 terminal::print_error(
@@ -167,10 +173,18 @@ fn lost(error: &AuditError) -> Failure {
 }
 
 fn explanation() -> String {
+    /// The widest line.
+    const COLUMNS: usize = 80;
+    /// Where explanations begin.
+    const INDENT: usize = 21;
     let mut text = format!("{EXPLANATION}Tools:\n");
     for entry in ENTRIES {
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "  {:<18} {}", entry.name, entry.explanation);
+        let mut name = entry.name;
+        for line in terminal::lines(entry.explanation, COLUMNS - INDENT) {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
+            name = "";
+        }
     }
     text.push_str(KNOBS);
     text

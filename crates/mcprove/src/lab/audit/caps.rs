@@ -107,7 +107,7 @@ impl AuditRow {
     }
 
     /// About how many bytes the row takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::lab) fn bytes(&self) -> usize {
         /// What has a fixed size, and what the indexes add.
         const FIXED: usize = 300;
         let texts = [

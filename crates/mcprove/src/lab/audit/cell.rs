@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::row::AuditRow;
 use super::time::format_time;
 
-/// The names of the columns, in their order.
+/// The names of the columns, in their order: those of the file, of JSON and of CSV.
 pub const COLUMNS: [&str; 30] = [
     "id",
     "ts",

@@ -74,6 +74,7 @@ impl Place {
                 if !path.exists() {
                     return Err(AuditError::NoFile(path.clone()));
                 }
+                refuse_folder(path)?;
                 Connection::open_with_flags(literal(path), flags)
             }
         };
@@ -164,6 +165,10 @@ fn check_folder(path: &Path) -> Result<(), AuditError> {
             folder: folder.to_owned(),
         });
     }
+    refuse_folder(path)
+}
+
+fn refuse_folder(path: &Path) -> Result<(), AuditError> {
     if path.is_dir() {
         return Err(AuditError::Foreign {
             path: path.to_owned(),

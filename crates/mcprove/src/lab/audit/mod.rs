@@ -27,13 +27,14 @@ mod crash;
 #[cfg(test)]
 mod tests;
 
+pub use super::category::ALL as CATEGORIES;
 pub use caps::Caps;
 pub use cell::{COLUMNS, Cell};
 pub use comparison::{COMPARISON_FORMAT, Difference, RowComparison};
 pub use error::AuditError;
 pub use export::ExportFormat;
 pub use filter::{ArgumentError, ArgumentFilter, Filter, Order};
-pub use reader::{AuditReader, Rows};
+pub use reader::{AuditReader, NameColumn, Rows};
 pub use redact::{redact_header, redact_headers};
 pub use replay::{Replay, ReplayError};
 pub use row::{AUDIT_FORMAT, AuditList, AuditRow};

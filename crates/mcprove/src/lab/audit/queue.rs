@@ -1,10 +1,13 @@
 //! The rows on their way to the thread that writes them.
 //!
-//! The queue is bounded, in rows and in bytes. Whoever brings a row to a full queue waits: a row is
-//! late rather than lost.
+//! The queue is bounded, in rows and in bytes. Whoever brings a row to a full queue waits for room, in a
+//! thread or as a task: a row is late rather than lost. Who cannot wait may go over these bounds up to
+//! others, far away; what is beyond them is lost, and counted.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use super::row::AuditRow;
 
@@ -12,6 +15,13 @@ use super::row::AuditRow;
 const ROWS_MAX: usize = 1024;
 /// How many bytes the waiting rows may have in all.
 const BYTES_MAX: usize = 4 << 20;
+/// How many rows may wait if nobody can wait with them: those of all requests that are worked on at a
+/// time, which may end at once.
+const CROWDED_ROWS_MAX: usize = 65_536;
+/// How many bytes those may have in all.
+const CROWDED_BYTES_MAX: usize = 64 << 20;
+/// Why a row beyond that is lost.
+const CROWDED: &str = "they came faster than they could be written";
 /// How long the first row of a batch waits for more, so that they share one commit.
 const GATHERING: Duration = Duration::from_millis(20);
 
@@ -30,6 +40,8 @@ pub(super) struct Queue {
     filled: Condvar,
     /// For those who record: there is room.
     emptied: Condvar,
+    /// The same, for tasks.
+    room: Notify,
     /// For those who flush: rows were written.
     written: Condvar,
 }
@@ -73,6 +85,22 @@ impl State {
             || self.waiting.rows.len() < ROWS_MAX && self.waiting.bytes + bytes <= BYTES_MAX
     }
 
+    fn is_crowded_by(&self, bytes: usize) -> bool {
+        self.waiting.rows.len() >= CROWDED_ROWS_MAX
+            || self.waiting.bytes.saturating_add(bytes) > CROWDED_BYTES_MAX
+    }
+
+    /// Counts rows that are lost, and gives whoever is to be told.
+    fn lose(&mut self, count: u64, reason: &str) -> Option<(Tell, Lost)> {
+        let lost = self.lost.get_or_insert_with(|| Lost {
+            count: 0,
+            reason: reason.to_owned(),
+        });
+        lost.count += count;
+        let lost = lost.clone();
+        Some((self.tell.take()?, lost))
+    }
+
     fn is_urgent(&self) -> bool {
         self.is_closed
             || self.flushing > 0
@@ -97,6 +125,49 @@ impl Queue {
         if state.is_closed {
             return false;
         }
+        self.add(state, row, bytes);
+        true
+    }
+
+    /// Brings a row without waiting. False when it was closed; what is far too much is lost.
+    pub fn put(&self, row: AuditRow) -> bool {
+        let bytes = row.bytes();
+        let mut state = self.lock();
+        if state.is_closed {
+            return false;
+        }
+        if state.is_crowded_by(bytes) {
+            let tell = state.lose(1, CROWDED);
+            drop(state);
+            if let Some((Tell(tell), lost)) = tell {
+                tell(lost);
+            }
+            return true;
+        }
+        self.add(state, row, bytes);
+        true
+    }
+
+    /// Whether a row would not have to wait.
+    pub fn has_room(&self) -> bool {
+        let state = self.lock();
+        state.is_closed || state.has_room_for(0)
+    }
+
+    /// Waits for room, as a task.
+    pub async fn room(&self) {
+        loop {
+            let mut emptied = std::pin::pin!(self.room.notified());
+            // From now on nothing is missed.
+            emptied.as_mut().enable();
+            if self.has_room() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    fn add(&self, mut state: MutexGuard<'_, State>, row: AuditRow, bytes: usize) {
         state.waiting.rows.push(row);
         state.waiting.bytes += bytes;
         state.came += 1;
@@ -107,7 +178,6 @@ impl Queue {
         if is_wanted {
             self.filled.notify_one();
         }
-        true
     }
 
     /// The next rows to write; waits for one, then a little for more. None when the queue is
@@ -132,6 +202,7 @@ impl Queue {
         let batch = std::mem::take(&mut state.waiting);
         drop(state);
         self.emptied.notify_all();
+        self.room.notify_waiters();
         Some(batch)
     }
 
@@ -140,12 +211,10 @@ impl Queue {
         let count = count as u64;
         let mut state = self.lock();
         state.done += count;
-        if let Err(reason) = outcome {
-            let lost = state.lost.get_or_insert(Lost { count: 0, reason });
-            lost.count += count;
-        }
-        let told = state.lost.clone();
-        let tell = told.and_then(|lost| Some((state.tell.take()?, lost)));
+        let tell = match outcome {
+            Ok(()) => None,
+            Err(reason) => state.lose(count, &reason),
+        };
         drop(state);
         if let Some((Tell(tell), lost)) = tell {
             tell(lost);
@@ -184,6 +253,7 @@ impl Queue {
         self.lock().is_closed = true;
         self.filled.notify_all();
         self.emptied.notify_all();
+        self.room.notify_waiters();
     }
 
     /// What was lost so far.
@@ -197,62 +267,4 @@ fn wait<'a>(on: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State>
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use super::*;
-
-    #[test]
-    fn a_full_queue_waits_and_loses_nothing() {
-        let queue = Arc::new(Queue::default());
-        let pushed = Arc::new(AtomicUsize::new(0));
-        let total = ROWS_MAX * 2 + 10;
-        let producer = {
-            let (queue, pushed) = (Arc::clone(&queue), Arc::clone(&pushed));
-            std::thread::spawn(move || {
-                for _ in 0..total {
-                    assert!(queue.push(AuditRow::default()));
-                    pushed.fetch_add(1, Ordering::SeqCst);
-                }
-            })
-        };
-        while pushed.load(Ordering::SeqCst) < ROWS_MAX {
-            std::thread::yield_now();
-        }
-        // It is full now, and the producer stands still.
-        std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(pushed.load(Ordering::SeqCst), ROWS_MAX);
-        let mut taken = 0;
-        while taken < total {
-            let batch = queue.take().unwrap();
-            assert!(batch.rows.len() <= ROWS_MAX);
-            taken += batch.rows.len();
-        }
-        producer.join().unwrap();
-        assert_eq!(taken, total);
-    }
-
-    #[test]
-    fn the_bytes_are_bounded_and_one_large_row_still_passes() {
-        let queue = Queue::default();
-        let large = AuditRow {
-            response: Some("x".repeat(BYTES_MAX + 1)),
-            ..AuditRow::default()
-        };
-        assert!(queue.push(large));
-        assert!(!queue.lock().has_room_for(1));
-        assert_eq!(queue.take().unwrap().rows.len(), 1);
-        assert!(queue.lock().has_room_for(1));
-    }
-
-    #[test]
-    fn a_closed_queue_gives_what_it_has_and_takes_no_more() {
-        let queue = Queue::default();
-        assert!(queue.push(AuditRow::default()));
-        queue.close();
-        assert!(!queue.push(AuditRow::default()));
-        assert_eq!(queue.take().unwrap().rows.len(), 1);
-        assert!(queue.take().is_none());
-    }
-}
+mod tests;

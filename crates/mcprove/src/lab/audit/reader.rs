@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use super::cell::COLUMNS;
 use super::connection::Place;
 use super::error::AuditError;
 use super::filter::{Filter, Order};
@@ -18,17 +19,25 @@ const PAGE_ROWS: usize = 500;
 /// About how many bytes are read at a time.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// What is read of every row.
-const COLUMNS_READ: &str = "
-SELECT id, ts, duration_ms, method, tool_name, tool_group, success, cancelled, error_category,
-    error_code, session_id, request_id, user, auth_type, transport, source, remote_addr, user_agent,
-    request_chars, response_chars, content_blocks, notifications_sent, parameters_cut, response_cut,
-    error_message, parameters, headers, response,
-";
-/// What is read of a file of this version.
-const SINCE_SECOND: &str = "protocol_version, headers_cut FROM requests";
-/// What stands for it where a file has none.
-const BEFORE_SECOND: &str = "NULL AS protocol_version, 0 AS headers_cut FROM requests";
+/// What stands for the columns that a file of the first version has not.
+const BEFORE_SECOND: [(&str, &str); 2] = [
+    ("protocol_version", "NULL AS protocol_version"),
+    ("headers_cut", "0 AS headers_cut"),
+];
+
+/// The most names that are read of a column.
+const NAMES_MAX: usize = 1_000;
+
+/// A column with names in it, of which there are few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameColumn {
+    /// The tools that were called.
+    Tool,
+    /// The categories of errors.
+    Category,
+    /// The methods.
+    Method,
+}
 
 /// Reads the rows of an audit. The one who writes is not held up.
 ///
@@ -84,15 +93,16 @@ impl AuditReader {
     }
 
     fn new(connection: Connection, place: Place, version: i64) -> Self {
-        let rest = if version < schema::VERSION {
-            BEFORE_SECOND
-        } else {
-            SINCE_SECOND
+        let column = |name| {
+            let missing = BEFORE_SECOND.iter().find(|(missing, _)| *missing == name);
+            let missing = missing.filter(|_| version < schema::VERSION);
+            missing.map_or(name, |(_, instead)| *instead)
         };
+        let columns = COLUMNS.map(column).join(", ");
         Self {
             connection,
             place,
-            select: format!("{COLUMNS_READ}{rest}"),
+            select: format!("SELECT {columns} FROM requests"),
         }
     }
 
@@ -127,6 +137,24 @@ impl AuditReader {
     pub fn last_id(&self) -> Result<i64, AuditError> {
         self.number("SELECT max(id) FROM requests", &[])
             .map(Option::unwrap_or_default)
+    }
+
+    /// The names that stand in a column, each once, and at most 1,000 of them.
+    pub fn names(&self, column: NameColumn) -> Result<Vec<String>, AuditError> {
+        let name = match column {
+            NameColumn::Tool => "tool_name",
+            NameColumn::Category => "error_category",
+            NameColumn::Method => "method",
+        };
+        let query = format!(
+            "SELECT DISTINCT {name} FROM requests WHERE {name} IS NOT NULL LIMIT {NAMES_MAX}"
+        );
+        let described = |error: rusqlite::Error| self.place.describe(&error);
+        let mut statement = self.connection.prepare(&query).map_err(described)?;
+        let names = statement
+            .query_map([], |row| row.get(0))
+            .map_err(described)?;
+        names.collect::<Result<_, _>>().map_err(described)
     }
 
     /// What tells this audit from another one that takes its place under the same name.

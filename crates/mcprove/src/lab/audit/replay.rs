@@ -2,12 +2,15 @@
 
 use std::time::SystemTime;
 
+use mcprove_score::trace::ErrorCategory;
 use serde_json::{Value, json};
 
 use super::comparison::RowComparison;
 use super::row::AuditRow;
+use crate::lab::category;
 use crate::quantity::as_milliseconds;
 use crate::session::{CallError, ProtocolChoice, Reply, Request, Session};
+use crate::transport::Detail;
 
 /// A row whose request cannot be sent again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -149,7 +152,7 @@ impl Replay {
                 now.success = true;
                 take_reply(&mut now, &reply);
             }
-            Err(error) => take_error(&mut now, &error),
+            Err(error) => take_error(&mut now, &error, self.recorded.category()),
         }
         RowComparison::of_answers(self.row, now, ignored)
     }
@@ -167,10 +170,32 @@ fn take_reply(row: &mut AuditRow, reply: &Reply) {
     row.response = Some(result.to_owned());
 }
 
-fn take_error(row: &mut AuditRow, error: &CallError) {
+impl Recorded {
+    /// The category of the error that it asks for.
+    fn category(&self) -> Option<&'static str> {
+        match self {
+            Self::Tool { name, arguments } => category::asked_for(name, arguments),
+            Self::Other { .. } => None,
+        }
+    }
+}
+
+/// The category of an error, in the words of the audit.
+fn category_of(error: &CallError) -> &'static str {
+    const UNAUTHORISED: Detail = Detail::Status(401);
+    match error.category() {
+        ErrorCategory::ToolError => category::TOOL,
+        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => category::TIMEOUT,
+        ErrorCategory::Cancelled => category::CANCELLED,
+        _ if error.failure.detail == UNAUTHORISED => category::AUTH,
+        _ => category::of_code(error.code()),
+    }
+}
+
+fn take_error(row: &mut AuditRow, error: &CallError, asked_for: Option<&'static str>) {
     row.duration_ms = as_milliseconds(error.duration);
     row.error_message = Some(error.to_string());
-    row.error_category = Some(error.category().to_string());
+    row.error_category = Some(asked_for.unwrap_or_else(|| category_of(error)).to_owned());
     row.error_code = error.code();
     if let Some(reply) = &error.reply {
         take_reply(row, reply);

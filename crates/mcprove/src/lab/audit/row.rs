@@ -74,7 +74,8 @@ pub struct AuditRow {
     pub success: bool,
     /// What the error says.
     pub error_message: Option<String>,
-    /// The kind of error: for the tool `error` the one that was asked for.
+    /// The kind of error: `protocol`, `tool`, `timeout`, `auth` or `cancelled`; for the tool `error` the
+    /// one that was asked for.
     pub error_category: Option<String>,
     /// How many characters the `params` of the request had, written without spaces.
     pub request_chars: u64,
@@ -90,7 +91,8 @@ pub struct AuditRow {
     pub remote_addr: Option<String>,
     /// The client's `User-Agent`.
     pub user_agent: Option<String>,
-    /// The method of the request; empty where none could be read.
+    /// The method of the request; empty where none could be read. Of a request that was refused before
+    /// its body was read it is what the header `Mcp-Method` says, if there is one.
     pub method: String,
     /// The revision of the protocol in which it was served, such as `2025-11-25`.
     pub protocol_version: Option<String>,
@@ -100,7 +102,8 @@ pub struct AuditRow {
     /// [`redact_headers`](super::redact_headers).
     #[schemars(with = "Value")]
     pub headers: Option<String>,
-    /// JSON: the `result`, or the `error` if it ended with one. None where nothing was answered.
+    /// JSON: the `result`, or the `error` if it ended with one; the text that came with an HTTP status
+    /// such as 401. None where nothing was answered.
     #[schemars(with = "Value")]
     pub response: Option<String>,
     /// Whether `parameters` were cut because they are over the cap. The store sets it.

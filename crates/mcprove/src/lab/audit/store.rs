@@ -119,11 +119,34 @@ impl AuditStore {
     }
 
     /// Takes a row. The disk is not waited for, unless the queue to the thread that writes is full:
-    /// then the caller waits for room, as a row is never dropped. After [`close`](Self::close) rows
+    /// then the caller's thread waits for room, as a row is never dropped. After [`close`](Self::close) rows
     /// are not taken.
     pub fn record(&self, mut row: AuditRow) {
         self.caps.apply(&mut row);
         self.queue.push(row);
+    }
+
+    /// Takes a row and never waits, for tasks: more rows than the queue has room for, so that they can
+    /// wait with [`room`](Self::room) before there are more. Rows far beyond that are lost, and counted
+    /// among the [lost ones](Self::loss).
+    pub fn record_now(&self, mut row: AuditRow) {
+        self.caps.apply(&mut row);
+        self.queue.put(row);
+    }
+
+    /// Whether the queue to the thread that writes has room.
+    pub fn has_room(&self) -> bool {
+        self.queue.has_room()
+    }
+
+    /// Waits until it has.
+    pub async fn room(&self) {
+        self.queue.room().await;
+    }
+
+    /// Whether it is in memory, and not in a file.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.place, Place::Memory(_))
     }
 
     /// Waits until every row recorded so far can be read by others.
@@ -145,7 +168,8 @@ impl AuditStore {
         })
     }
 
-    /// Calls this when rows are lost for the first time, from the thread that writes.
+    /// Calls this when rows are lost for the first time, from the thread that writes or the one that
+    /// records.
     pub fn on_loss(&self, tell: impl FnOnce(AuditError) + Send + 'static) {
         self.queue.on_loss(|lost| {
             tell(AuditError::Lost {

@@ -7,7 +7,7 @@ use crate::quantity::parse_duration;
 /// A text that is no point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is neither a time such as 2026-01-31T12:00:00Z nor a duration before now such as 10m"
+    "{0:?} is no time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago"
 )]
 pub struct TimeError(String);
 
@@ -21,7 +21,8 @@ pub fn format_time(time: SystemTime) -> String {
     humantime::format_rfc3339_micros(time.clamp(first, last)).to_string()
 }
 
-/// Reads a time in RFC 3339 with any offset, or a duration: so long before `now`.
+/// Reads a time in RFC 3339 with any offset, a date for its first moment in UTC, or a duration: so
+/// long before `now`.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -36,6 +37,10 @@ pub fn parse_time(text: &str, now: SystemTime) -> Result<SystemTime, TimeError> 
     let error = || TimeError(text.to_owned());
     if let Ok(duration) = parse_duration(text) {
         return now.checked_sub(duration).ok_or_else(error);
+    }
+    if text.len() == "2026-01-31".len() {
+        let first = format!("{text}T00:00:00Z");
+        return humantime::parse_rfc3339(&first).map_err(|_| error());
     }
     let (local, offset) = split_offset(text).ok_or_else(error)?;
     let time = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| error())?;
@@ -95,6 +100,7 @@ mod tests {
             ("2026-01-31t12:00:00.25z", "2026-01-31T12:00:00.250000Z"),
             ("2026-01-31T12:00:00-05:30", "2026-01-31T17:30:00.000000Z"),
             ("2026-01-31T00:30:00+01:00", "2026-01-30T23:30:00.000000Z"),
+            ("2026-01-31", "2026-01-31T00:00:00.000000Z"),
             ("1h", "2027-01-15T07:00:00.000000Z"),
             ("0", "2027-01-15T08:00:00.000000Z"),
         ] {
@@ -109,7 +115,11 @@ mod tests {
             "",
             "yesterday",
             "12:00",
-            "2026-01-31",
+            "2026-02-31",
+            "2026/01/31",
+            "2026-01-3",
+            "9026-99-99",
+            "ü026-01-0",
             "2026-01-31T12:00:00",
             "2026-13-31T12:00:00Z",
             "2026-01-31T12:00:00+1:00",

@@ -1,27 +1,17 @@
 //! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit.
 
-use rusqlite::{Connection, Statement, params};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Statement, params_from_iter};
 
+use super::cell::{COLUMNS, Cell};
 use super::checkpoint::Checkpoints;
 use super::queue::{Batch, Queue};
 use super::row::AuditRow;
-use super::time::format_time;
 
 /// The share of the rows that goes when there are too many bytes: one in so many.
 const REMOVED_SHARE: i64 = 8;
 /// How many rows are removed at once from a file that has far too many.
 const REMOVED_MAX: i64 = 10_000;
-
-const INSERT: &str = "
-INSERT INTO requests (
-    ts, duration_ms, method, tool_name, tool_group, success, cancelled, error_category, error_code,
-    session_id, request_id, user, auth_type, transport, source, remote_addr, user_agent,
-    request_chars, response_chars, content_blocks, notifications_sent, parameters_cut, response_cut,
-    error_message, parameters, headers, response, protocol_version, headers_cut
-) VALUES (
-    ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-    ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29
-)";
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,7 +29,7 @@ pub(super) fn write_all(
     limits: Limits,
     checkpoints: &Checkpoints,
 ) {
-    let mut insert = match connection.prepare(INSERT) {
+    let mut insert = match connection.prepare(&insert_statement()) {
         Ok(insert) => insert,
         Err(error) => return refuse_all(queue, &error.to_string()),
     };
@@ -99,39 +89,31 @@ fn write(
     connection.execute_batch("COMMIT")
 }
 
+/// A row without its number, which SQLite gives.
+fn insert_statement() -> String {
+    let names = COLUMNS.iter().skip(1).copied();
+    let names: Vec<&str> = names.collect();
+    let values = vec!["?"; names.len()].join(", ");
+    format!(
+        "INSERT INTO requests ({}) VALUES ({values})",
+        names.join(", ")
+    )
+}
+
 fn insert_row(insert: &mut Statement<'_>, row: &AuditRow) -> rusqlite::Result<usize> {
-    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    insert.execute(params![
-        format_time(row.ts),
-        row.duration_ms,
-        row.method,
-        row.tool_name,
-        row.tool_group,
-        row.success,
-        row.cancelled,
-        row.error_category,
-        row.error_code,
-        row.session_id,
-        row.request_id,
-        row.user,
-        row.auth_type,
-        row.transport,
-        row.source,
-        row.remote_addr,
-        row.user_agent,
-        count(row.request_chars),
-        count(row.response_chars),
-        count(row.content_blocks),
-        count(row.notifications_sent),
-        row.parameters_cut,
-        row.response_cut,
-        row.error_message,
-        row.parameters,
-        row.headers,
-        row.response,
-        row.protocol_version,
-        row.headers_cut,
-    ])
+    insert.execute(params_from_iter(row.cells().iter().skip(1).map(as_stored)))
+}
+
+/// What stands in a column, as SQLite takes it.
+fn as_stored<'a>(cell: &'a Cell<'_>) -> ToSqlOutput<'a> {
+    match cell {
+        Cell::Empty => ToSqlOutput::Borrowed(ValueRef::Null),
+        Cell::Flag(flag) => ToSqlOutput::from(*flag),
+        Cell::Number(number) => ToSqlOutput::from(*number),
+        Cell::Milliseconds(time) => ToSqlOutput::from(*time),
+        Cell::Time(text) => ToSqlOutput::from(text.as_str()),
+        Cell::Text(text) | Cell::Json(text) => ToSqlOutput::from(*text),
+    }
 }
 
 /// Removes the oldest rows over the limits. The room they leave is used for the next ones.

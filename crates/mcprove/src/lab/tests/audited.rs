@@ -1,11 +1,19 @@
 //! What is written down of a request.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::support::{
-    Pipe, audited, call, http, listen, modern, modern_headers, open_session, request, rows,
+    Pipe, audited, call, http, listen, modern, modern_headers, open_session, request, rows, within,
 };
-use crate::lab::Kind;
+use crate::event::EventStream;
+use crate::lab::audit::{AuditStore, Replay};
+use crate::lab::{self, Kind, Options};
+use crate::session::{Session, SessionOptions};
 
 #[tokio::test]
 async fn every_request_has_one_row() {
@@ -209,4 +217,109 @@ async fn a_refused_client_names_its_method_where_its_headers_do() {
     let row = rows(&store, 1).await.pop().unwrap();
     assert_eq!(row.method, "tools/call");
     assert_eq!(row.error_category.as_deref(), Some("auth"));
+}
+
+/// On one thread: whoever waits for the audit must leave it to others.
+#[tokio::test]
+async fn a_locked_audit_holds_up_requests_and_nothing_else() {
+    const REQUESTS: usize = 4_000;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lab.db");
+    let store = Arc::new(AuditStore::open(&file).unwrap());
+    let options = Options {
+        audit: Some(Arc::clone(&store)),
+        ..Options::default()
+    };
+    let locked = rusqlite::Connection::open(&file).unwrap();
+    locked.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (output, input) = lab::spawn_in_memory(&options);
+    let asking = tokio::spawn(async move {
+        let mut input = Box::pin(input);
+        for id in 0..REQUESTS {
+            let line = format!(
+                "{}\n",
+                modern(id as u64, "tools/list", &json!({ "cursor": "x" }))
+            );
+            input.write_all(line.as_bytes()).await.unwrap();
+        }
+        input
+    });
+    let answered = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&answered);
+    let listening = tokio::spawn(async move {
+        let mut lines = BufReader::new(Box::pin(output)).lines();
+        while count.load(Ordering::SeqCst) < REQUESTS {
+            lines.next_line().await.unwrap().unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut before = usize::MAX;
+    within(async {
+        while store.has_room() || before != answered.load(Ordering::SeqCst) {
+            before = answered.load(Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    assert!((1..REQUESTS).contains(&before), "{before} answers");
+    locked.execute_batch("ROLLBACK").unwrap();
+    within(listening).await.unwrap();
+    drop(asking.await.unwrap());
+    rows(&store, REQUESTS).await;
+    assert_eq!(store.loss(), None);
+}
+
+#[tokio::test]
+async fn a_replay_names_errors_as_the_row_does() {
+    let (options, store) = audited();
+    let mut pipe = Pipe::ready(&options).await;
+    for category in ["protocol", "tool", "timeout", "auth"] {
+        for as_tool in [false, true] {
+            let arguments = json!({ "category": category, "as_tool": as_tool });
+            pipe.call("error", &arguments).await;
+        }
+    }
+    pipe.call("error", &json!({ "category": "none" })).await;
+    pipe.call("flaky", &json!({ "fail_rate": 1, "seed": "a" }))
+        .await;
+    pipe.call("slow", &json!({})).await;
+    pipe.ask(&request(1, "no/such", &json!({}))).await;
+    let (output, input) = lab::spawn_in_memory(&Options::default());
+    let recorder = EventStream::unobserved().recorder();
+    let options = SessionOptions::default();
+    let session = Session::connect_streams(output, input, options, recorder)
+        .await
+        .unwrap();
+    for row in rows(&store, 13).await.into_iter().skip(1) {
+        let compared = Replay::new(row).unwrap().send(&session, &[]).await;
+        let (row, now) = (&compared.left, &compared.right);
+        assert!(row.error_category.is_some(), "{row:?}");
+        assert_eq!(row.error_category, now.error_category, "{compared:#?}");
+        assert_eq!(row.error_code, now.error_code, "{compared:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_no_longer_reads_has_left() {
+    let (options, store) = audited();
+    let (output, input) = lab::spawn_in_memory(&options);
+    let mut input = Box::pin(input);
+    let slow = modern(
+        1,
+        "tools/call",
+        &json!({ "name": "slow", "arguments": { "milliseconds": 60_000 } }),
+    );
+    let discover = modern(2, "server/discover", &json!({}));
+    drop(output);
+    let lines = format!("{slow}\n{discover}\n");
+    within(input.write_all(lines.as_bytes())).await.unwrap();
+    // Its stdin is still open.
+    let rows = rows(&store, 2).await;
+    let slow = rows.iter().find(|row| row.tool_name.is_some()).unwrap();
+    let reason = slow.error_message.as_deref();
+    assert_eq!(
+        reason,
+        Some("the client left before the answer"),
+        "{slow:?}"
+    );
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use super::support::{
-    audited, call, http, listen, modern, modern_headers, open, open_session, rows, wait_for, within,
+    audited, call, http, initialize, listen, modern, modern_headers, open, open_session, rows,
+    wait_for, within,
 };
 use crate::lab::{Kind, Options};
 
@@ -103,4 +104,46 @@ async fn a_cancelled_call_ends_its_response_without_an_answer() {
     let rows = rows(&store, 2).await;
     let row = rows.iter().find(|row| row.tool_name.is_some()).unwrap();
     assert_eq!(row.error_category.as_deref(), Some("cancelled"), "{row:?}");
+}
+
+#[tokio::test]
+async fn a_batch_whose_calls_are_all_cancelled_ends_its_response() {
+    let (options, store) = audited();
+    let server = listen(&options, Kind::Http).await;
+    let message = initialize(0, "2025-03-26").to_string();
+    let reply = http(&server, "POST", &[], &message).await;
+    let session = reply.header("mcp-session-id").unwrap().to_owned();
+    let named = [("Mcp-Session-Id", session.as_str())];
+    let slow = |id: u64| call(id, "slow", &json!({ "milliseconds": 60_000 }));
+    let cancel = |id: u64| {
+        let params = json!({ "requestId": id });
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })
+    };
+    // What is left of a batch is answered.
+    let echo = call(9, "echo", &json!({ "message": "hi" }));
+    let batch = json!([slow(7), slow(8), echo, { "jsonrpc": "2.0", "method": "notifications/x" }]);
+    let mut waiting = open(&server, "POST", &named, &batch.to_string()).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    for id in [7, 8] {
+        http(&server, "POST", &named, &cancel(id).to_string()).await;
+    }
+    let ended = rest_of(&mut waiting).await;
+    let body = ended.split("\r\n\r\n").nth(1).unwrap();
+    let answers: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{ended}"));
+    assert_eq!(answers.as_array().unwrap().len(), 1, "{answers}");
+    assert_eq!(answers[0]["id"], 9);
+    // Of one of which nothing is left there is no answer, and an end.
+    let batch = json!([slow(17), slow(18)]).to_string();
+    let mut waiting = open(&server, "POST", &named, &batch).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let cancel = json!([cancel(17), cancel(18)]).to_string();
+    let reply = http(&server, "POST", &named, &cancel).await;
+    assert_eq!(reply.status, 202);
+    let ended = rest_of(&mut waiting).await;
+    assert!(ended.starts_with("HTTP/1.1 200"), "{ended}");
+    assert!(ended.contains("text/event-stream"), "{ended}");
+    assert!(!ended.contains("data:"), "{ended}");
+    let rows = rows(&store, 6).await;
+    let cancelled = rows.iter().filter(|row| row.cancelled).count();
+    assert_eq!(cancelled, 4, "{rows:#?}");
 }

@@ -1,11 +1,12 @@
 //! Who is let in over the network.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::support::{
-    audited, call, http, initialize, listen, open_session, rows, structured, wait_for,
+    audited, call, http, initialize, listen, modern_headers, open_session, rows, structured,
+    wait_for,
 };
 use crate::lab::{ApiKeys, Kind, Options};
 
@@ -50,6 +51,13 @@ async fn a_bad_or_missing_key_is_answered_with_401_at_once_and_has_a_row() {
     for row in rows(&store, 5).await {
         assert_eq!(row.error_category.as_deref(), Some("auth"));
         assert!(!row.success && row.error_message.as_deref().unwrap().contains("401"));
+        // The body is not read, so that nothing is known of what was asked; a line of text was answered.
+        assert_eq!((row.method.as_str(), row.request_id.as_deref()), ("", None));
+        assert_eq!((row.error_code, row.parameters.as_deref()), (None, None));
+        let response: Value = serde_json::from_str(row.response.as_deref().unwrap()).unwrap();
+        let said = response.as_str().unwrap();
+        assert!(said.contains("API key"), "{row:?}");
+        assert_eq!(row.response_chars, said.chars().count() as u64 + 1);
         assert!(!format!("{row:?}").contains("nobody-has"), "{row:?}");
     }
 }
@@ -134,4 +142,19 @@ async fn secrets_in_headers_are_not_shown() {
     assert_eq!(shown["x-api-key"], "<redacted>");
     assert_eq!(shown["authorization"], "<redacted>");
     assert!(!reply.body.contains("abcdef"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn what_a_client_without_a_key_says_of_its_method_is_kept() {
+    let (options, store) = audited();
+    let options = Options {
+        api_keys: keys(),
+        ..options
+    };
+    let server = listen(&options, Kind::Http).await;
+    let headers = modern_headers("echo");
+    assert_eq!(http(&server, "POST", &headers, "{}").await.status, 401);
+    let row = rows(&store, 1).await.pop().unwrap();
+    assert_eq!(row.method, "tools/call");
+    assert_eq!(row.tool_name, None);
 }

@@ -7,5 +7,6 @@ mod golden;
 mod http;
 mod keys;
 mod notices;
+mod own_audit;
 mod support;
 mod tools;

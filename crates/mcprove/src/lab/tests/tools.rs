@@ -169,9 +169,13 @@ async fn resources_and_prompts_are_read() {
     assert!(text.contains("16000000000000000000"), "{text}");
     let reply = pipe.ask(&read("lab://pixel")).await;
     assert!(reply["result"]["contents"][0]["blob"].is_string());
-    let reply = pipe.ask(&read("lab://numbers/-1")).await;
-    assert_eq!(reply["error"]["code"], -32_002);
-    assert_eq!(reply["error"]["data"]["uri"], "lab://numbers/-1");
+    for uri in
+        ["-1", "+5", "", "1.0", " 1", "4294967296"].map(|number| format!("lab://numbers/{number}"))
+    {
+        let reply = pipe.ask(&read(&uri)).await;
+        assert_eq!(reply["error"]["code"], -32_002, "{uri}");
+        assert_eq!(reply["error"]["data"]["uri"], uri);
+    }
     let get = |name: &str, arguments: Value| {
         request(
             1,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::hosting::Refusal;
 use crate::hosting::message::INVALID_PARAMS;
 use crate::lab::call::{Call, Reply};
+use crate::lab::category::{CODES, code};
 use crate::lab::registry::{Entry, object, whole};
 use crate::protocol::Revision;
 
@@ -14,7 +15,7 @@ pub const ENTRY: Entry = Entry {
     group: "failure",
     explanation: "Fails with a message and a category: as a JSON-RPC error, or with as_tool as a result with isError.",
     input: || {
-        let categories = CATEGORIES.map(|(name, _)| name);
+        let categories = CODES.map(|(name, _)| name);
         let properties = json!({
             "message": { "type": "string", "description": "What the error says", "default": DEFAULT_MESSAGE },
             "category": {
@@ -37,14 +38,6 @@ pub const ENTRY: Entry = Entry {
 
 const DEFAULT_MESSAGE: &str = "synthetic error";
 
-/// The kinds of errors and their codes.
-pub const CATEGORIES: [(&str, i64); 4] = [
-    ("protocol", -32_600),
-    ("tool", -32_000),
-    ("timeout", -32_001),
-    ("auth", -32_003),
-];
-
 /// The code of an error without a category.
 const DEFAULT_CODE: i64 = -32_000;
 
@@ -58,18 +51,13 @@ fn answer(call: Call<'_>) -> Reply {
     Reply::error(code, message)
 }
 
-fn code(category: &str) -> Option<i64> {
-    let known = CATEGORIES.iter().find(|(name, _)| *name == category);
-    known.map(|(_, code)| *code)
-}
-
 /// The refusal of a category that does not exist. Whoever tests with it wants a protocol error, not a
 /// hint for a model.
 pub fn refusal(tool: &str, arguments: &Value) -> Option<Refusal> {
     let category = arguments.get("category").filter(|_| tool == ENTRY.name)?;
     let is_known = category.as_str().and_then(code).is_some();
     (!is_known).then(|| {
-        let known = CATEGORIES.map(|(name, _)| name).join(", ");
+        let known = CODES.map(|(name, _)| name).join(", ");
         let text = format!("Invalid params: unknown category {category}; known: {known}");
         Refusal::new(INVALID_PARAMS, text)
     })

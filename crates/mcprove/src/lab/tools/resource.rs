@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::hosting::message::INVALID_PARAMS;
 use crate::lab::call::{Call, Reply};
 use crate::lab::registry::{Entry, object, whole};
-use crate::lab::resources;
 use crate::protocol::Revision;
 
 /// The line in the registry.
@@ -21,14 +20,14 @@ pub const ENTRY: Entry = Entry {
     },
     output: Some(|| whole(&json!({ "uri": { "type": "string" } }))),
     since: Revision::V2024_11_05,
-    answer: |call| Box::pin(async move { answer(call) }),
+    answer: |call| Box::pin(answer(call)),
 };
 
 const DEFAULT_URI: &str = "lab://readme";
 
-fn answer(call: Call<'_>) -> Reply {
+async fn answer(call: Call<'_>) -> Reply {
     let uri = call.text_or("uri", DEFAULT_URI);
-    let Some(contents) = resources::read(uri, call.lab.has_fixtures) else {
+    let Some(contents) = call.lab.contents(uri, call.exchange).await else {
         return Reply::error(INVALID_PARAMS, format!("Resource not found: {uri}"));
     };
     let mut blocks = vec![json!({ "type": "resource", "resource": contents })];

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
+use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
@@ -193,39 +192,4 @@ impl Body for ProxyBody {
             _ => SizeHint::default(),
         }
     }
-}
-
-/// A body read whole, or as far as it may be.
-pub(super) enum Read {
-    Whole(Bytes),
-    /// The beginning of one that is too long, and the rest.
-    Long(Bytes, Incoming),
-}
-
-/// Reads a body of a client, of `limit` bytes at most.
-pub(super) async fn read(mut incoming: Incoming, limit: usize) -> Result<Read, BodyError> {
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
-    while let Some(frame) = incoming.frame().await {
-        let Ok(data) = frame?.into_data() else {
-            continue;
-        };
-        if first.is_empty() {
-            // Most bodies come in one piece, which needs no copy.
-            first = data;
-            continue;
-        }
-        if all.is_empty() {
-            all.extend_from_slice(&first);
-        }
-        all.extend_from_slice(&data);
-        if all.len() > limit {
-            return Ok(Read::Long(all.freeze(), incoming));
-        }
-    }
-    Ok(Read::Whole(if all.is_empty() {
-        first
-    } else {
-        all.freeze()
-    }))
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 
-use super::faulted::StruckRequest;
-use super::hub::Hub;
-use super::look::Look;
-use crate::protocol::split_batch;
-use crate::proxy::message::{IdKey, Seen, ToolCall, cancelled_id};
-use crate::recording::Peer;
+use super::hub::{CallKey, Hub};
+use super::look::{Asked, Look};
+use super::sessions::Session;
+use crate::proxy::faulted::StruckCall;
+use crate::proxy::message::{IdKey, Seen, cancelled_id};
+use crate::proxy::watch::{Fate, Request};
+use crate::recording::{Peer, RecordedRequest};
 
 /// What becomes of something that a client posts.
 pub(super) enum Decision {
@@ -19,7 +20,7 @@ pub(super) enum Decision {
     /// It goes nowhere, and the client is thanked.
     Accept,
     /// A fault strikes it.
-    Strike(Box<dyn FnOnce(Parts, Bytes) -> StruckRequest + Send>),
+    Strike(CallKey, Box<StruckCall>),
 }
 
 impl Hub {
@@ -27,7 +28,8 @@ impl Hub {
     pub fn decide(self: &Arc<Self>, parts: &Parts, body: &Bytes) -> Decision {
         match Seen::of(body) {
             Seen::Request { id, method, params } => {
-                self.decide_request(parts, body.len(), id, &method, params)
+                let method = &*method;
+                self.decide_request(parts, body, Request { id, method, params })
             }
             Seen::Notification { method, params } => {
                 let session = self.session(parts, false);
@@ -53,10 +55,7 @@ impl Hub {
                 }
                 Decision::Pass(None)
             }
-            Seen::Batch => {
-                self.look_into_batch(parts, body);
-                Decision::Pass(None)
-            }
+            Seen::Batch => Decision::Pass(self.look_into_batch(parts, body)),
             Seen::Other => Decision::Pass(None),
         }
     }
@@ -64,68 +63,65 @@ impl Hub {
     fn decide_request(
         self: &Arc<Self>,
         parts: &Parts,
-        bytes: usize,
-        id: &str,
-        method: &str,
-        params: &str,
+        body: &Bytes,
+        request: Request<'_>,
     ) -> Decision {
-        let session = self.session(parts, method == "initialize");
-        let recorded = session.recorded.as_ref();
-        let recorded = recorded.map(|session| session.request(id, method, params));
-        let key = (Arc::clone(&session.name), IdKey::new(id));
-        if let Some(recorded) = &recorded {
-            self.opened(key.clone(), recorded);
-        }
-        if method == "tools/call"
-            && let Some(call) = ToolCall::parse(id, params)
-        {
-            let has_room = self.struck.has_room(bytes);
-            let (injection, page) = self.watch.call(session.number, &call, has_room);
-            if let Some(injection) = injection {
-                if let Some(recorded) = &recorded {
-                    recorded.strike(&injection, &self.watch.server_name);
-                }
-                return Decision::Strike(Box::new(move |parts, body| StruckRequest {
-                    parts,
-                    body,
-                    call,
-                    injection,
-                    page,
-                    recorded,
-                    session,
-                }));
+        let is_listing = request.method == "tools/list";
+        let is_opening = request.method == "initialize";
+        let session = self.session(parts, is_opening);
+        let fate = self.watch.request(
+            (session.number, session.recorded.as_ref()),
+            request,
+            || self.struck.has_room(body.len()),
+            || body.clone(),
+        );
+        let recorded = match fate {
+            Fate::Passes(recorded) => recorded,
+            Fate::Struck(struck) => {
+                let key = self.asked(&session, request.id, struck.recorded.as_ref());
+                return Decision::Strike(key, struck);
             }
-        }
+        };
+        let key = self.asked(&session, request.id, recorded.as_ref());
         self.struck.forget(&key);
-        let is_listing = method == "tools/list";
-        let is_opening = method == "initialize";
         let is_wanted = recorded.is_some() || is_listing || is_opening;
-        Decision::Pass(is_wanted.then_some(Look {
-            id: key.1,
-            recorded,
+        Decision::Pass(is_wanted.then(|| Look {
+            asked: vec![Asked {
+                id: key.1,
+                recorded,
+            }],
             is_listing,
             is_opening,
             session,
         }))
     }
 
-    /// Batches pass as they are; what is asked in them is written down.
-    fn look_into_batch(&self, parts: &Parts, body: &[u8]) {
+    /// Names a request; one that is written down is open from now on.
+    fn asked(&self, session: &Session, id: &str, recorded: Option<&RecordedRequest>) -> CallKey {
+        let key = (Arc::clone(&session.name), IdKey::new(id));
+        if let Some(recorded) = recorded {
+            self.opened(key.clone(), recorded);
+        }
+        key
+    }
+
+    /// Batches pass as they are; what is asked in them, and how it is answered, is written down.
+    fn look_into_batch(&self, parts: &Parts, body: &[u8]) -> Option<Look> {
         let session = self.session(parts, false);
-        let mut has_calls = false;
-        for member in split_batch(body).unwrap_or_default() {
-            let Seen::Request { id, method, params } = Seen::of(member.as_bytes()) else {
-                continue;
-            };
-            has_calls |= method == "tools/call";
-            if let Some(recorded) = &session.recorded {
-                // Its answer is in a batch, and not looked for.
-                recorded.request(id, &method, params);
-            }
-        }
-        if has_calls && !self.watch.injector.is_idle() {
-            let remark = "a batch with calls passed untouched: faults do not look into batches";
-            self.watch.journal.remark(remark);
-        }
+        let mut asked = Vec::new();
+        let within = (session.number, session.recorded.as_ref());
+        self.watch.batch(within, body, |id, recorded| {
+            let (_, id) = self.asked(&session, id, recorded.as_ref());
+            asked.extend(recorded.map(|recorded| Asked {
+                id,
+                recorded: Some(recorded),
+            }));
+        });
+        (!asked.is_empty()).then_some(Look {
+            asked,
+            is_listing: false,
+            is_opening: false,
+            session,
+        })
     }
 }

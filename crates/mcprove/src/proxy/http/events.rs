@@ -24,8 +24,10 @@ pub(super) struct RawEvents {
 pub(super) enum Piece {
     /// A whole event, and what it says.
     Event(Bytes, Event),
-    /// Bytes that pass unseen: comments, or an event that is too long.
+    /// Bytes that say nothing, such as comments.
     Other(Bytes),
+    /// A part of an event that is too long to be read, which passes unseen.
+    Long(Bytes),
 }
 
 impl RawEvents {
@@ -54,7 +56,7 @@ impl RawEvents {
             {
                 self.is_passing_long = true;
                 self.searched = 0;
-                return Some(Piece::Other(self.buffer.split().freeze()));
+                return Some(Piece::Long(self.buffer.split().freeze()));
             }
             return None;
         };
@@ -62,13 +64,14 @@ impl RawEvents {
         self.searched = 0;
         self.is_line_empty = true;
         if std::mem::take(&mut self.is_passing_long) {
-            return Some(Piece::Other(raw));
+            return Some(Piece::Long(raw));
         }
         let mut parser = EventParser::new(LOOK_BYTES_MAX + 1);
         parser.push(raw.clone());
         Some(match parser.next_event() {
             Ok(Some(event)) => Piece::Event(raw, event),
-            Ok(None) | Err(_) => Piece::Other(raw),
+            Ok(None) => Piece::Other(raw),
+            Err(_) => Piece::Long(raw),
         })
     }
 
@@ -155,7 +158,7 @@ mod tests {
                         raw.extend_from_slice(&bytes);
                         seen.push(event);
                     }
-                    Piece::Other(bytes) => raw.extend_from_slice(&bytes),
+                    Piece::Other(bytes) | Piece::Long(bytes) => raw.extend_from_slice(&bytes),
                 }
             }
         }

@@ -3,37 +3,42 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, response};
 use hyper::body::{Body, Incoming};
 use mcprove_score::trace::ErrorCategory;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use super::body::{BodyError, ProxyBody, Read, read};
+use super::answer::Head;
+use super::body::{BodyError, ProxyBody};
 use super::decision::Decision;
-use super::faulted::{Head, StruckRequest, strike};
 use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{Hub, OldStream};
-use super::look::{AnswerTap, Look};
+use super::look::{AnswerTap, Look, TOO_LONG};
 use super::passing::{Ending, Passing};
+use super::read::{Gathered, Read, read};
 use super::sessions::{SESSION_ID, Session};
 use super::stream::StreamTap;
+use super::strike::{Presence, strike};
 use crate::proxy::LOOK_BYTES_MAX;
-use crate::recording::RecordedRequest;
 use crate::transport::Failure;
 
 /// How many things faults may say on a stream that nobody reads.
 const SAID_MAX: usize = 1024;
 
 /// A client that waits for an answer which has not begun: if it leaves, its request is cancelled.
-struct WaitingClient(Option<RecordedRequest>);
+struct WaitingClient {
+    look: Option<Look>,
+    /// Whether the answer comes elsewhere, so that the end of the request says nothing.
+    is_elsewhere: bool,
+}
 
 impl Drop for WaitingClient {
     fn drop(&mut self) {
-        if let Some(recorded) = self.0.take().filter(|open| !open.has_ended()) {
-            recorded.cancel();
+        if let Some(look) = self.look.take().filter(|_| !self.is_elsewhere) {
+            look.cancel();
         }
     }
 }
@@ -102,28 +107,9 @@ impl Hub {
         match self.decide(&parts, &body) {
             Decision::Pass(look) => Ok(self.pass(parts, ProxyBody::whole(body), look).await),
             Decision::Accept => Ok(accepted()),
-            Decision::Strike(make) => self.answer_struck(make(parts, body)).await,
-        }
-    }
-
-    /// The answer to a call that a fault strikes.
-    async fn answer_struck(
-        self: &Arc<Self>,
-        struck: StruckRequest,
-    ) -> Result<Response<ProxyBody>, BodyError> {
-        let (head, presence) = strike(self, struck);
-        match head.await {
-            Ok(Head::Response(response)) => {
-                let farewell = Box::new(move || drop(presence));
-                Ok(response.map(|body| body.with_farewell(farewell)))
-            }
-            Ok(Head::Close) => Err("closed by a fault".into()),
-            // It was cancelled: the answer ends without one.
-            Err(_) => {
-                let mut response = Response::new(ProxyBody::whole(Bytes::new()));
-                let events = HeaderValue::from_static("text/event-stream");
-                response.headers_mut().insert(CONTENT_TYPE, events);
-                Ok(response)
+            Decision::Strike(key, struck) => {
+                let (head, presence) = strike(self, parts, key, *struck);
+                answer_struck(head, presence).await
             }
         }
     }
@@ -137,7 +123,9 @@ impl Hub {
         let is_get = parts.method == Method::GET;
         let old_stream = look.as_ref().and_then(|_| self.stream(&parts));
         if let (Some(stream), Some(look)) = (&old_stream, &look) {
-            stream.look(&look.id, look.clone());
+            for (id, look) in look.each() {
+                stream.look(id, look);
+            }
         }
         let stream_of = is_get.then(|| {
             let path = parts.uri.path().to_owned();
@@ -148,10 +136,12 @@ impl Hub {
             // What is compressed could not be read.
             parts.headers.remove(ACCEPT_ENCODING);
         }
-        // On a stream of its own, the end of the request says nothing.
-        let alone = look.as_ref().filter(|_| old_stream.is_none());
-        let mut waiting = WaitingClient(alone.and_then(|look| look.recorded.clone()));
+        let mut waiting = WaitingClient {
+            look,
+            is_elsewhere: old_stream.is_some(),
+        };
         let response = self.upstream.send(Request::from_parts(parts, body)).await;
+        let look = waiting.look.take();
         let response = match response {
             Ok(response) => response,
             Err(failure) => {
@@ -176,11 +166,7 @@ impl Hub {
             Some(_) if old_stream.is_some() && parts.status.is_success() => {
                 Response::from_parts(parts, ProxyBody::passing(passing))
             }
-            Some(look) => {
-                let response = self.pass_answer(parts, passing, look, kind).await;
-                waiting.0 = None;
-                response
-            }
+            Some(look) => self.pass_answer(parts, passing, look, kind).await,
             None => Response::from_parts(parts, ProxyBody::passing(passing)),
         }
     }
@@ -231,31 +217,55 @@ impl Hub {
         mut passing: Passing,
         look: Look,
     ) -> Response<ProxyBody> {
-        let mut body = BytesMut::new();
+        let waiting = WaitingClient {
+            look: Some(look.clone()),
+            is_elsewhere: false,
+        };
+        let mut body = Gathered::default();
         while let Some(chunk) = passing.next_chunk().await {
             let Ok(chunk) = chunk else {
                 // What the server broke off is broken off here too.
                 look.end_without(Ending::Broken);
-                return Response::from_parts(parts, ProxyBody::cut(body.freeze()));
+                return Response::from_parts(parts, ProxyBody::cut(body.take()));
             };
-            body.extend_from_slice(&chunk);
+            body.push(chunk);
             if body.len() > LOOK_BYTES_MAX {
                 let remark = "a list of tools was too long to be looked at, and passed untouched";
                 self.watch.journal.remark(remark);
-                look.fail(
-                    ErrorCategory::Malformed,
-                    "the answer was too long to be looked at",
-                );
-                let body = ProxyBody::passing(passing.after(body.freeze()));
+                look.fail(ErrorCategory::Malformed, TOO_LONG);
+                let body = ProxyBody::passing(passing.after(body.take()));
                 return Response::from_parts(parts, body);
             }
         }
+        let body = body.take();
         let changed = look.body(self, parts.status, &body);
+        drop(waiting);
         if changed.is_some() {
             parts.headers.remove(CONTENT_LENGTH);
         }
-        let body = changed.map_or_else(|| body.freeze(), Bytes::from);
+        let body = changed.map_or(body, Bytes::from);
         Response::from_parts(parts, ProxyBody::whole(body))
+    }
+}
+
+/// The answer to a call that a fault strikes.
+async fn answer_struck(
+    head: oneshot::Receiver<Head>,
+    presence: Presence,
+) -> Result<Response<ProxyBody>, BodyError> {
+    match head.await {
+        Ok(Head::Response(response)) => {
+            let farewell = Box::new(move || drop(presence));
+            Ok(response.map(|body| body.with_farewell(farewell)))
+        }
+        Ok(Head::Close) => Err("closed by a fault".into()),
+        // It was cancelled: the answer ends without one.
+        Err(_) => {
+            let mut response = Response::new(ProxyBody::whole(Bytes::new()));
+            let events = HeaderValue::from_static("text/event-stream");
+            response.headers_mut().insert(CONTENT_TYPE, events);
+            Ok(response)
+        }
     }
 }
 

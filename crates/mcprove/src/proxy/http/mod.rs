@@ -8,6 +8,7 @@
 //! Calls that faults strike are answered as JSON, or as an event stream where the server answers with
 //! one or the fault says more than one thing (`duplicate`, `noise`, `progress_forever`).
 
+mod answer;
 mod body;
 mod decision;
 mod events;
@@ -17,8 +18,10 @@ mod headers;
 mod hub;
 mod look;
 mod passing;
+mod read;
 mod sessions;
 mod stream;
+mod strike;
 mod upstream;
 
 #[cfg(test)]
@@ -49,8 +52,8 @@ use crate::secret::redact_urls;
 pub const CONNECTIONS_MAX: usize = 16_384;
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-/// The most headers of a request.
-const HEADERS_MAX: usize = 1024;
+/// The most headers of a request. Room for all of them is made each time.
+const HEADERS_MAX: usize = 256;
 /// The status after the fault `crash`.
 const CRASHED: u8 = 1;
 
@@ -103,13 +106,20 @@ pub struct HttpProxy {
     target: String,
 }
 
+/// An address that is listened on, for a proxy that is about to start.
+pub struct Bound {
+    listener: TcpListener,
+    addr: SocketAddr,
+    upstream: Arc<Upstream>,
+    target: String,
+}
+
 /// Listens on `addr` for the server at `url`, to which `headers` are added.
-pub async fn listen(
+pub async fn bind(
     addr: SocketAddr,
     url: &str,
     headers: Vec<(String, String)>,
-    settings: Settings,
-) -> Result<HttpProxy, ListenError> {
+) -> Result<Bound, ListenError> {
     let headers = headers.into_iter().map(header);
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let upstream =
@@ -117,12 +127,34 @@ pub async fn listen(
     let bind = |source| ListenError::Bind { addr, source };
     let listener = TcpListener::bind(addr).await.map_err(bind)?;
     let addr = listener.local_addr().map_err(bind)?;
-    Ok(HttpProxy {
+    Ok(Bound {
         listener,
         addr,
-        hub: Hub::new(Watch::new(settings), upstream),
+        upstream,
         target: redact_urls(url),
     })
+}
+
+/// Listens on `addr` for the server at `url`: as [`bind`], with what the proxy is to do besides.
+pub async fn listen(
+    addr: SocketAddr,
+    url: &str,
+    headers: Vec<(String, String)>,
+    settings: Settings,
+) -> Result<HttpProxy, ListenError> {
+    Ok(bind(addr, url, headers).await?.proxy(settings))
+}
+
+impl Bound {
+    /// The proxy, ready to serve.
+    pub fn proxy(self, settings: Settings) -> HttpProxy {
+        HttpProxy {
+            listener: self.listener,
+            addr: self.addr,
+            hub: Hub::new(Watch::new(settings), self.upstream),
+            target: self.target,
+        }
+    }
 }
 
 fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {

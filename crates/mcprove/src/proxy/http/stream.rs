@@ -11,6 +11,7 @@ use super::hub::{Expected, Hub, OldStream};
 use super::look::note;
 use super::passing::{Ending, Tap};
 use super::sessions::Session;
+use crate::protocol::split_batch;
 use crate::protocol::sse::Event;
 use crate::proxy::message::{IdKey, Seen};
 
@@ -47,9 +48,16 @@ impl StreamTap {
         if self.hub.watch.is_idle() {
             return Some(raw);
         }
-        let Seen::Answer { id } = Seen::of(&event.data) else {
-            note(&self.session, &event.data);
-            return Some(raw);
+        let id = match Seen::of(&event.data) {
+            Seen::Answer { id } => id,
+            Seen::Batch => {
+                self.batch(&event.data);
+                return Some(raw);
+            }
+            _ => {
+                note(&self.session, &event.data);
+                return Some(raw);
+            }
         };
         match self.stream.answer(&IdKey::new(id), &event.data) {
             Expected::Taken => None,
@@ -58,6 +66,18 @@ impl StreamTap {
                 Some(changed) => Some(encode(&changed, Some(event))),
                 None => Some(raw),
             },
+        }
+    }
+
+    /// Batches pass as they are; the answers in them are written down.
+    fn batch(&self, batch: &[u8]) {
+        for member in split_batch(batch).unwrap_or_default() {
+            let member = Bytes::copy_from_slice(member.as_bytes());
+            if let Seen::Answer { id } = Seen::of(&member)
+                && let Expected::Look(look) = self.stream.answer(&IdKey::new(id), &member)
+            {
+                look.answer(&self.hub, &member);
+            }
         }
     }
 
@@ -152,7 +172,7 @@ impl Tap for StreamTap {
         while let Some(piece) = self.events.next_piece() {
             onwards.extend(match piece {
                 Piece::Event(raw, event) => self.event(raw, &event),
-                Piece::Other(raw) => Some(raw),
+                Piece::Other(raw) | Piece::Long(raw) => Some(raw),
             });
         }
         if self.hub.watch.is_idle() && !self.is_first {

@@ -17,8 +17,8 @@ use crate::transport::http::address::Address;
 
 /// How many connections are kept that nobody uses.
 const IDLE_MAX: usize = 1024;
-/// The most headers of a response.
-const HEADERS_MAX: usize = 1024;
+/// The most headers of a response. Room for all of them is made each time.
+const HEADERS_MAX: usize = 256;
 
 /// The server behind the proxy.
 pub(super) struct Upstream {

@@ -8,7 +8,8 @@ use super::faulted::strike;
 use super::hub::{Expected, Hub};
 use super::pump::{Gate, Verdict};
 use crate::protocol::split_batch;
-use crate::proxy::message::{IdKey, Seen, ToolCall, cancelled_id, id_in_head, may_matter};
+use crate::proxy::message::{IdKey, Seen, cancelled_id, id_in_head, may_matter};
+use crate::proxy::watch::{Fate, Request};
 use crate::recording::{Peer, RecordedRequest, RecordedSession};
 
 /// What the client says.
@@ -28,7 +29,10 @@ impl Gate for FromClient {
             return Verdict::Pass;
         }
         match Seen::of(line) {
-            Seen::Request { id, method, params } => self.request(line, id, &method, params),
+            Seen::Request { id, method, params } => {
+                let method = &*method;
+                self.request(line, Request { id, method, params })
+            }
             Seen::Notification { method, params } => {
                 if let Some(session) = &hub.session {
                     session.notification(Peer::Client, &method, params);
@@ -48,7 +52,10 @@ impl Gate for FromClient {
                 Verdict::Pass
             }
             Seen::Batch => {
-                self.batch(line);
+                let session = (0, hub.session.as_ref());
+                hub.watch.batch(session, line, |id, recorded| {
+                    hub.forward(IdKey::new(id), recorded, false);
+                });
                 Verdict::Pass
             }
             Seen::Other => Verdict::Pass,
@@ -62,47 +69,24 @@ impl Gate for FromClient {
 }
 
 impl FromClient {
-    fn request(&self, line: &[u8], id: &str, method: &str, params: &str) -> Verdict {
+    fn request(&self, line: &[u8], request: Request<'_>) -> Verdict {
         let hub = &self.0;
-        let recorded = hub
-            .session
-            .as_ref()
-            .map(|session| session.request(id, method, params));
-        let key = IdKey::new(id);
-        if method == "tools/call"
-            && let Some(call) = ToolCall::parse(id, params)
-        {
-            let (injection, page) = hub.watch.call(0, &call, hub.struck.has_room(line.len()));
-            if let Some(injection) = injection {
-                if let Some(recorded) = &recorded {
-                    recorded.strike(&injection, &hub.watch.server_name);
-                }
-                let line = Bytes::copy_from_slice(line);
-                strike(hub, call, line, injection, page, recorded);
-                return Verdict::Hold;
+        let key = IdKey::new(request.id);
+        let fate = hub.watch.request(
+            (0, hub.session.as_ref()),
+            request,
+            || hub.struck.has_room(line.len()),
+            || Bytes::copy_from_slice(line),
+        );
+        match fate {
+            Fate::Passes(recorded) => {
+                hub.forward(key, recorded, request.method == "tools/list");
+                Verdict::Pass
             }
-        }
-        hub.forward(key, recorded, method == "tools/list");
-        Verdict::Pass
-    }
-
-    /// Batches pass as they are; what is in them is written down and counted.
-    fn batch(&self, line: &[u8]) {
-        let hub = &self.0;
-        let mut has_calls = false;
-        for member in split_batch(line).unwrap_or_default() {
-            let Seen::Request { id, method, params } = Seen::of(member.as_bytes()) else {
-                continue;
-            };
-            has_calls |= method == "tools/call";
-            if let Some(session) = &hub.session {
-                let recorded = session.request(id, &method, params);
-                hub.forward(IdKey::new(id), Some(recorded), false);
+            Fate::Struck(struck) => {
+                strike(hub, key, *struck);
+                Verdict::Hold
             }
-        }
-        if has_calls && !hub.watch.injector.is_idle() {
-            let remark = "a batch with calls passed untouched: faults do not look into batches";
-            hub.watch.journal.remark(remark);
         }
     }
 }

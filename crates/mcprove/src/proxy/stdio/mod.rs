@@ -18,9 +18,11 @@ mod tests;
 
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
 
 use self::ending::{End, both};
 use self::flow::{Flow, ToServer};
@@ -31,6 +33,7 @@ use self::pump::pump;
 use super::report::{ProxySummary, Traffic};
 use super::watch::{Settings, Watch};
 use crate::process::{Child, SpawnError, StderrLog, Tee};
+use crate::recording::Recording;
 use crate::server::Server;
 
 pub use ends::{standard_input, standard_output};
@@ -54,8 +57,16 @@ pub struct Ended {
     pub was_stopped: bool,
 }
 
-/// Starts `server` and stands between it and the client at `input` and `output`, until one of them
-/// ends, or `stop` resolves. What the server writes to stderr goes to `on_stderr`.
+/// A server that was started, and waits for its client.
+pub struct Started {
+    child: Child,
+    streams: (ChildStdout, ChildStdin),
+    target: String,
+    patience: Duration,
+}
+
+/// Starts `server` and stands between it and the client at `input` and `output`: as [`start`] and
+/// [`Started::run`].
 pub async fn run(
     server: &Server,
     settings: Settings,
@@ -66,44 +77,92 @@ pub async fn run(
     on_stderr: Tee,
     stop: impl Future<Output = ()>,
 ) -> Result<Ended, SpawnError> {
+    let started = start(server, on_stderr)?;
+    Ok(started.run(settings, client, stop).await)
+}
+
+/// Starts `server`. What it writes to stderr goes to `on_stderr`.
+pub fn start(server: &Server, on_stderr: Tee) -> Result<Started, SpawnError> {
     let stderr = Arc::new(StderrLog::new().with_tee(on_stderr));
     let (child, stdin, stdout) = Child::spawn(server, stderr)?;
-    let watch = Watch::new(settings);
-    let passed = Passed::default();
-    let patience = server.shutdown_timeout;
-    let outside = Outside {
-        stop,
-        exited: async {
-            child.wait().await;
-        },
-        patience,
-    };
-    let end = relay(&watch, &passed, client, (stdout, stdin), outside).await;
-    if end == End::Crashed {
-        child.kill_now();
-    }
-    let patience = match end {
-        End::ServerLeft | End::ServerExited => patience,
-        // It had its time, or nobody waits for it.
-        End::ClientLeft | End::Stopped | End::Disconnected | End::Crashed => STOP_PATIENCE,
-    };
-    let closing = child.stop(patience).await;
-    let recording = watch
-        .recording
-        .as_ref()
-        .map(crate::recording::Recording::finish);
-    let target = server.describe();
-    let traffic = passed.traffic();
-    let summary = ProxySummary::new(&target, traffic, &watch, recording);
-    Ok(Ended {
-        summary,
-        status: if end == End::Crashed {
-            CRASHED
-        } else {
-            status(closing.exit)
-        },
-        was_stopped: end == End::Stopped,
+    Ok(Started {
+        child,
+        streams: (stdout, stdin),
+        target: server.describe(),
+        patience: server.shutdown_timeout,
     })
+}
+
+impl Started {
+    /// Stands between the server and the client at `input` and `output`, until one of them ends, or `stop`
+    /// resolves.
+    pub async fn run(
+        self,
+        settings: Settings,
+        client: (
+            impl AsyncRead + Send + Unpin,
+            impl AsyncWrite + Send + Unpin + 'static,
+        ),
+        stop: impl Future<Output = ()>,
+    ) -> Ended {
+        let Self {
+            child,
+            streams,
+            target,
+            patience,
+        } = self;
+        let watch = Watch::new(settings);
+        let passed = Passed::default();
+        let outside = Outside {
+            stop,
+            exited: async {
+                child.wait().await;
+            },
+            patience,
+        };
+        let end = relay(&watch, &passed, client, streams, outside).await;
+        if end == End::Crashed {
+            child.kill_now();
+        }
+        let patience = match end {
+            End::ServerLeft | End::ServerExited => patience,
+            // It had its time, or nobody waits for it.
+            End::ClientLeft | End::Stopped | End::Disconnected | End::Crashed => STOP_PATIENCE,
+        };
+        let closing = child.stop(patience).await;
+        let recording = watch.recording.as_ref();
+        let crash = crash(end, closing.exit).filter(|_| !passed.has_client_left());
+        if let (Some(recording), Some(how)) = (recording, crash) {
+            recording.crashed(&how);
+        }
+        let recording = recording.map(Recording::finish);
+        Ended {
+            summary: ProxySummary::new(&target, passed.traffic(), &watch, recording),
+            status: if end == End::Crashed {
+                CRASHED
+            } else {
+                status(closing.exit)
+            },
+            was_stopped: end == End::Stopped,
+        }
+    }
+
+    /// Ends the server, of which nobody wants anything.
+    pub async fn give_up(self) {
+        drop(self.streams);
+        self.child.stop(STOP_PATIENCE).await;
+    }
+}
+
+/// How the server crashed: it ended with a status other than 0, or by a fault.
+fn crash(end: End, exit: Option<ExitStatus>) -> Option<String> {
+    match (end, exit) {
+        (End::Crashed, _) => Some("the server was ended by a fault".to_owned()),
+        (End::ServerExited, Some(exit)) if !exit.success() => {
+            Some(format!("the server process ended: {exit}"))
+        }
+        _ => None,
+    }
 }
 
 /// What else decides how long things pass.
@@ -121,9 +180,15 @@ struct Outside<S, E> {
 struct Passed {
     to_server: Arc<Count>,
     to_client: Arc<Count>,
+    has_client_left: AtomicBool,
 }
 
 impl Passed {
+    /// Whether the client was the first to end its side, where somebody looked.
+    fn has_client_left(&self) -> bool {
+        self.has_client_left.load(Ordering::Relaxed)
+    }
+
     fn traffic(&self) -> Traffic {
         Traffic {
             bytes_to_server: self.to_server.bytes(),
@@ -173,6 +238,7 @@ async fn relay(
         let upwards = async {
             let mut gate = FromClient(Arc::clone(&hub));
             pump(&mut input, &hub.to_server, &mut gate).await;
+            passed.has_client_left.store(true, Ordering::Relaxed);
             hub.client_left().await;
             hub.to_server.close().await;
         };

@@ -1,22 +1,22 @@
 use super::*;
+use crate::fault::{CallSite, KnownCall};
 
 /// A call of that many bytes is held; its number.
 fn hold(calls: &StruckCalls<u32>, key: u32, bytes: usize) -> u64 {
-    let mut number = 0;
-    let page = Journal::new().call(0, "echo", "", None);
-    calls.strike(&key, |serial| {
-        number = serial;
-        let struck = Struck {
-            state: Arc::default(),
-            page,
-            recorded: None,
-            due: None,
-            bytes,
-            is_heard: false,
-        };
-        (struck, Box::pin(std::future::pending()))
-    });
-    number
+    let site = CallSite {
+        server: "api",
+        tool: "echo",
+        arguments: "",
+    };
+    let struck = Struck {
+        state: Arc::default(),
+        page: Journal::new().call(0, &KnownCall::new(site), None),
+        recorded: None,
+        due: None,
+        bytes,
+        is_heard: false,
+    };
+    calls.strike(&key, struck, |_| Box::pin(std::future::pending()))
 }
 
 #[tokio::test]

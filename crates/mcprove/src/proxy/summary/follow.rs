@@ -27,7 +27,7 @@ pub(super) fn follow<'a>(
     for follower in later.take(FOLLOWERS_MAX) {
         if follower.tool != call.tool {
             other_tool = other_tool.or(Some(follower));
-        } else if follower.arguments != call.arguments {
+        } else if follower.identity != call.identity {
             same_tool = same_tool.or(Some(follower));
         } else {
             retry = Some(follower);

@@ -7,7 +7,7 @@ fn call(at_ms: u64, tool: &str, arguments: u64, kind: Option<FaultKind>) -> Seen
         at: Duration::from_millis(at_ms),
         session: 0,
         tool: tool.into(),
-        arguments,
+        identity: Some(arguments),
         fault: kind.map(|kind| SeenFault {
             name: kind.name().to_owned(),
             kind,

@@ -67,7 +67,7 @@ fn push_wrapped(text: &mut String, line: &str, width: usize) {
 /// A cell as lines.
 fn shown_cell(cell: &Cell<'_>) -> Vec<String> {
     match cell {
-        Cell::Empty => vec!["-".to_owned()],
+        Cell::Empty | Cell::Text("") => vec!["-".to_owned()],
         Cell::Flag(flag) => vec![if *flag { "yes" } else { "no" }.to_owned()],
         Cell::Number(number) => vec![number.to_string()],
         Cell::Milliseconds(time) => vec![format!("{time}")],

@@ -9,7 +9,8 @@ use mcprove::lab::audit::{ArgumentFilter, Filter, Order, parse_time};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rows")]
 pub struct FilterArguments {
-    /// Requests that came at this time or later: 2026-01-31T12:00:00Z, or so long ago: 10m
+    /// Requests that came at this time or later: 2026-01-31T12:00:00Z, 2026-01-31 (UTC), or so long
+    /// ago: 10m
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub since: Option<SystemTime>,
 

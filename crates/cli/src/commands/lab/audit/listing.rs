@@ -9,6 +9,7 @@ use mcprove::report::{AuditLines, printable, printable_json};
 
 use super::describe;
 use super::filters::FilterArguments;
+use super::slips;
 use super::target::{Target, is_part_of};
 use crate::failure::Failure;
 use crate::terminal;
@@ -23,29 +24,38 @@ pub fn list(
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
     let filter = filters.filter(Some(LISTED), Order::NewestFirst);
-    if as_json {
-        list_json(reader, filter)
+    let count = if as_json {
+        list_json(reader, filter.clone())?
     } else {
         let is_limited = filters.limit.is_none();
-        list_text(reader, filter, is_limited)
+        list_text(reader, filter.clone(), is_limited)?
+    };
+    if count == 0 {
+        slips::tell(reader, &filter).map_err(describe)?;
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn list_json(reader: &AuditReader, filter: Filter) -> Result<ExitCode, Failure> {
+/// Gives how many there were.
+fn list_json(reader: &AuditReader, filter: Filter) -> Result<u64, Failure> {
     terminal::print(&format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":["));
     let mut separator = "\n";
+    let mut count = 0;
     for row in reader.rows(filter) {
         let row = row.map_err(describe)?;
         let json = serde_json::to_string(&row).map_err(anyhow::Error::from)?;
         terminal::print(&format!("{separator}{}", printable_json(&json)));
         separator = ",\n";
+        count += 1;
     }
     terminal::print("\n]}\n");
-    Ok(ExitCode::SUCCESS)
+    Ok(count)
 }
 
-fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<ExitCode, Failure> {
+/// Gives how many there were.
+fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<u64, Failure> {
     let mut lines = AuditLines::new(terminal::style());
+    let has_room = filter.limit != Some(0);
     let mut count = 0;
     for row in reader.rows(filter) {
         let row = row.map_err(describe)?;
@@ -55,7 +65,7 @@ fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<E
         terminal::print(&lines.row(&row));
         count += 1;
     }
-    if count == 0 {
+    if count == 0 && has_room {
         let is_empty = reader.last_id().map_err(describe)? == 0;
         terminal::print(if is_empty {
             "Nothing was recorded yet.\n"
@@ -65,7 +75,7 @@ fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<E
     } else if is_limited && count == LISTED {
         terminal::print(&format!("{LISTED} rows; --limit COUNT shows more.\n"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(count)
 }
 
 /// Writes rows to a file or to standard output.
@@ -77,9 +87,24 @@ pub fn export(
     output: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
     let filter = filters.filter(None, Order::OldestFirst);
-    let Some(output) = output else {
-        return export_to_stdout(reader, filter, format);
+    let count = match output {
+        None => export_to_stdout(reader, filter.clone(), format)?,
+        Some(output) => export_to_file(reader, file, filter.clone(), format, output)?,
     };
+    if count == 0 {
+        slips::tell(reader, &filter).map_err(describe)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives how many there were.
+fn export_to_file(
+    reader: &AuditReader,
+    file: &Path,
+    filter: Filter,
+    format: ExportFormat,
+    output: &Path,
+) -> Result<u64, Failure> {
     if is_part_of(file, output) {
         return Err(Failure::new(
             format!(
@@ -97,20 +122,22 @@ pub fn export(
     };
     let mut target = Target::create(output).map_err(failed)?;
     format.write_head(&mut target).map_err(failed)?;
+    let mut count = 0;
     for row in reader.rows(filter) {
         let row = row.map_err(describe)?;
         format.write_row(&row, &mut target).map_err(failed)?;
+        count += 1;
     }
     target.finish().map_err(failed)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(count)
 }
 
-/// A reader that went away ends the export.
+/// A reader that went away ends the export. Gives how many rows there were.
 fn export_to_stdout(
     reader: &AuditReader,
     filter: Filter,
     format: ExportFormat,
-) -> Result<ExitCode, Failure> {
+) -> Result<u64, Failure> {
     let stdout = io::stdout();
     let is_terminal = stdout.is_terminal();
     let mut target = BufWriter::new(stdout.lock());
@@ -127,6 +154,7 @@ fn export_to_stdout(
         line.clear();
         written
     };
+    let mut count = 0;
     let outcome = (|| {
         format.write_head(&mut line)?;
         write(&mut line)?;
@@ -136,14 +164,18 @@ fn export_to_stdout(
                 Err(error) => return Ok(Err(error)),
             };
             format.write_row(&row, &mut line)?;
+            count += 1;
             write(&mut line)?;
         }
         Ok(Ok(()))
     })();
     let outcome = outcome.and_then(|rows| target.flush().map(|()| rows));
     match outcome {
-        Ok(rows) => rows.map(|()| ExitCode::SUCCESS).map_err(describe),
-        Err(error) if io::Error::kind(&error) == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Ok(rows) => rows.map(|()| count).map_err(describe),
+        Err(error) if io::Error::kind(&error) == io::ErrorKind::BrokenPipe => {
+            // How many there would have been is not known.
+            Ok(count.max(1))
+        }
         Err(error) => Err(Failure::new(
             format!("standard output did not take all rows: {error}"),
             "check the disk or device that it goes to",

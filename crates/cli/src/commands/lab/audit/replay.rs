@@ -9,7 +9,7 @@ use mcprove::report::audit_replay_text;
 use mcprove::session::{ProtocolChoice, Session};
 
 use super::describe;
-use super::rows::{code, print_json};
+use super::rows::{check_places, code, print_json};
 use crate::failure::Failure;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::{interrupt, terminal};
@@ -38,6 +38,7 @@ pub async fn run(
     arguments: &Arguments,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
+    check_places(&arguments.ignore)?;
     let server = arguments.server.resolve(&arguments.session)?;
     let row = reader.row(arguments.id).map_err(describe)?;
     let replay = Replay::new(row).map_err(|error| Failure::new(error.to_string(), error.hint()))?;

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use mcprove::lab::audit::{AuditReader, RowComparison};
+use mcprove::lab::audit::{AuditReader, COLUMNS, RowComparison};
 use mcprove::report::{audit_comparison_text, audit_row_text, printable_json};
+use mcprove_score::registry::nearest;
 use serde::Serialize;
 
 use super::describe;
@@ -57,6 +58,7 @@ pub fn compare(
     arguments: &CompareArguments,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
+    check_places(&arguments.ignore)?;
     let left = reader.row(arguments.left).map_err(describe)?;
     let right = reader.row(arguments.right).map_err(describe)?;
     let comparison = RowComparison::of_requests(left, right, &arguments.ignore);
@@ -66,6 +68,22 @@ pub fn compare(
         terminal::print(&audit_comparison_text(&comparison, terminal::style()));
     }
     Ok(code(&comparison))
+}
+
+/// Refuses places in what is no column: nothing would be left out.
+pub fn check_places(places: &[String]) -> Result<(), Failure> {
+    for place in places {
+        let column = place.split(['.', '[']).next().unwrap_or_default();
+        if !COLUMNS.contains(&column) {
+            let hint = nearest(COLUMNS.into_iter(), column).map_or_else(
+                || "a place begins with a column, such as response.content[0]".to_owned(),
+                |near| format!("did you mean {near:?}?"),
+            );
+            let message = format!("--ignore {place:?}: there is no column {column:?}");
+            return Err(Failure::new(message, hint));
+        }
+    }
+    Ok(())
 }
 
 /// The exit code that tells whether something differs.

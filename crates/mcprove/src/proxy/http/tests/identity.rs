@@ -10,24 +10,46 @@ use super::peers::{DEADLINE, HttpMessage, RawServer, Running, call, post};
 use crate::proxy::Settings;
 use crate::recording::{Origin, Recording};
 
-/// Everything that a proxy can be told, without a fault that strikes what is sent.
-fn settings(is_looking: bool) -> Settings {
-    if !is_looking {
-        return Settings::default();
-    }
-    let origin = Origin::new("proxy", "api");
-    Settings {
-        faults: vec!["vanish,tool=nobody".parse().unwrap()],
-        recording: Some(Recording::to_writer(Box::new(std::io::sink()), &origin).unwrap()),
-        ..Settings::default()
+/// What a proxy can be told, without a fault that strikes what is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    FaultsElsewhere,
+    ToRecord,
+    Both,
+}
+
+impl Told {
+    const ALL: [Self; 4] = [
+        Self::Nothing,
+        Self::FaultsElsewhere,
+        Self::ToRecord,
+        Self::Both,
+    ];
+
+    fn settings(self) -> Settings {
+        let mut settings = Settings::default();
+        if matches!(self, Self::FaultsElsewhere | Self::Both) {
+            let faults = ["vanish,tool=nobody", "hang,tool=nor this"];
+            settings.faults = faults.map(|fault| fault.parse().unwrap()).to_vec();
+        }
+        if matches!(self, Self::ToRecord | Self::Both) {
+            let writer = Box::new(std::io::sink());
+            let recording = Recording::to_writer(writer, &Origin::new("proxy", "api"));
+            settings.recording = Some(recording.unwrap());
+        }
+        settings
     }
 }
 
-/// Headers that go from end to end: those of the test.
+/// Headers of the test and of the peers' talk, which go from end to end.
 fn end_to_end(message: &HttpMessage) -> Vec<(String, String)> {
     let own = message.headers.iter();
     let mut own: Vec<_> = own
-        .filter(|(name, _)| name.to_ascii_lowercase().starts_with("x-"))
+        .filter(|(name, _)| {
+            let name = name.to_ascii_lowercase();
+            name.starts_with("x-") || TALK.iter().any(|talk| talk.eq_ignore_ascii_case(&name))
+        })
         .cloned()
         .collect();
     // Among headers of different names the order means nothing.
@@ -35,8 +57,18 @@ fn end_to_end(message: &HttpMessage) -> Vec<(String, String)> {
     own
 }
 
+const TALK: [&str; 6] = [
+    "Authorization",
+    "Cookie",
+    "Set-Cookie",
+    "ETag",
+    "Last-Event-ID",
+    "MCP-Protocol-Version",
+];
+
 fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
-    let name = "[Xx]-[A-Za-z]{1,3}";
+    let talk = proptest::sample::select(TALK.map(str::to_owned).to_vec());
+    let name = prop_oneof!["[Xx]-[A-Za-z]{1,3}", talk];
     let value = "([!-~]([ -~]{0,20}[!-~])?)?";
     proptest::collection::vec((name, value), 0..12)
 }
@@ -49,6 +81,10 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
         Just(br#"[{"jsonrpc":"2.0","id":2,"method":"tools/list"}]"#.to_vec()),
         Just(b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n\r\n: x\n\ndata: y".to_vec()),
         Just(br#"{"jsonrpc":"2.0", "id":2,"result":{"tools":[{"name":"a"}]}}"#.to_vec()),
+        Just(
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#
+                .to_vec()
+        ),
         Just(vec![b'x'; 300_000]),
     ]
 }
@@ -92,7 +128,8 @@ proptest! {
             Just("application/json"), Just("text/event-stream"), Just("image/png")
         ],
         (up_chunked, down_chunked) in (any::<bool>(), any::<bool>()),
-        is_looking in any::<bool>(),
+        encoding in prop_oneof![Just(None), Just(Some("gzip"))],
+        told in proptest::sample::select(Told::ALL.to_vec()),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -100,9 +137,10 @@ proptest! {
             down.push(("X-Type".to_owned(), "end".to_owned()));
             let mut head = down.clone();
             head.push(("Content-Type".to_owned(), content_type.to_owned()));
+            head.extend(encoding.map(|name| ("Content-Encoding".to_owned(), name.to_owned())));
             let answer = encode(&format!("HTTP/1.1 {status}"), &head, &answered, down_chunked);
             let server = RawServer::start(move |_| answer.clone()).await;
-            let proxy = Running::start(&server.url, settings(is_looking)).await;
+            let proxy = Running::start(&server.url, told.settings()).await;
             let start = format!("{method} {target} HTTP/1.1");
             let mut head = vec![("Host".to_owned(), "proxy".to_owned())];
             head.extend(up.clone());
@@ -121,6 +159,7 @@ proptest! {
             assert!(heard.is_whole && heard.body == answered, "{heard:?}");
             assert_eq!(end_to_end(&heard), expected(down));
             assert_eq!(heard.header("content-type"), Some(content_type));
+            assert_eq!(heard.header("content-encoding"), encoding);
             assert_eq!(heard.header("date"), None);
         });
     }
@@ -144,7 +183,7 @@ async fn streams_pass_as_they_come() {
         wait.await.unwrap();
         wire.write(b"9\r\ndata: 2\n\n\r\n0\r\n\r\n").await;
     });
-    let proxy = Running::start(&url, settings(true)).await;
+    let proxy = Running::start(&url, Told::Both.settings()).await;
     let mut wire = proxy.connect().await;
     wire.write(b"GET /mcp HTTP/1.1\r\nHost: p\r\nAccept: text/event-stream\r\n\r\n")
         .await;
@@ -160,10 +199,10 @@ async fn streams_pass_as_they_come() {
 
 #[tokio::test]
 async fn a_client_that_leaves_ends_the_request_to_the_server() {
-    for is_looking in [false, true] {
+    for told in Told::ALL {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let proxy = Running::start(&url, settings(is_looking)).await;
+        let proxy = Running::start(&url, told.settings()).await;
         let mut client = proxy.connect().await;
         client.write(&post("/mcp", &call("1", "echo"))).await;
         let (stream, _) = listener.accept().await.unwrap();
@@ -177,17 +216,90 @@ async fn a_client_that_leaves_ends_the_request_to_the_server() {
 
 #[tokio::test]
 async fn a_server_that_breaks_off_breaks_the_answer_off() {
-    let server = RawServer::start(|_| {
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n5\r\nda".to_vec()
-    })
-    .await;
-    for is_looking in [false, true] {
-        let proxy = Running::start(&server.url, settings(is_looking)).await;
-        // The test's server closes after a request, for the next one never comes.
+    for content_type in ["text/event-stream", "application/json"] {
+        let server = RawServer::start(move |_| {
+            let head = "Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n5\r\nda";
+            format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{head}").into_bytes()
+        })
+        .await;
+        for told in Told::ALL {
+            let proxy = Running::start(&server.url, told.settings()).await;
+            let heard = proxy.post(&call("1", "echo")).await.unwrap();
+            assert_eq!((heard.status(), heard.is_whole), (200, false), "{heard:?}");
+            assert!(heard.text().starts_with("data: 1\n\n"), "{heard:?}");
+        }
+        // A call that is held has no beginning of an answer yet, unless that comes as events.
+        let proxy = Running::with(&server.url, &["slow:1"]).await;
+        let heard = proxy.post(&call("1", "echo")).await;
+        let is_stream = content_type == "text/event-stream";
+        assert_eq!(heard.is_some(), is_stream, "{heard:?}");
+        assert!(heard.is_none_or(|heard| !heard.is_whole));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_too_long_to_be_held_passes() {
+    let result = "x".repeat(crate::proxy::LOOK_BYTES_MAX);
+    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"x":"{result}"}}}}"#);
+    let events = format!("data: {long}\n\n");
+    for (content_type, body) in [("application/json", long), ("text/event-stream", events)] {
+        let expected = body.clone();
+        let server =
+            RawServer::start(move |_| super::peers::respond("200 OK", content_type, &body)).await;
+        let proxy = Running::with(&server.url, &["slow:1"]).await;
+        let heard = proxy.post(&call("1", "echo")).await.unwrap();
+        assert!(heard.is_whole && heard.body == expected.as_bytes());
+        assert_eq!(proxy.stop().await.summary.remarks.len(), 1);
+    }
+}
+
+/// All that one client does on one connection, from its first word to its last.
+#[tokio::test]
+async fn a_session_passes_from_its_beginning_to_its_end() {
+    for told in Told::ALL {
+        let server = RawServer::start(|request| {
+            let method = request.start.split(' ').next().unwrap();
+            match method {
+                "POST" if request.text().contains("initialize\"") => {
+                    let answer = super::peers::serve_json(request);
+                    let answer = String::from_utf8(answer).unwrap();
+                    let named = "Mcp-Session-Id: s-1\r\nX-Own";
+                    answer.replacen("X-Own", named, 1).into_bytes()
+                }
+                "POST" => b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_vec(),
+                "GET" => {
+                    let last = request.header("last-event-id").unwrap();
+                    let body = format!("id: 8\ndata: after {last}\n\n");
+                    super::peers::respond("200 OK", "text/event-stream", &body)
+                }
+                _ => b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
+            }
+        })
+        .await;
+        let proxy = Running::start(&server.url, told.settings()).await;
         let mut wire = proxy.connect().await;
-        wire.write(&post("/mcp", &call("1", "echo"))).await;
-        let head = timeout(DEADLINE, wire.read_head()).await.unwrap().unwrap();
-        assert_eq!(head.status(), 200);
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+        wire.write(&post("/mcp", hello)).await;
+        let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
+        assert_eq!(heard.header("mcp-session-id"), Some("s-1"), "{heard:?}");
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        wire.write(&super::peers::in_session(ready, "s-1")).await;
+        let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
+        assert_eq!((heard.status(), heard.body.len()), (202, 0), "{heard:?}");
+        let name = "Host: p\r\nMcp-Session-Id: s-1\r\n";
+        let resume = format!("GET /mcp HTTP/1.1\r\n{name}Last-Event-ID: 7\r\n\r\n");
+        wire.write(resume.as_bytes()).await;
+        let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
+        assert_eq!(heard.text(), "id: 8\ndata: after 7\n\n");
+        wire.write(format!("DELETE /mcp HTTP/1.1\r\n{name}\r\n").as_bytes())
+            .await;
+        let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
+        assert_eq!(heard.status(), 204);
+        let names = server.asked().into_iter().skip(1);
+        for asked in names {
+            assert_eq!(asked.header("mcp-session-id"), Some("s-1"), "{asked:?}");
+        }
+        assert_eq!(server.asked().len(), 4);
     }
 }
 
@@ -196,7 +308,7 @@ async fn a_server_that_is_not_there_is_a_bad_gateway() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", nobody.local_addr().unwrap());
     drop(nobody);
-    let proxy = Running::start(&url, settings(true)).await;
+    let proxy = Running::start(&url, Told::Both.settings()).await;
     let heard = proxy.post(&call("1", "echo")).await.unwrap();
     assert_eq!(heard.status(), 502);
     assert!(heard.text().contains("cannot connect"), "{heard:?}");
@@ -207,17 +319,32 @@ async fn a_server_that_is_not_there_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn connections_to_the_server_are_kept_and_replaced_when_it_closed_them() {
-    let server = RawServer::start(super::peers::serve_json).await;
-    let proxy = Running::start(&server.url, Settings::default()).await;
-    let mut wire = proxy.connect().await;
-    for id in 0..50 {
-        wire.write(&post("/mcp", &call(&id.to_string(), "echo")))
-            .await;
-        let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
-        assert_eq!(heard.json()["id"], id);
+async fn connections_are_kept_and_one_that_the_server_closed_is_replaced() {
+    for is_closing in [false, true] {
+        let server = RawServer::start(move |request| {
+            let answer = super::peers::serve_json(request);
+            let answer = String::from_utf8(answer).unwrap();
+            // The server says nothing of closing, and closes.
+            let head = if is_closing {
+                "X-Close: 1\r\nX-Own"
+            } else {
+                "X-Own"
+            };
+            answer.replacen("X-Own", head, 1).into_bytes()
+        })
+        .await;
+        let proxy = Running::start(&server.url, Settings::default()).await;
+        let mut wire = proxy.connect().await;
+        for id in 0..30 {
+            wire.write(&post("/mcp", &call(&id.to_string(), "echo")))
+                .await;
+            let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
+            assert_eq!(heard.json()["id"], id, "{heard:?}");
+            // Time for the end of the connection to arrive.
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        assert_eq!(server.asked().len(), 30);
     }
-    assert_eq!(server.asked().len(), 50);
 }
 
 #[tokio::test]

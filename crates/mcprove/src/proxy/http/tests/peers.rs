@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::proxy::Settings;
 use crate::proxy::http::{Ended, HttpProxy, listen};
+pub use crate::proxy::said::{call, cancel};
 
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -197,7 +198,7 @@ impl RawServer {
                                 std::future::pending::<()>().await;
                             }
                             wire.write(&answer).await;
-                            if !has_length(&answer) {
+                            if !is_whole(&answer) {
                                 return;
                             }
                         }
@@ -214,10 +215,14 @@ impl RawServer {
     }
 }
 
-fn has_length(answer: &[u8]) -> bool {
+/// Whether the client knows where the answer ends, and it is all there: else the connection closes.
+fn is_whole(answer: &[u8]) -> bool {
     let head = String::from_utf8_lossy(answer).to_ascii_lowercase();
     let head = head.split("\r\n\r\n").next().unwrap_or_default();
-    head.contains("content-length:") || head.contains("chunked") || head.contains(" 204 ")
+    if head.contains("chunked") {
+        return answer.ends_with(b"0\r\n\r\n");
+    }
+    (head.contains("content-length:") || head.contains(" 204 ")) && !head.contains("x-close:")
 }
 
 impl Drop for RawServer {
@@ -297,18 +302,6 @@ pub fn in_session(message: &str, session: &str) -> Vec<u8> {
     let request = String::from_utf8(post("/mcp", message)).unwrap();
     let header = format!("Host: proxy\r\nMcp-Session-Id: {session}");
     request.replacen("Host: proxy", &header, 1).into_bytes()
-}
-
-pub fn call(id: &str, tool: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"x":1}},"_meta":{{"progressToken":"p"}}}}}}"#
-    )
-}
-
-pub fn cancel(id: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
-    )
 }
 
 /// A response with a length.

@@ -202,6 +202,54 @@ async fn a_list_that_is_too_long_passes_and_it_is_said() {
     );
 }
 
+/// What became of the calls in a batch, by tool.
+async fn batch(answer: &'static str, content_type: &'static str, status: &'static str) -> String {
+    let server = RawServer::start(move |_| respond(status, content_type, answer)).await;
+    let recorded = Recorded::start(&server, &["error,tool=nobody"]).await;
+    let asked = format!("[{},{}]", call("1", "one"), call("\"2\"", "two"));
+    let heard = recorded.proxy.post(&asked).await.unwrap();
+    assert_eq!(heard.text(), answer);
+    assert_eq!(server.asked()[0].text(), asked);
+    let lines = recorded.lines().await;
+    let ends = lines.iter().filter(|line| {
+        let is_end = matches!(line.kind.as_str(), "response" | "error");
+        is_end && line.tool.is_some()
+    });
+    let ends = ends.map(|line| {
+        let error = line.error.as_ref().map(|error| error.category.to_string());
+        format!(
+            "{} {}",
+            line.tool.as_deref().unwrap(),
+            error.unwrap_or("fine".into())
+        )
+    });
+    let mut ends: Vec<String> = ends.collect();
+    ends.sort();
+    ends.join(", ")
+}
+
+#[tokio::test]
+async fn calls_in_a_batch_have_ends_in_the_recording() {
+    const ONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+    const BOTH: &str = r#"[{"jsonrpc":"2.0","id":"2","error":{"code":-32050,"message":"no"}},{"jsonrpc":"2.0","id":1,"result":{"content":[]}}]"#;
+    let json = "application/json";
+    let both = "one fine, two ProtocolError";
+    assert_eq!(batch(BOTH, json, "200 OK").await, both);
+    let events = r#"data: [{"jsonrpc":"2.0","id":"2","error":{"code":-32050,"message":"no"}}]
+
+data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+
+"#;
+    assert_eq!(batch(events, "text/event-stream", "200 OK").await, both);
+    let lacking = "one fine, two Malformed";
+    assert_eq!(batch(ONE, json, "200 OK").await, lacking);
+    let refusal = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}"#;
+    let refused = "one ProtocolError, two ProtocolError";
+    assert_eq!(batch(refusal, json, "200 OK").await, refused);
+    let nothing = "one ServerError, two ServerError";
+    assert_eq!(batch("", "text/plain", "503 Busy").await, nothing);
+}
+
 #[test]
 fn sessions_beyond_the_limit_count_as_one() {
     use crate::proxy::http::hub::Hub;

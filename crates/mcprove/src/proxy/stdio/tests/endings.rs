@@ -1,8 +1,19 @@
 //! How it ends: what is still under way arrives, and what is not answered has an end of its own.
 
-use mcprove_score::trace::TraceRecord;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::*;
+use mcprove_score::trace::TraceRecord;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::rig::{DEADLINE, Rig, call, watching};
+use crate::proxy::stdio::End;
+use crate::proxy::summary::{self, NextStep};
+use crate::proxy::watch::Settings;
+use crate::recording::{Origin, Recording};
 
 /// All lines of a recording.
 fn lines(file: &tempfile::NamedTempFile) -> Vec<TraceRecord> {
@@ -169,4 +180,43 @@ async fn nobody_knows_what_comes_after_a_fault_that_ends_the_proxy() {
         let summary = summary::summarise(&watch.seen());
         assert_eq!(summary.faulted_calls[0].next, NextStep::Unknown, "{fault}");
     }
+}
+
+#[tokio::test]
+async fn when_the_client_leaves_delayed_calls_are_made_and_hung_ones_dropped() {
+    let mut rig = Rig::with(&["slow:200,tool=late", "hang,tool=stuck"]);
+    rig.client.say(&call("1", "late")).await;
+    rig.client.say(&call("2", "stuck")).await;
+    rig.client.writer.take().unwrap().shutdown().await.unwrap();
+    assert_eq!(rig.serve_one().await["id"], 1);
+    assert_eq!(rig.server.hear().await, "");
+    assert_eq!(rig.client.hear_json().await["id"], 1);
+    rig.server.writer.take().unwrap().shutdown().await.unwrap();
+    let end = timeout(DEADLINE, rig.relay).await.unwrap().unwrap();
+    assert_eq!(end, End::ServerLeft);
+}
+
+/// As a server of ours does: what is due long after the client left is not executed.
+#[tokio::test]
+async fn when_the_client_leaves_calls_with_a_long_delay_are_not_made() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+    let mut rig = Rig::new(Settings {
+        faults: vec!["slow:1500".parse().unwrap()],
+        recording: Some(recording.clone()),
+        ..Settings::default()
+    });
+    rig.client.say(&call("1", "create_issue")).await;
+    rig.client.writer.take().unwrap().shutdown().await.unwrap();
+    assert_eq!(rig.server.hear().await, "", "the server got no call");
+    rig.server.writer.take().unwrap().shutdown().await.unwrap();
+    timeout(DEADLINE, rig.relay).await.unwrap().unwrap();
+    recording.finish();
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    assert!(text.contains(r#""name":"left""#), "{text}");
+    let imported = mcprove_score::trace::import::import(&text).unwrap();
+    let mark = &imported.trace.runs[0].faults[0];
+    // When the client left, and not when the call was given up.
+    assert_eq!(mark.detected_ms, None);
+    assert!(mark.left_ms.is_some_and(|left| left < 1_500), "{mark:?}");
 }

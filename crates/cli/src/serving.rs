@@ -1,0 +1,56 @@
+//! What the commands that are servers share: where they listen, and what they tell whoever started them.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+
+use mcprove::lab::Kind;
+
+use crate::failure::Failure;
+use crate::{listen_address, terminal};
+
+/// What to try where nobody can listen.
+const LISTEN_HINT: &str =
+    "check that the address is one of this machine and that its port is free; port 0 takes any";
+
+/// What a server says on a terminal, where somebody would wait in vain for it to say anything.
+const STDIO_NOTICE: &str = "\
+speaking MCP on stdin and stdout, for a client that starts this command;
+--http 127.0.0.1:8080 listens on the network instead; Ctrl-D ends
+";
+
+/// The address that was given, if any.
+pub fn address(
+    http: Option<&String>,
+    sse: Option<&String>,
+    ws: Option<&String>,
+) -> Result<Option<(Kind, SocketAddr)>, Failure> {
+    let given = [
+        ("--http", http, Kind::Http),
+        ("--sse", sse, Kind::Sse),
+        ("--ws", ws, Kind::WebSocket),
+    ];
+    for (flag, address, kind) in given {
+        if let Some(text) = address {
+            let address = listen_address::parse(text).ok_or_else(|| {
+                Failure::new(
+                    format!("{flag} {text:?} is no address"),
+                    format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
+                )
+            })?;
+            return Ok(Some((kind, address)));
+        }
+    }
+    Ok(None)
+}
+
+/// The failure of a command that cannot listen.
+pub fn cannot_listen(error: &impl ToString) -> Failure {
+    Failure::new(error.to_string(), LISTEN_HINT)
+}
+
+/// Tells somebody who started a server by hand what it is waiting for.
+pub fn explain_stdio() {
+    if std::io::stdin().is_terminal() {
+        terminal::print_error(STDIO_NOTICE);
+    }
+}
