@@ -17,6 +17,7 @@ use crate::commands::{
                   injected faults, under bad input and over repeated runs.",
     after_help = "Exit codes: 0 passed, 1 a finding, 2 the run could not be done, 130 interrupted.\n\
                   Start with `mcprove demo`.",
+    term_width = 80,
     subcommand_required = true,
     arg_required_else_help = true
 )]

@@ -403,14 +403,14 @@ fn faults_count_on_where_a_log_is_gone_on_with() {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search", "arguments": { "query": "x" } } });
     let arguments = [
         "--fault",
-        "protocol-error,calls=1",
+        "tool-error,calls=1",
         "--log",
         log,
         "--append",
     ];
     let is_struck = || {
         let output = talk(&arguments, std::slice::from_ref(&call));
-        output.stdout.contains("\"error\"")
+        output.stdout.contains("\"isError\":true")
     };
     assert!(is_struck());
     assert!(!is_struck(), "the second start has the second call");
