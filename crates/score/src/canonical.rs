@@ -91,12 +91,13 @@ pub(crate) fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What makes a call the same as another one: its name, server and arguments. A call whose arguments
+/// What makes a call the same as another one: its name, server, client and arguments. A call whose arguments
 /// are unknown is the same as itself alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity<'a> {
     name: &'a str,
     server: Option<&'a str>,
+    client: Option<u32>,
     args: Option<Cow<'a, str>>,
 }
 
@@ -107,6 +108,7 @@ impl<'a> Identity<'a> {
         Self {
             name: &call.name,
             server: call.server.as_deref(),
+            client: call.client,
             args: known.then(|| call.args.text().into()),
         }
     }
@@ -116,6 +118,7 @@ impl<'a> Identity<'a> {
         Self {
             name: &call.name,
             server: call.server.as_deref(),
+            client: call.client,
             args: Some(args.into()),
         }
     }
@@ -123,7 +126,7 @@ impl<'a> Identity<'a> {
     /// Equal for calls that are the same; `None` for one that is the same as no other.
     fn fingerprint(&self) -> Option<u64> {
         let args = fingerprint(self.args.as_deref()?);
-        Some(hash(&(self.name, self.server, args)))
+        Some(hash(&(self.name, self.server, self.client, args)))
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -132,6 +135,7 @@ impl<'a> Identity<'a> {
         };
         self.name == other.name
             && self.server == other.server
+            && self.client == other.client
             && (args == others || same_text(args, others))
     }
 }
@@ -286,7 +290,7 @@ pub(crate) mod tests {
         ) {
             let calls: Vec<ToolCall> = calls
                 .into_iter()
-                .map(|(name, server, args)| ToolCall { name, server, args: args.into(), caller: None, meta: None })
+                .map(|(name, server, args)| ToolCall { name, server, args: args.into(), ..ToolCall::default() })
                 .collect();
             let calls: Vec<ToolCall> = calls.iter().chain(&calls).cloned().collect();
             let identities: Vec<Identity<'_>> = calls.iter().map(Identity::of).collect();

@@ -401,13 +401,7 @@ fn faults_count_on_where_a_log_is_gone_on_with() {
     let log = folder.path().join("calls.jsonl");
     let log = log.to_str().unwrap();
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search", "arguments": { "query": "x" } } });
-    let arguments = [
-        "--fault",
-        "tool-error,calls=1",
-        "--log",
-        log,
-        "--append",
-    ];
+    let arguments = ["--fault", "tool-error,calls=1", "--log", log, "--append"];
     let is_struck = || {
         let output = talk(&arguments, std::slice::from_ref(&call));
         output.stdout.contains("\"isError\":true")

@@ -51,6 +51,9 @@ impl FaultedCall for FaultedExchange<'_> {
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
         let reply = self.server.answer_call(self.exchange).to_string();
+        if let Some(ticket) = self.ticket() {
+            ticket.answered_behind(&reply);
+        }
         Box::pin(std::future::ready(Some(reply.into())))
     }
 

@@ -152,6 +152,11 @@ impl Entry {
         self.request.strike(injection, server);
     }
 
+    /// The tool answered, whatever a fault makes of it.
+    pub(super) fn answered_behind(&self, reply: &str) {
+        self.request.answered_behind(reply.as_bytes());
+    }
+
     /// The server says something to it.
     pub(super) fn said(&self, bytes: &[u8], is_last: bool) {
         if is_last {

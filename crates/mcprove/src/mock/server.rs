@@ -69,6 +69,13 @@ impl Ticket {
         }
     }
 
+    /// The tool answered, whatever a fault makes of it.
+    pub(super) fn answered_behind(&self, reply: &str) {
+        if let Some(entry) = &self.entry {
+            entry.answered_behind(reply);
+        }
+    }
+
     /// What is to be called when the client cancels, and nothing comes of it.
     pub(super) fn canceller(&self) -> Shield {
         match &self.entry {

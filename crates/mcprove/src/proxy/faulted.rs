@@ -191,7 +191,13 @@ impl<C: Carrier> FaultedCall for Faulted<C> {
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
         self.held.state.forward();
-        Box::pin(self.carrier.execute(&self.held))
+        Box::pin(async move {
+            let reply = self.carrier.execute(&self.held).await?;
+            if let Some(recorded) = &self.held.recorded {
+                recorded.answered_behind(&reply);
+            }
+            Some(reply)
+        })
     }
 
     fn reply(&self, message: Bytes) -> BoxFuture<'_, ()> {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use mcprove_score::trace::{CallFailure, CallTag, ErrorCategory, EventKind, RequestKey};
+use mcprove_score::trace::{
+    CallFailure, CallTag, ErrorCategory, EventKind, Execution, Heard, RequestKey,
+};
 use serde_json::{Value, json};
 
 use super::file::Shared;
@@ -25,6 +27,8 @@ struct Open {
     sent: Instant,
     has_ended: AtomicBool,
     is_unheard: AtomicBool,
+    /// Whether a fault has it executed and keeps the answer back, of which nothing is known yet.
+    is_kept_back: AtomicBool,
 }
 
 impl RecordedRequest {
@@ -43,6 +47,7 @@ impl RecordedRequest {
             sent,
             has_ended: AtomicBool::new(false),
             is_unheard: AtomicBool::new(false),
+            is_kept_back: AtomicBool::new(false),
         }))
     }
 
@@ -168,7 +173,30 @@ impl RecordedRequest {
         if let Some(failures) = injection.strikes_max() {
             data["failures"] = failures.into();
         }
+        let keeps_back =
+            fault.kind.executes() == Execution::Always && fault.kind.heard() == Heard::Nothing;
+        if keeps_back {
+            // Until something is known of the answer, whoever reads this knows that nothing is.
+            data["keeps_answer"] = true.into();
+            self.0.is_kept_back.store(true, Ordering::Release);
+        }
         self.0.recording.note("fault", &fault.to_string(), &data);
+    }
+
+    /// The server answered with this message; the fault that struck the request may keep it back.
+    pub fn answered_behind(&self, message: &[u8]) {
+        if !self.0.is_kept_back.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let envelope = Envelope::parse(message);
+        let answer = match envelope.as_ref().map(Envelope::classify) {
+            Ok(Message::Response { result, .. }) if tool_failure(result).is_none() => "success",
+            Ok(Message::Response { .. } | Message::Error { .. }) => "error",
+            _ => return,
+        };
+        let mut data = self.names();
+        data["answer"] = answer.into();
+        self.0.recording.note("behind", "", &data);
     }
 
     fn malformed(&self, message: &str) {

@@ -127,6 +127,24 @@ pub struct ToolCall {
     /// stand there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Value>>,
+    /// What the server says of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolHints>,
+    /// Which of several clients of a recording made the call, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<u32>,
+}
+
+/// What a server says of a tool, in the `annotations` of its list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolHints {
+    /// Whether the tool changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// Whether calls with the same arguments change nothing more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
 }
 
 impl Default for ToolCall {
@@ -138,6 +156,8 @@ impl Default for ToolCall {
             args: Json::empty(),
             caller: None,
             meta: None,
+            annotations: None,
+            client: None,
         }
     }
 }
@@ -235,6 +255,18 @@ pub struct Turn {
     pub text: Option<String>,
 }
 
+/// What a server answered behind a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RealAnswer {
+    /// A success: the call was executed.
+    Success,
+    /// An error.
+    Error,
+    /// Nothing, as far as was watched: the call was cancelled before, or the server ended.
+    Nothing,
+}
+
 /// A fault that a call met.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultMark {
@@ -260,6 +292,10 @@ pub struct FaultMark {
         skip_serializing_if = "Option::is_none"
     )]
     pub failures: Option<u64>,
+    /// What the server answered behind a fault that executes the call and keeps the answer back. Without it the
+    /// call counts as executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_answer: Option<RealAnswer>,
     /// When the agent noticed, on a real clock, in milliseconds since the call began. A time before
     /// that did not happen.
     #[serde(

@@ -15,8 +15,8 @@ mod strike;
 pub(crate) mod whole;
 
 pub use agent::{
-    AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, StopReason,
-    Tokens, ToolCall, ToolResult, Turn,
+    AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, RealAnswer,
+    StopReason, Tokens, ToolCall, ToolHints, ToolResult, Turn,
 };
 pub use category::ErrorCategory;
 pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::failure::doubt;
-use crate::trace::{Execution, FaultKind, FaultMark, Heard, Json, ToolResult};
+use crate::trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolResult};
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Out
         match mark.kind.executes() {
             Execution::Never => return Outcome::NotExecuted,
             Execution::Always if result.is_none() || !is_heard => {
-                return Outcome::lost_reply(mark.kind);
+                return behind(mark);
             }
             Execution::Late if is_given_up(result) => return late(mark, result.is_some()),
             Execution::Always | Execution::Late => {}
@@ -73,6 +73,18 @@ pub(super) fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Out
     match doubt(&result.result.value()) {
         Some(reason) => Outcome::unknown(reason),
         None => Outcome::NotExecuted,
+    }
+}
+
+/// What became of a call whose answer a fault kept back.
+fn behind(mark: &FaultMark) -> Outcome {
+    match mark.real_answer {
+        Some(RealAnswer::Error) => Outcome::NotExecuted,
+        Some(RealAnswer::Nothing) => Outcome::unknown(format!(
+            "met the fault {}, and may have been executed: the server had not answered",
+            mark.kind.name()
+        )),
+        Some(RealAnswer::Success) | None => Outcome::lost_reply(mark.kind),
     }
 }
 

@@ -75,10 +75,15 @@ impl<'a> Tools<'a> {
 
     fn nature_of(&self, call: &ToolCall) -> Nature {
         let is_listed = |list: &[ToolName<'_>]| fit_any(list, call) == Fit::Yes;
-        let writes = is_listed(&self.mutating) || seems_to_write(&call.name);
-        if is_listed(&self.readonly) || !writes {
+        // What the gates say goes first, then what the server says, then the name.
+        let hints = call.annotations.unwrap_or_default();
+        let writes = || match hints.read_only_hint {
+            Some(is_read_only) => !is_read_only,
+            None => seems_to_write(&call.name),
+        };
+        if is_listed(&self.readonly) || !(is_listed(&self.mutating) || writes()) {
             Nature::Reads
-        } else if is_listed(&self.idempotent) {
+        } else if is_listed(&self.idempotent) || hints.idempotent_hint == Some(true) {
             Nature::WritesTheSame
         } else {
             Nature::WritesAnew

@@ -333,6 +333,7 @@ fn marks() -> impl Strategy<Value = FaultMark> {
             recovered_ms,
             watched_ms: detected_ms.and_then(|time| u64::try_from(time).ok()),
             left_ms: failures,
+            real_answer: None,
             went_on: delay_ms.map(|delay| delay % 2 == 0),
         },
     )

@@ -191,6 +191,7 @@ mod tests {
             args: args.into(),
             caller: None,
             meta: None,
+            ..ToolCall::default()
         }
     }
 

@@ -43,5 +43,6 @@ fn call(call: &Value) -> ToolCall {
             .filter(|meta| meta.is_object())
             .cloned()
             .map(Box::new),
+        ..ToolCall::default()
     }
 }

@@ -33,6 +33,7 @@ pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCal
         args,
         caller: None,
         meta: None,
+        ..ToolCall::default()
     }
 }
 

@@ -7,8 +7,11 @@
 //! to the last. All sessions of a recording are one run: an agent that connects again after its
 //! connection broke goes on with its task.
 //!
-//! Four notes tell what no line of a request can: `recording_started`, which server it is; `fault`, that
-//! a fault struck a call; `cancelled`, that the client cancelled it, which an error of the category
+//! The annotations of a tool are those of the lists that were answered. Sessions that take turns are of several
+//! clients; one that begins after the last call of another goes on with it.
+//!
+//! Five notes tell what no line of a request can: `recording_started`, which server it is; `fault`, that
+//! a fault struck a call; `behind`, what the server answered behind it; `cancelled`, that the client cancelled it, which an error of the category
 //! `Cancelled` says too; and `left`, that the client of a session left, for which whatever it waits for ends
 //! a little later. A call that was cancelled and has no end has an unknown result. Nor is
 //! a result what the client could not read, by the kind of the fault. When the client noticed each
@@ -33,7 +36,8 @@ use super::{ImportError, ImportedRun};
 use crate::number::finite;
 use crate::phrase;
 use crate::trace::{
-    AgentRun, Conversation, ErrorCategory, Heard, Json, ToolCall, ToolResult, TraceRecord,
+    AgentRun, Conversation, ErrorCategory, Heard, Json, RealAnswer, ToolCall, ToolHints,
+    ToolResult, TraceRecord,
 };
 
 /// The version of the format.
@@ -46,6 +50,12 @@ type Key = (Option<u32>, Option<u64>);
 #[derive(Default)]
 struct Recording {
     calls: Vec<(f64, Key, ToolCall)>,
+    /// The ids that clients gave their calls, as JSON.
+    client_ids: BTreeMap<Key, String>,
+    /// What servers answered behind faults.
+    behind: BTreeMap<Key, RealAnswer>,
+    /// What the server says of its tools.
+    hints: BTreeMap<String, ToolHints>,
     /// How each request ended.
     ends: BTreeMap<Key, End>,
     /// The fault that struck each request, and when.
@@ -114,6 +124,9 @@ impl Recording {
             let began = self.sessions.entry(record.session).or_insert(at);
             *began = at.min(*began);
         }
+        if record.method.as_deref() == Some("tools/list") && record.kind == "response" {
+            self.add_hints(record.result.as_ref());
+        }
         if record.method.as_deref() != Some("tools/call") {
             return Ok(());
         }
@@ -143,7 +156,10 @@ impl Recording {
             }
             Some(Note::Cancelled(key)) => self.cancelled.add(at, key),
             Some(Note::Left(session)) => self.cancelled.add_left(at, session),
-            Some(Note::Said(session)) => self.cancelled.add_said(at, session),
+            Some(Note::Said(session, id)) => self.cancelled.add_said(at, session, id),
+            Some(Note::Behind(key, answer)) => {
+                self.behind.insert(key, answer);
+            }
             Some(Note::Server(server)) => self.servers.add(None, &server),
             None => {}
         }
@@ -174,7 +190,22 @@ impl Recording {
             ..ToolCall::default()
         };
         let key = (record.session, record.request_id);
+        if let Some(id) = record.client_id {
+            self.client_ids.insert(key, id.to_string());
+        }
         self.calls.push((record.ts, key, call));
+    }
+
+    fn add_hints(&mut self, listed: Option<&Value>) {
+        let tools = listed.and_then(|listed| listed.get("tools"));
+        for tool in tools.and_then(Value::as_array).into_iter().flatten() {
+            let name = tool.get("name").and_then(Value::as_str);
+            let hints = tool.get("annotations").cloned();
+            let hints = hints.and_then(|hints| serde_json::from_value(hints).ok());
+            if let Some((name, hints)) = name.zip(hints) {
+                self.hints.insert(name.to_owned(), hints);
+            }
+        }
     }
 
     fn add_end(&mut self, at: Moment, record: TraceRecord) {
@@ -223,14 +254,27 @@ impl Recording {
             }),
             ..AgentRun::default()
         };
+        let clients = self.clients();
+        let said: BTreeMap<Key, Moment> = self.said_cancellations();
         let mut given_up = self.cancelled.finish();
         let mut timed = Vec::new();
         let [mut unanswered, mut cancelled, mut unread] = [const { Few::new() }; 3];
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
             call.server = self.servers.of(key.0);
-            let fault = self.faults.remove(&key);
+            call.client = clients.get(&key.0).copied();
+            call.annotations = self.hints.get(&call.name).copied();
+            let mut fault = self.faults.remove(&key);
+            if let Some((_, fault)) = &mut fault {
+                fault.real_answer = self.behind.get(&key).copied().or(fault.real_answer);
+            }
             let began = Moment::at_seconds(ts);
             let cancelled_at = given_up.cancelled.remove(&key);
+            // What cannot be read ended nothing for the client, whatever the recording made of it.
+            let cancelled_at = cancelled_at.or_else(|| {
+                let heard = fault.as_ref().map(|(_, fault)| fault.kind.heard());
+                let said = said.get(&key).filter(|_| heard == Some(Heard::Nothing));
+                said.map(|at| [*at, *at])
+            });
             let end = self.ends.remove(&key);
             timed.push(Call {
                 began,
@@ -297,6 +341,57 @@ impl Recording {
             notes.push(format!("the recording has {}", many(0, "tool call")));
         }
         ImportedRun { run, notes }
+    }
+}
+
+impl Recording {
+    /// The client of each session, where there are several: a session that begins after the last call of
+    /// another goes on with that one.
+    fn clients(&self) -> BTreeMap<Option<u32>, u32> {
+        let mut last_calls: BTreeMap<Option<u32>, Moment> = BTreeMap::new();
+        for (ts, key, _) in &self.calls {
+            let at = Moment::at_seconds(*ts);
+            let last = last_calls.entry(key.0).or_insert(at);
+            *last = at.max(*last);
+        }
+        let mut sessions: Vec<(Moment, Option<u32>)> = last_calls
+            .keys()
+            .map(|session| {
+                let began = self.sessions.get(session).copied();
+                (began.unwrap_or_default(), *session)
+            })
+            .collect();
+        sessions.sort_unstable();
+        // The last call of each client so far.
+        let mut ends: Vec<Moment> = Vec::new();
+        let mut clients = BTreeMap::new();
+        for (began, session) in sessions {
+            let last = last_calls.get(&session).copied().unwrap_or_default();
+            let gone_on_with = (0..ends.len())
+                .filter(|client| ends.get(*client).is_some_and(|end| *end < began))
+                .max_by_key(|client| ends.get(*client).copied());
+            let client = gone_on_with.unwrap_or(ends.len());
+            match ends.get_mut(client) {
+                Some(end) => *end = last.max(*end),
+                None => ends.push(last),
+            }
+            clients.insert(session, u32::try_from(client).unwrap_or(u32::MAX));
+        }
+        if ends.len() < 2 {
+            clients.clear();
+        }
+        clients
+    }
+
+    /// When clients said that they cancel their calls, by the ids that they gave them.
+    fn said_cancellations(&self) -> BTreeMap<Key, Moment> {
+        let calls = self.calls.iter();
+        let said = calls.filter_map(|(ts, key, _)| {
+            let id = self.client_ids.get(key)?;
+            let began = Moment::at_seconds(*ts);
+            Some((*key, self.cancelled.said_of(key.0, id, began)?))
+        });
+        said.collect()
     }
 }
 

@@ -51,6 +51,18 @@ const fn required(name: &'static str, shape: Shape) -> Key {
     }
 }
 
+static HINTS: Object = Object {
+    noun: "the annotations of a tool",
+    keys: &[
+        key("readOnlyHint", Shape::Flag),
+        key("idempotentHint", Shape::Flag),
+        key("destructiveHint", Shape::Flag),
+        key("openWorldHint", Shape::Flag),
+        key("title", Shape::Text),
+    ],
+    other_names: &[],
+};
+
 pub(super) static TRACE: Object = Object {
     noun: "a trace",
     keys: &[
@@ -100,6 +112,8 @@ static CALL: Object = Object {
         key("args", Shape::Any),
         key("caller", Shape::Any),
         key("meta", Shape::Any),
+        key("annotations", Shape::Object(&HINTS)),
+        key("client", Shape::Count),
     ],
     other_names: &[
         ("tool", "name"),
@@ -190,6 +204,7 @@ static FAULT: Object = Object {
         required("kind", Shape::FaultKind),
         key("delay_ms", Shape::Count),
         key("failures", Shape::Count),
+        key("real_answer", Shape::Any),
         key("detected_ms", Shape::Mark),
         key("recovered_ms", Shape::Mark),
         key("watched_ms", Shape::Count),

@@ -202,6 +202,7 @@ fn read_tool(
             args,
             caller: None,
             meta: None,
+            ..ToolCall::default()
         }
     } else {
         tool_call(&name, server.as_deref(), args)

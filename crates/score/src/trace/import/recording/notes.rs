@@ -12,7 +12,7 @@ use super::super::ImportError;
 use super::super::names::{take_text, text};
 use super::Key;
 use super::timeline::Moment;
-use crate::trace::{FaultKind, FaultMark, TraceRecord};
+use crate::trace::{FaultKind, FaultMark, RealAnswer, TraceRecord};
 
 /// A note that matters to a score.
 pub(super) enum Note {
@@ -22,8 +22,10 @@ pub(super) enum Note {
     Cancelled(Key),
     /// The client of this session left.
     Left(Option<u32>),
-    /// A client of this session said that it cancels something.
-    Said(Option<u32>),
+    /// What the server answered behind the fault of this request.
+    Behind(Key, RealAnswer),
+    /// A client of this session said that it cancels something: the request with this id, as JSON.
+    Said(Option<u32>, Option<String>),
     /// The recording is of the server with this name.
     Server(String),
 }
@@ -37,6 +39,8 @@ pub(super) struct Fault {
     name: Option<String>,
     delay_ms: Option<u64>,
     failures: Option<u64>,
+    /// What the server answered behind it, as far as is known.
+    pub(super) real_answer: Option<RealAnswer>,
 }
 
 impl Note {
@@ -52,6 +56,13 @@ impl Note {
         let key = match record.name.as_deref() {
             Some("recording_started") => return Ok(server(&mut data).map(Self::Server)),
             Some("cancelled") => return Ok(key(&data).map(Self::Cancelled)),
+            Some("behind") => {
+                let answer = data.get("answer").cloned().unwrap_or_default();
+                let answer = serde_json::from_value(answer).ok();
+                return Ok(key(&data)
+                    .zip(answer)
+                    .map(|(key, answer)| Self::Behind(key, answer)));
+            }
             Some("left") => return Ok(session(&data).map(|session| Self::Left(Some(session)))),
             Some("notification") => return Ok(said(&data)),
             Some("fault") => key(&data),
@@ -68,6 +79,7 @@ impl Note {
         if kind == FaultKind::None {
             return Ok(None);
         }
+        let keeps_answer = data.get("keeps_answer") == Some(&Value::Bool(true));
         let count = |key: &str| data.get(key).and_then(Value::as_u64);
         let (delay_ms, failures) = (count("delay_ms"), count("failures"));
         Ok(Some(Self::Fault(
@@ -79,6 +91,7 @@ impl Note {
                 server: server(&mut data),
                 delay_ms,
                 failures,
+                real_answer: keeps_answer.then_some(RealAnswer::Nothing),
             },
         )))
     }
@@ -98,7 +111,12 @@ fn session(data: &Map<String, Value>) -> Option<u32> {
 fn said(data: &Map<String, Value>) -> Option<Note> {
     let is = |key: &str, value: &str| text(data, key) == Some(value);
     let is_cancellation = is("method", "notifications/cancelled") && is("from", "client");
-    is_cancellation.then(|| session(data).map(|session| Note::Said(Some(session))))?
+    is_cancellation.then(|| {
+        let params = data.get("params");
+        let id = params.and_then(|params| params.get("requestId"));
+        let id = id.map(Value::to_string);
+        session(data).map(|session| Note::Said(Some(session), id))
+    })?
 }
 
 /// How late a cancellation is noted at most after the client said so, in milliseconds.
@@ -112,6 +130,8 @@ pub(super) struct Cancellations {
     noted: BTreeMap<Key, Moment>,
     said: BTreeMap<Option<u32>, BTreeSet<Moment>>,
     left: BTreeMap<Option<u32>, Moment>,
+    /// By the id that the client gave the request.
+    said_of: BTreeMap<(Option<u32>, String), Vec<Moment>>,
 }
 
 /// How clients ended their waits.
@@ -128,8 +148,17 @@ impl Cancellations {
         *noted = at.min(*noted);
     }
 
-    pub(super) fn add_said(&mut self, at: Moment, session: Option<u32>) {
+    pub(super) fn add_said(&mut self, at: Moment, session: Option<u32>, id: Option<String>) {
         self.said.entry(session).or_default().insert(at);
+        if let Some(id) = id {
+            self.said_of.entry((session, id)).or_default().push(at);
+        }
+    }
+
+    /// When the client said that it cancels the request that it gave this id, which began at this moment.
+    pub(super) fn said_of(&self, session: Option<u32>, id: &str, began: Moment) -> Option<Moment> {
+        let said = self.said_of.get(&(session, id.to_owned()))?;
+        said.iter().copied().filter(|at| *at >= began).min()
     }
 
     pub(super) fn add_left(&mut self, at: Moment, session: Option<u32>) {
@@ -168,6 +197,7 @@ impl Fault {
             kind: self.kind,
             delay_ms: self.delay_ms,
             failures: self.failures,
+            real_answer: self.real_answer,
             ..FaultMark::default()
         }
     }

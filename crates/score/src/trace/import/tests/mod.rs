@@ -16,6 +16,7 @@ mod openai;
 mod otlp;
 mod otlp_messages;
 mod recording;
+mod recording_behind;
 mod recording_faults;
 mod recording_left;
 mod responses;
