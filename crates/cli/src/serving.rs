@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 
-use mcprove::lab::Kind;
+use mcprove::lab::{Eras, Kind};
 
 use crate::failure::Failure;
 use crate::{listen_address, terminal};
@@ -41,6 +41,17 @@ pub fn address(
         }
     }
     Ok(None)
+}
+
+/// Refuses an era that the transport does not have.
+pub fn check_era(sse: Option<&String>, era: Eras) -> Result<(), Failure> {
+    if sse.is_some() && era == Eras::Stateless {
+        return Err(Failure::new(
+            "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
+            "serve the stateless era with --http, or leave out --era",
+        ));
+    }
+    Ok(())
 }
 
 /// The failure of a command that cannot listen.

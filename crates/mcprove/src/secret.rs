@@ -15,7 +15,16 @@ const SECRET_WORDS: &[&str] = &[
     "passwd",
     "passphrase",
     "credential",
+    "sessionid",
+    "sessid",
 ];
+
+/// Whole words in such names: as parts of others they mean nothing.
+const WHOLE_SECRET_WORDS: &[&str] = &["pwd", "jwt", "csrf", "xsrf"];
+
+/// The header of the protocol itself. Whoever looks for what happened in a session needs it, and it
+/// lets nobody in by itself.
+const SESSION_HEADER: &str = "mcp-session-id";
 
 /// How the tokens of common services begin. They are secrets whatever their name.
 const SECRET_PREFIXES: &[&str] = &[
@@ -31,15 +40,52 @@ const SECRET_PREFIXES: &[&str] = &[
     "xoxp-",
     "eyJ",
     "AKIA",
+    "hvs.",
 ];
 
 /// Tokens of services are longer than this.
 const SECRET_CHARS_MIN: usize = 8;
 
 /// Whether what has this name is a secret.
+///
+/// ```
+/// use mcprove::secret::is_secret_name;
+///
+/// assert!(is_secret_name("dbPass") && is_secret_name("X-Csrf") && is_secret_name("SESSION_ID"));
+/// assert!(!is_secret_name("compass") && !is_secret_name("pass-through"));
+/// ```
 pub fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+    let lower = name.to_ascii_lowercase();
+    if SECRET_WORDS.iter().any(|word| lower.contains(word)) {
+        return true;
+    }
+    let words = words_of(name);
+    let ends_with_pass = words.last().is_some_and(|word| word == "pass");
+    let has_session_id = words.windows(2).any(|pair| pair == ["session", "id"]);
+    ends_with_pass
+        || has_session_id && lower != SESSION_HEADER
+        || words
+            .iter()
+            .any(|word| WHOLE_SECRET_WORDS.contains(&word.as_str()))
+}
+
+/// The words of a name, in lower case: parted by what is no letter or digit, and where a capital
+/// letter begins the next one.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for character in name.chars() {
+        let is_part = character.is_alphanumeric();
+        if !is_part || was_small && character.is_uppercase() {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (is_part, words.last_mut()) {
+            word.push(character.to_ascii_lowercase());
+        }
+        was_small = is_part && !character.is_uppercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Whether a value shows by itself that it is a secret.
@@ -186,10 +232,35 @@ mod tests {
             "GITHUB_TOKEN",
             "client_secret",
             "DB_PASSWORD",
+            "DB_PASS",
+            "pass",
+            "--pass",
+            "pass:",
+            "smtpPass",
+            "MYSQL_PWD",
+            "X-JWT-Assertion",
+            "jwt",
+            "x-csrf",
+            "Session-Id",
+            "sessionId",
+            "JSESSIONID",
+            "X-Other-Session-Id",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in ["LOG_LEVEL", "Accept", "PATH"] {
+        for name in [
+            "LOG_LEVEL",
+            "Accept",
+            "PATH",
+            "compass",
+            "bypass",
+            "pass-through",
+            "PASS_RATE",
+            "passenger",
+            "session",
+            "session_idle",
+            "Mcp-Session-Id",
+        ] {
             assert!(!is_secret_name(name), "{name}");
         }
     }

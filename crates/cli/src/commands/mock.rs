@@ -33,7 +33,7 @@ At the end, when the client leaves or on Ctrl-C, it tells on stderr how many
 calls came and what the faults did. It never calls anything itself.
 
 Exit code: 0 the client left or Ctrl-C; 1 the fault crash; 2 a file, fault or
-address is no good.
+address is no good, or the log could not be written.
 Knobs: --tools-from, --fault, --faults, --seed, --http, --sse, --ws, --era,
        --log, --append.
 ";
@@ -62,7 +62,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
     http: Option<String>,
 
-    /// Serve HTTP+SSE of 2024-11-05 on this address, at /sse
+    /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
     #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
     sse: Option<String>,
 
@@ -101,6 +101,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     warn_of_misses(&file.spec, &faults);
     let Arguments { http, sse, ws, .. } = arguments;
     let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
+    serving::check_era(sse.as_ref(), arguments.era)?;
     keep_apart(
         ("--log", arguments.log.as_deref()),
         &[
@@ -149,6 +150,14 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut summary = mock.summary();
     summary.recording = recording.map(|recording| recording.finish());
     terminal::print_error(&describe(&summary));
+    let log = arguments.log.as_ref().zip(summary.recording);
+    // Who is told by the status that the server crashed is not told something else.
+    if let (0, Some((path, Some(reason)))) = (status, log.map(|(path, log)| (path, log.failure))) {
+        return Err(Failure::new(
+            format!("cannot write {}: {reason}", path.display()),
+            "make room on the disk, or give another file with --log",
+        ));
+    }
     // A read of stdin may still be under way, and would keep the process.
     std::process::exit(i32::from(status))
 }

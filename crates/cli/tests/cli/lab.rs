@@ -217,6 +217,9 @@ fn what_cannot_work_is_told_at_the_start() {
     let empty = folder.path().join("keys");
     std::fs::write(&empty, "# nobody\n").unwrap();
     let empty = empty.display().to_string();
+    let slip = folder.path().join("slip");
+    std::fs::write(&slip, "# users\nada=key\ngrace=two words\n").unwrap();
+    let slip = slip.display().to_string();
     let cases = [
         (vec!["--api-key", ""], "is empty"),
         (
@@ -228,6 +231,10 @@ fn what_cannot_work_is_told_at_the_start() {
             "cannot read the API keys in no-such-file",
         ),
         (vec!["--api-keys-file", &empty], "there is no key in it"),
+        (
+            vec!["--api-keys-file", &slip],
+            "line 3: the API key of \"grace\" has characters",
+        ),
     ];
     for (more, message) in cases {
         let arguments = with(&more);

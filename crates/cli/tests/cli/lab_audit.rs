@@ -419,6 +419,44 @@ fn a_request_is_replayed_on_any_server() {
 }
 
 #[test]
+fn a_call_that_was_cancelled_is_not_one_that_ends_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lab.db");
+    let cancelled = AuditRow {
+        success: false,
+        response: None,
+        cancelled: true,
+        error_category: Some("cancelled".into()),
+        ..call(1, "search", r#"{"query":"x"}"#)
+    };
+    record(&path, vec![cancelled]);
+    let tools =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mock/tools.yml");
+    let tools = tools.display().to_string();
+    let mock = [MCPROVE, "mock", "--tools-from", &tools, "--fault", "crash"];
+    let arguments = [["replay", "1", "--"].as_slice(), &mock].concat();
+    let output = audit(&path, &arguments);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(
+        output.stdout.contains("Something else came back"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn an_empty_file_is_said_to_be_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lab.db");
+    std::fs::write(&path, "").unwrap();
+    let output = audit(&path, &[]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("no audit file: it is empty"),
+        "{output:?}"
+    );
+}
+
+#[test]
 fn explain_tells_and_does_nothing() {
     let told = run(&["lab", "audit", "--explain"]);
     assert_eq!(told.code, Some(0), "{told:?}");

@@ -411,3 +411,30 @@ fn faults_count_on_where_a_log_is_gone_on_with() {
     let output = run(&["report", log]);
     assert!(output.stdout.contains("2 calls"), "{}", output.stdout);
 }
+
+#[test]
+fn a_transport_of_one_era_refuses_the_other() {
+    let tools = example();
+    let arguments = ["mock", "--tools-from", &tools, "--sse", "127.0.0.1:0"];
+    let output = run(&[arguments.as_slice(), &["--era", "stateless"]].concat());
+    assert_eq!(output.code, Some(2), "{output:?}");
+    for part in ["--sse and --era stateless do not go together", "hint: "] {
+        assert!(output.stderr.contains(part), "{output:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_is_an_error() {
+    let output = talk(&["--log", "/dev/full"], &[search(1, "x")]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert_eq!(answers(&output).len(), 2, "{output:?}");
+    for part in ["error: cannot write /dev/full: ", "hint: make room"] {
+        assert!(output.stderr.contains(part), "{output:?}");
+    }
+    let crashed = talk(
+        &["--log", "/dev/full", "--fault", "crash"],
+        &[search(1, "x")],
+    );
+    assert_eq!(crashed.code, Some(1), "{crashed:?}");
+}

@@ -2,7 +2,8 @@
 //!
 //! A choice by chance is a hash of the seed, the fault, the server, the tool, the arguments and how often
 //! this very call came before: the same calls meet the same faults, whatever the order in which they
-//! arrive. Only `calls` counts arrivals.
+//! arrive. Only `calls` counts arrivals. The fault is its kind, aim and settings, not its name: another
+//! fault beside it, which may change how this one is called, does not change whom it strikes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,8 @@ const FLAKY_RATE: f64 = 0.5;
 /// A fault, ready to strike.
 struct Armed {
     spec: FaultSpec,
+    /// What takes part in its choices.
+    identity: String,
     effect: Box<dyn Effect>,
 }
 
@@ -83,13 +86,20 @@ pub struct FaultCount {
 impl Injector {
     /// An injector of these faults; `seed` decides for those that have none of their own.
     pub fn new(specs: Vec<FaultSpec>, seed: u64) -> Self {
+        let mut equals = HashMap::new();
         let faults: Vec<Arc<Armed>> = specs
             .into_iter()
             .filter_map(|spec| {
+                let identity = told_apart(spec.identity(), &mut equals);
                 let settings: Map<_, _> = spec.settings.clone();
                 // The settings were checked when they were set.
                 let effect = entry_of(spec.kind)?.build_with(&settings).ok()?;
-                effect.strikes().then(|| Arc::new(Armed { spec, effect }))
+                let armed = Armed {
+                    spec,
+                    identity,
+                    effect,
+                };
+                armed.effect.strikes().then(|| Arc::new(armed))
             })
             .collect();
         let state = State {
@@ -164,7 +174,7 @@ impl Injector {
             if !spec.target.matches(call.server, call.tool) || !is_on(spec) {
                 continue;
             }
-            let draw = self.draw(spec, identity, occurrence);
+            let draw = self.draw(armed, identity, occurrence);
             // Counted by every fault that is aimed at the call, whichever strikes it.
             let is_struck = state.counts.get_mut(index).is_some_and(|counts| {
                 counts.aimed += 1;
@@ -230,13 +240,23 @@ impl Injector {
         self.state().calls_forgotten
     }
 
-    fn draw(&self, spec: &FaultSpec, identity: u64, occurrence: u64) -> u64 {
-        let seed = spec.seed.unwrap_or(self.seed);
-        decide(seed ^ identity, &spec.name, occurrence)
+    fn draw(&self, armed: &Armed, call: u64, occurrence: u64) -> u64 {
+        let seed = armed.spec.seed.unwrap_or(self.seed);
+        decide(seed ^ call, &armed.identity, occurrence)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The identity of a fault among those that are equal to it: the second and later ones choose apart.
+fn told_apart(identity: String, equals: &mut HashMap<String, u64>) -> String {
+    let count = equals.entry(identity.clone()).or_default();
+    *count += 1;
+    match *count {
+        1 => identity,
+        nth => format!("{identity} #{nth}"),
     }
 }
 

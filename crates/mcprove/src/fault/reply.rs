@@ -66,19 +66,28 @@ pub(super) fn with_id(reply: &Bytes, id: &str) -> Bytes {
     }
 }
 
-/// The same response with another result; an error, or what is no message, stays as it is.
-pub(super) fn with_result(
+/// What a tool answered, to be changed.
+pub(super) enum Answer<'a> {
+    /// A result.
+    Result(&'a mut Map<String, Value>),
+    /// A JSON-RPC error.
+    Error(&'a mut Map<String, Value>),
+}
+
+/// The same response with another result or error; what is no message stays as it is.
+pub(super) fn with_answer(
     call: &dyn FaultedCall,
     reply: &Bytes,
-    change: impl FnOnce(&mut Map<String, Value>),
+    change: impl FnOnce(Answer<'_>),
 ) -> Bytes {
-    match body(reply) {
-        Some(("result", Value::Object(mut fields))) => {
-            change(&mut fields);
-            envelope(call.id(), "result", &Value::Object(fields))
-        }
-        _ => reply.clone(),
-    }
+    let Some((name, Value::Object(mut fields))) = body(reply) else {
+        return reply.clone();
+    };
+    change(match name {
+        "result" => Answer::Result(&mut fields),
+        _ => Answer::Error(&mut fields),
+    });
+    envelope(call.id(), name, &Value::Object(fields))
 }
 
 fn body(reply: &Bytes) -> Option<(&'static str, Value)> {

@@ -1,6 +1,7 @@
 //! A fault as the user describes it: in YAML, in TOML, or after `--fault`.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 use mcprove_score::registry::nearest;
 use mcprove_score::trace::FaultKind;
@@ -30,7 +31,7 @@ impl Target {
 /// A fault as the user wrote it, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultSpec {
-    /// Its name: in reports, and in the choice of the calls that it strikes.
+    /// Its name in reports. It takes no part in the choice of the calls that it strikes.
     pub name: String,
     /// What kind it is.
     pub kind: FaultKind,
@@ -132,6 +133,28 @@ impl FaultSpec {
         }
         self.settings.insert(normal.to_owned(), value);
         Ok(())
+    }
+
+    /// What takes part in its choices by chance: the kind, the aim, and the settings that are not the
+    /// default. Neither `rate`, so that a higher one strikes the same calls and more, nor the name, which
+    /// depends on the other faults.
+    pub(super) fn identity(&self) -> String {
+        let mut text = self.kind.name().to_owned();
+        let aims = [("tool", &self.target.tool), ("server", &self.target.server)];
+        for (key, aim) in aims {
+            if let Some(aim) = aim {
+                // Writing to a text does not fail.
+                let _ = write!(text, ",{key}={aim:?}");
+            }
+        }
+        let settings = entry_of(self.kind).into_iter();
+        for setting in settings.flat_map(|entry| entry.settings) {
+            let given = self.settings.get(setting.name);
+            if let Some(value) = given.filter(|value| **value != setting.default.value()) {
+                let _ = write!(text, ",{}={value}", setting.name);
+            }
+        }
+        text
     }
 
     /// The last look, when everything is set.

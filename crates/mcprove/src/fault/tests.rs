@@ -262,6 +262,7 @@ async fn replies_are_broken_in_their_own_ways() {
     let huge = spoken("oversized:5000").await.only();
     let text = huge["result"]["content"][0]["text"].as_str().unwrap();
     assert_eq!(text.len(), 5_000);
+    assert_eq!(huge["result"].get("structuredContent"), None);
     let twice = spoken("duplicate").await.said();
     assert_eq!(twice, [("send", REPLY.into()), ("reply", REPLY.into())]);
     let wrong = spoken("wrong-id").await.only();
@@ -551,4 +552,75 @@ fn rates_are_met_and_depend_on_the_seed_and_not_on_the_order_of_keys() {
             two.strike(site("t", r#"{ "b": 2, "a": 1 }"#)).is_some()
         );
     }
+}
+
+/// Which of a thousand calls are struck by the fault with this number.
+fn chosen(faults: &[&str], number: usize) -> Vec<usize> {
+    let mut specs: Vec<FaultSpec> = faults.iter().map(|text| text.parse().unwrap()).collect();
+    tell_apart(specs.iter_mut());
+    let wanted = specs[number].name.clone();
+    let injector = Injector::new(specs, 3);
+    let is_struck = |n: &usize| {
+        let arguments = json!({ "n": n }).to_string();
+        let call = site("search", &arguments);
+        // The others are off, so that they take no call away.
+        injector
+            .strike_if(call, |spec| spec.name == wanted)
+            .is_some()
+    };
+    (0..1_000).filter(is_struck).collect()
+}
+
+#[test]
+fn whom_a_fault_strikes_does_not_depend_on_its_name_or_on_other_faults() {
+    let alone = chosen(&["error,tool=search,rate=0.3"], 0);
+    let second = ["error,tool=other,rate=0.3", "error,tool=search,rate=0.3"];
+    assert_eq!(chosen(&second, 1), alone);
+    let named = ["error,name=mine,tool=search,rate=0.3"];
+    assert_eq!(chosen(&named, 0), alone);
+    let default = ["error:-32000,tool=search,rate=0.3"];
+    assert_eq!(chosen(&default, 0), alone);
+    let more = chosen(&["error,tool=search,rate=0.6"], 0);
+    assert!(alone.iter().all(|call| more.contains(call)));
+}
+
+#[test]
+fn faults_that_differ_and_equal_ones_choose_apart() {
+    let faults = [
+        "error,rate=0.3",
+        "error,rate=0.3",
+        "error,tool=search,rate=0.3",
+        "error,server=api,rate=0.3",
+        "error:-32001,rate=0.3",
+        "tool-error,rate=0.3",
+    ];
+    let all: BTreeSet<Vec<usize>> = (0..faults.len())
+        .map(|number| chosen(&faults, number))
+        .collect();
+    assert_eq!(all.len(), faults.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_the_tool_are_altered_emptied_and_swollen_too() {
+    const FAILED: &str = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no such tool","data":{"n":1}}}"#;
+    let error_of = async |fault: &str| {
+        let call = Spoken {
+            reply: Some(FAILED),
+            ..Spoken::default()
+        };
+        let call = spoken_within(fault, call, Duration::from_secs(1)).await;
+        call.only()["error"].clone()
+    };
+    assert_eq!(
+        error_of("corrupt").await,
+        json!({ "code": -32_602, "message": "loot hcus on", "data": { "n": 2 } })
+    );
+    assert_eq!(
+        error_of("empty").await,
+        json!({ "code": -32_602, "message": "" })
+    );
+    let huge = error_of("oversized:5000").await;
+    assert_eq!(huge["code"], -32_602);
+    assert_eq!(huge["message"].as_str().unwrap().len(), 5_000);
+    assert_eq!(huge.get("data"), None);
 }

@@ -38,6 +38,16 @@ pub enum KeyError {
     TooMany,
 }
 
+/// A line of a file whose key is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct KeyLineError {
+    /// The line, from 1.
+    pub line: usize,
+    /// Why.
+    pub problem: KeyError,
+}
+
 /// The keys of a server, by the name of their users. Without any, everybody is let in.
 #[derive(Clone, Default)]
 pub struct ApiKeys {
@@ -95,11 +105,13 @@ impl ApiKeys {
     }
 
     /// Adds the keys in a text: one in each line, empty lines and those that begin with `#` left out.
-    pub fn add_lines(&mut self, text: &str) -> Result<(), KeyError> {
-        text.lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .try_for_each(|line| self.add(line))
+    pub fn add_lines(&mut self, text: &str) -> Result<(), KeyLineError> {
+        let lines = (1..).zip(text.lines().map(str::trim));
+        for (line, key) in lines.filter(|(_, key)| !key.is_empty() && !key.starts_with('#')) {
+            self.add(key)
+                .map_err(|problem| KeyLineError { line, problem })?;
+        }
+        Ok(())
     }
 
     /// Whether everybody is let in.

@@ -53,7 +53,7 @@ mod watch;
 mod tests;
 
 pub use crate::hosting::{Eras, Kind, ListenError, Listening};
-pub use keys::{ApiKeys, KeyError};
+pub use keys::{ApiKeys, KeyError, KeyLineError};
 pub use registry::{ENTRIES, Entry};
 
 use behaviour::Lab;

@@ -28,9 +28,10 @@ struct Pages {
     calls: Vec<SeenCall>,
     tools: BTreeMap<Arc<str>, ToolPage>,
     uncounted: u64,
-    read_only: BTreeSet<String>,
+    repeatable: BTreeSet<String>,
     remarks: BTreeMap<String, u64>,
     is_ended_by_fault: bool,
+    has_server_died: bool,
 }
 
 /// What is remembered of a tool.
@@ -103,11 +104,16 @@ impl Journal {
         self.pages().is_ended_by_fault = true;
     }
 
-    /// A list of tools says that this one only reads.
-    pub fn read_only(&self, tool: String) {
+    /// The server ended by itself while its client was still there: what that does next is not seen.
+    pub fn server_died(&self) {
+        self.pages().has_server_died = true;
+    }
+
+    /// A list of tools says that this one may be called again without harm.
+    pub fn repeatable(&self, tool: String) {
         let mut pages = self.pages();
-        if pages.read_only.len() < TOOLS_MAX {
-            pages.read_only.insert(tool);
+        if pages.repeatable.len() < TOOLS_MAX {
+            pages.repeatable.insert(tool);
         }
     }
 
@@ -134,10 +140,11 @@ impl Journal {
                 .map(|(name, tool)| (name.to_string(), tool.calls))
                 .collect(),
             uncounted: pages.uncounted,
-            read_only: pages.read_only.clone(),
+            repeatable: pages.repeatable.clone(),
             remarks: pages.remarks.clone(),
             totals: Vec::new(),
             is_ended_by_fault: pages.is_ended_by_fault,
+            has_server_died: pages.has_server_died,
             duration: self.started.elapsed(),
         }
     }

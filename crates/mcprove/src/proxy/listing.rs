@@ -11,8 +11,8 @@ use crate::protocol::{Envelope, VALUES_MAX, count_values};
 pub(super) struct Listed {
     /// Its name.
     pub tool: String,
-    /// Whether it says that it only reads.
-    pub is_read_only: bool,
+    /// Whether it says that it only reads, or that a repetition changes nothing more.
+    pub is_repeatable: bool,
 }
 
 /// The tools that an answer to `tools/list` has.
@@ -32,6 +32,8 @@ pub(super) fn listed(answer: &[u8]) -> Vec<Listed> {
     struct Annotations {
         #[serde(default, rename = "readOnlyHint")]
         read_only: Option<bool>,
+        #[serde(default, rename = "idempotentHint")]
+        idempotent: Option<bool>,
     }
     let Ok(envelope) = Envelope::parse(answer) else {
         return Vec::new();
@@ -44,10 +46,9 @@ pub(super) fn listed(answer: &[u8]) -> Vec<Listed> {
     tools
         .filter_map(|raw| serde_json::from_str::<Tool>(raw.get()).ok())
         .map(|tool| Listed {
-            is_read_only: tool
-                .annotations
-                .and_then(|annotations| annotations.read_only)
-                .unwrap_or(false),
+            is_repeatable: tool.annotations.is_some_and(|annotations| {
+                annotations.read_only == Some(true) || annotations.idempotent == Some(true)
+            }),
             tool: tool.name,
         })
         .collect()
@@ -86,7 +87,7 @@ mod tests {
     fn tools_that_only_read_are_told() {
         let told: Vec<(String, bool)> = listed(LIST)
             .into_iter()
-            .map(|tool| (tool.tool, tool.is_read_only))
+            .map(|tool| (tool.tool, tool.is_repeatable))
             .collect();
         let expected = [("read", true), ("write", false), ("plain", false)];
         assert_eq!(told, expected.map(|(tool, is)| (tool.to_owned(), is)));

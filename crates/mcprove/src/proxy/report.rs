@@ -194,10 +194,10 @@ fn write_calls(text: &mut String, calls: &CallSummary) -> std::fmt::Result {
         if let Some(after) = call.cancelled_after_ms {
             write!(line, ", cancelled after {after:.0} ms")?;
         }
-        line.push_str(match call.executed {
-            Some(2) => ": it was executed twice",
-            Some(1) => ": it was executed once",
-            Some(_) => ": it was not executed yet",
+        line.push_str(match call.reached_server {
+            Some(2) => ": the server got it twice",
+            Some(1) => ": the server got it once",
+            Some(_) => ": the server did not get it yet",
             None => "",
         });
         write_wrapped(text, (4, 12), &line);
@@ -251,6 +251,7 @@ impl NextStep {
             Self::Cancelled => "cancelled and gave up",
             Self::GaveUp => "gave up",
             Self::Unknown => "unknown, for the proxy ended with it",
+            Self::ServerDied => "unknown, for the server died by itself",
         }
     }
 }

@@ -63,14 +63,16 @@ pub struct SeenCalls {
     pub counts: BTreeMap<String, u64>,
     /// Calls of tools that are not in `counts`, for there were too many.
     pub uncounted: u64,
-    /// Tools that say that they only read.
-    pub read_only: BTreeSet<String>,
+    /// Tools that say that they only read, or that a repetition changes nothing more.
+    pub repeatable: BTreeSet<String>,
     /// What else should be said, and how often it happened.
     pub remarks: BTreeMap<String, u64>,
     /// How often each fault struck.
     pub totals: Vec<FaultTotal>,
     /// Whether a fault ended the proxy too.
     pub is_ended_by_fault: bool,
+    /// Whether the server ended by itself while its client was still there, and the proxy with it.
+    pub has_server_died: bool,
     /// How long the proxy was there.
     pub duration: Duration,
 }
@@ -98,6 +100,9 @@ pub enum NextStep {
     GaveUp,
     /// The fault ended the proxy too, which did not see what came next.
     Unknown,
+    /// The server died by itself before the call had an end, and the proxy with it, which did not see what
+    /// came next.
+    ServerDied,
 }
 
 /// A call that a fault struck.
@@ -124,10 +129,10 @@ pub struct FaultedCallReport {
     /// The tool that the client went on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_tool: Option<String>,
-    /// How often this very call was executed, as far as the one that followed: of a lost write, 2 means
-    /// that it was done twice.
+    /// How often the server got this very call, as far as the one that followed. Of a lost write, 2 means that
+    /// it was done twice, unless the server refused one: `mcprove score` tells, from a recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub executed: Option<u64>,
+    pub reached_server: Option<u64>,
 }
 
 /// How often a fault struck a tool.
@@ -203,12 +208,14 @@ pub fn summarise(seen: &SeenCalls) -> CallSummary {
         let after = followers.partition_point(|follower| *follower <= index);
         let later = followers.get(after..).unwrap_or_default().iter();
         let later = later.filter_map(|follower| seen.calls.get(*follower));
-        let mut report = follow(call, fault, later, &seen.read_only);
-        if seen.is_ended_by_fault
-            && report.next == NextStep::GaveUp
-            && (call.ended.is_none() || ends_connections(fault.kind))
-        {
-            report.next = NextStep::Unknown;
+        let mut report = follow(call, fault, later, &seen.repeatable);
+        if report.next == NextStep::GaveUp {
+            let is_open = call.ended.is_none();
+            if seen.is_ended_by_fault && (is_open || ends_connections(fault.kind)) {
+                report.next = NextStep::Unknown;
+            } else if seen.has_server_died && is_open {
+                report.next = NextStep::ServerDied;
+            }
         }
         *next_steps.entry(report.next).or_default() += 1;
         if faulted_calls.len() < FAULTED_CALLS_MAX {

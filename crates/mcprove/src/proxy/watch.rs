@@ -176,9 +176,13 @@ impl Watch {
 
     /// A list of tools passes: what it says is remembered, and what it is to say instead is returned.
     pub fn listing(&self, answer: &[u8]) -> Option<Vec<u8>> {
-        for Listed { tool, is_read_only } in listing::listed(answer) {
-            if is_read_only {
-                self.journal.read_only(tool);
+        for Listed {
+            tool,
+            is_repeatable,
+        } in listing::listed(answer)
+        {
+            if is_repeatable {
+                self.journal.repeatable(tool);
             }
         }
         if !self.injector.hides_any() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcprove::lab::{ApiKeys, KeyError};
+use mcprove::lab::ApiKeys;
 
 use crate::failure::Failure;
 
@@ -52,7 +52,7 @@ pub fn read(
         Ok(text) => {
             let before = keys.names().count();
             keys.add_lines(&text.replace(',', "\n"))
-                .map_err(|problem| refuse(VARIABLE, &problem))?;
+                .map_err(|error| refuse(VARIABLE, &error.problem))?;
             if keys.names().count() == before {
                 // As a file of keys: who sets it wants a closed door, also when a script left it empty.
                 return Err(Failure::new(
@@ -69,7 +69,7 @@ pub fn read(
     Ok(keys)
 }
 
-fn refuse(place: &str, problem: &KeyError) -> Failure {
+fn refuse(place: &str, problem: &dyn std::fmt::Display) -> Failure {
     Failure::new(format!("{place}: {problem}"), FORM)
 }
 

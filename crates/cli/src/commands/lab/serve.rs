@@ -105,12 +105,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
-    if arguments.sse.is_some() && arguments.era == Eras::Stateless {
-        return Err(Failure::new(
-            "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
-            "serve the stateless era with --http, or leave out --era",
-        ));
-    }
+    serving::check_era(sse.as_ref(), arguments.era)?;
     let store = Arc::new(open(arguments.audit.as_ref(), arguments.audit_rows)?);
     store.on_loss(|error| {
         terminal::print_error(&format!("warning: {error}; the lab goes on\n"));
@@ -166,10 +161,7 @@ fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore
 }
 
 fn lost(error: &AuditError) -> Failure {
-    Failure::new(
-        error.to_string(),
-        "make room on the disk, or give another file with --audit",
-    )
+    Failure::new(error.to_string(), error.hint())
 }
 
 fn explanation() -> String {

@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 use crate::fault::call::FaultedCall;
 use crate::fault::effect::Effect;
 use crate::fault::registry::Entry;
-use crate::fault::reply;
+use crate::fault::reply::{self, Answer};
 use crate::transport::BoxFuture;
 
 /// The line in the registry.
@@ -22,13 +22,27 @@ impl Effect for Corrupt {
     fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if let Some(reply) = call.execute().await {
-                call.reply(reply::with_result(call, &reply, corrupt)).await;
+                call.reply(reply::with_answer(call, &reply, corrupt)).await;
             }
         })
     }
 }
 
-fn corrupt(result: &mut Map<String, Value>) {
+fn corrupt(answer: Answer<'_>) {
+    match answer {
+        Answer::Result(result) => corrupt_result(result),
+        // Its code tells what to do about it, so it stays.
+        Answer::Error(error) => {
+            for name in ["message", "data"] {
+                if let Some(value) = error.get_mut(name) {
+                    alter(value);
+                }
+            }
+        }
+    }
+}
+
+fn corrupt_result(result: &mut Map<String, Value>) {
     let contents = result.get_mut("content").and_then(Value::as_array_mut);
     for content in contents.into_iter().flatten() {
         corrupt_block(content);

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::fault::call::FaultedCall;
 use crate::fault::effect::Effect;
 use crate::fault::registry::{DefaultValue, Entry, Setting};
-use crate::fault::reply;
+use crate::fault::reply::{self, Answer};
 use crate::transport::BoxFuture;
 
 /// The line in the registry.
@@ -33,9 +33,17 @@ impl Effect for Oversized {
     fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if let Some(reply) = call.execute().await {
-                let marked = reply::with_result(call, &reply, |result| {
-                    let text = json!([{ "type": "text", "text": MARK }]);
-                    result.insert("content".to_owned(), text);
+                let marked = reply::with_answer(call, &reply, |answer| match answer {
+                    Answer::Result(result) => {
+                        let text = json!([{ "type": "text", "text": MARK }]);
+                        result.insert("content".to_owned(), text);
+                        // Else a client that reads only this would find all as it was.
+                        result.remove("structuredContent");
+                    }
+                    Answer::Error(error) => {
+                        error.insert("message".to_owned(), json!(MARK));
+                        error.remove("data");
+                    }
                 });
                 call.reply(self.swell(&marked)).await;
             }

@@ -28,6 +28,14 @@ const REQUEST_COLUMNS: &[&str] = &[
 ];
 /// What a client can tell of an answer.
 const ANSWER_COLUMNS: &[&str] = &["success", "error_code", "response"];
+/// What a client can tell where no answer came: why there is none.
+const NO_ANSWER_COLUMNS: &[&str] = &[
+    "success",
+    "error_code",
+    "response",
+    "error_category",
+    "cancelled",
+];
 /// What is never told: the rows are different ones, and how much was kept is no matter.
 const IGNORED_COLUMNS: &[&str] = &["id", "parameters_cut", "response_cut", "headers_cut"];
 
@@ -102,9 +110,16 @@ impl RowComparison {
         Self::new(left, right, REQUEST_COLUMNS, true, ignored)
     }
 
-    /// Compares a recorded answer with another one to the same request.
+    /// Compares a recorded answer with another one to the same request. Where neither is there, it
+    /// counts why: a call that was cancelled is not one whose server crashed.
     pub(super) fn of_answers(recorded: AuditRow, now: AuditRow, ignored: &[String]) -> Self {
-        Self::new(recorded, now, ANSWER_COLUMNS, false, ignored)
+        let is_unanswered = recorded.response.is_none() && now.response.is_none();
+        let counted = if is_unanswered {
+            NO_ANSWER_COLUMNS
+        } else {
+            ANSWER_COLUMNS
+        };
+        Self::new(recorded, now, counted, false, ignored)
     }
 
     fn new(
@@ -238,6 +253,30 @@ mod tests {
         assert_eq!(comparison.noted.len(), 1);
         assert_eq!(comparison.noted[0].place(), "user");
         assert!(!comparison.same);
+    }
+
+    #[test]
+    fn why_no_answer_came_counts() {
+        let without = |category: &str| AuditRow {
+            error_category: Some(category.into()),
+            cancelled: category == "cancelled",
+            ..AuditRow::default()
+        };
+        let compare = |left, right| RowComparison::of_answers(left, right, &[]);
+        assert!(compare(without("cancelled"), without("cancelled")).same);
+        assert!(compare(without("timeout"), without("timeout")).same);
+        for now in ["protocol", "timeout"] {
+            let compared = compare(without("cancelled"), without(now));
+            let places: Vec<String> = compared.differences.iter().map(Difference::place).collect();
+            assert_eq!(places, ["error_category", "cancelled"], "{now}");
+        }
+        let answered = AuditRow {
+            success: true,
+            ..row("{}")
+        };
+        let compared = compare(without("cancelled"), answered);
+        let places: Vec<String> = compared.differences.iter().map(Difference::place).collect();
+        assert_eq!(places, ["success", "response"]);
     }
 
     #[test]

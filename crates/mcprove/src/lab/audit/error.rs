@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Why rows are lost that another process did not let in.
+pub(super) const LOCKED: &str = "another process keeps the file locked";
+
 /// A file of the audit that cannot be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
@@ -38,7 +41,7 @@ pub enum AuditError {
     #[error("{}: the file cannot be written to", .0.display())]
     ReadOnly(PathBuf),
     /// Another process writes to the file and does not let go of it.
-    #[error("{}: another process keeps the file locked", .0.display())]
+    #[error("{}: {LOCKED}", .0.display())]
     Locked(PathBuf),
     /// SQLite or the disk says no.
     #[error("{}: {message}", .path.display())]
@@ -81,10 +84,12 @@ impl AuditError {
             Self::Newer { .. } => "use the mcprove that wrote it, or a later one",
             Self::ReadOnly(_) => "check the permissions of the file and of its folder",
             Self::Locked(_) => "end the other process, or wait until it is done",
-            Self::Thread(_) => "check how many threads and how much memory a process may have",
-            Self::Other { .. } | Self::Lost { .. } => {
-                "check the path, the room on the disk and the permissions"
+            Self::Lost { reason, .. } if reason == LOCKED => {
+                "end the other process, or give another file with --audit"
             }
+            Self::Lost { .. } => "make room on the disk, or give another file with --audit",
+            Self::Thread(_) => "check how many threads and how much memory a process may have",
+            Self::Other { .. } => "check the path, the room on the disk and the permissions",
             Self::NoRow { .. } => {
                 "`mcprove lab audit FILE` lists the rows; the oldest may have been removed"
             }

@@ -23,9 +23,9 @@ const SECRET_WORDS: &[&str] = &["auth", "signature", "otp", "assertion"];
 /// ```
 pub fn redact_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut shown = Map::new();
-    for (name, value) in headers {
-        let name = name.to_ascii_lowercase();
-        let value = redact_header(&name, value);
+    for (given, value) in headers {
+        let name = given.to_ascii_lowercase();
+        let value = redact_header(given, value);
         match shown.get_mut(&name) {
             Some(Value::String(joined)) => {
                 joined.push_str(", ");
@@ -47,7 +47,7 @@ pub fn redact_header(name: &str, value: &str) -> String {
         return value.to_owned();
     }
     let mut words = lower.split(['-', '_']);
-    if is_secret_name(&lower) || words.any(|word| SECRET_WORDS.contains(&word)) {
+    if is_secret_name(name) || words.any(|word| SECRET_WORDS.contains(&word)) {
         REDACTED.to_owned()
     } else {
         redact_value(&lower, value)
@@ -74,6 +74,11 @@ mod tests {
             "X-Client-Secret",
             "X-Password",
             "Private-Credential",
+            "X-Db-Pass",
+            "X-Pwd",
+            "X-User-Jwt",
+            "X-Csrf",
+            "X-Session-Id",
         ] {
             assert_eq!(redact_header(name, "abc 123"), REDACTED, "{name}");
         }
@@ -82,6 +87,7 @@ mod tests {
     #[test]
     fn secrets_are_hidden_by_value() {
         assert_eq!(redact_header("x-custom", "ghp_0123456789abcdef"), REDACTED);
+        assert_eq!(redact_header("x-vault", "hvs.CAESIJ0123"), REDACTED);
         let referer = redact_header("referer", "https://host/page?token=abc&page=2");
         assert!(!referer.contains("abc"), "{referer}");
         assert!(referer.contains("page=2"), "{referer}");

@@ -197,6 +197,7 @@ fn take_error(row: &mut AuditRow, error: &CallError, asked_for: Option<&'static 
     row.error_message = Some(error.to_string());
     row.error_category = Some(asked_for.unwrap_or_else(|| category_of(error)).to_owned());
     row.error_code = error.code();
+    row.cancelled = error.category() == ErrorCategory::Cancelled;
     if let Some(reply) = &error.reply {
         take_reply(row, reply);
     } else if let Some(error) = &error.error {
@@ -251,6 +252,28 @@ mod tests {
             params: Some(json!({ "uri": "a:b" })),
         };
         assert_eq!(replay.unwrap().recorded, expected);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_was_cancelled_is_not_one_that_took_too_long() {
+        let (output, input) = crate::lab::spawn_in_memory(&crate::lab::Options::default());
+        let recorder = crate::event::EventStream::unobserved().recorder();
+        let options = crate::session::SessionOptions {
+            call_timeout: std::time::Duration::from_millis(300),
+            ..Default::default()
+        };
+        let session = Session::connect_streams(output, input, options, recorder)
+            .await
+            .unwrap();
+        let cancelled = AuditRow {
+            tool_name: Some("slow".into()),
+            cancelled: true,
+            error_category: Some(category::CANCELLED.into()),
+            ..row("tools/call", r#"{"milliseconds":60000}"#)
+        };
+        let compared = Replay::new(cancelled).unwrap().send(&session, &[]).await;
+        assert_eq!(compared.right.error_category.as_deref(), Some("timeout"));
+        assert!(!compared.same, "{compared:?}");
     }
 
     #[tokio::test]

@@ -93,9 +93,14 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<i64, AuditEr
             .map_err(|error| AuditError::from_sqlite(path, &error))
     };
     if pragma("application_id")? != APPLICATION_ID {
+        let is_empty = pragma("page_count")? == 0;
         return Err(AuditError::Foreign {
             path: path.to_owned(),
-            reason: "it is a SQLite file of something else",
+            reason: if is_empty {
+                "it is empty"
+            } else {
+                "it is a SQLite file of something else"
+            },
         });
     }
     match pragma("user_version")? {

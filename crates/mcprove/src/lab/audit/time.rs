@@ -7,7 +7,7 @@ use crate::quantity::parse_duration;
 /// A text that is no point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago"
+    "{0:?} is no time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago (ms, s, m, h or d)"
 )]
 pub struct TimeError(String);
 
@@ -21,8 +21,8 @@ pub fn format_time(time: SystemTime) -> String {
     humantime::format_rfc3339_micros(time.clamp(first, last)).to_string()
 }
 
-/// Reads a time in RFC 3339 with any offset, a date for its first moment in UTC, or a duration: so
-/// long before `now`.
+/// Reads a time in RFC 3339 with any offset, a date for its first moment in UTC, or a duration, in
+/// days too: so long before `now`.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -35,7 +35,7 @@ pub fn format_time(time: SystemTime) -> String {
 /// ```
 pub fn parse_time(text: &str, now: SystemTime) -> Result<SystemTime, TimeError> {
     let error = || TimeError(text.to_owned());
-    if let Ok(duration) = parse_duration(text) {
+    if let Some(duration) = parse_age(text) {
         return now.checked_sub(duration).ok_or_else(error);
     }
     if text.len() == "2026-01-31".len() {
@@ -49,6 +49,15 @@ pub fn parse_time(text: &str, now: SystemTime) -> Result<SystemTime, TimeError> 
         Offset::Behind(by) => time.checked_add(by),
     };
     moved.ok_or_else(error)
+}
+
+/// A duration; here also in days, as nobody remembers last week in hours.
+fn parse_age(text: &str) -> Option<Duration> {
+    const HOURS: u32 = 24;
+    match text.strip_suffix('d') {
+        Some(days) => parse_duration(&format!("{days}h")).ok()?.checked_mul(HOURS),
+        None => parse_duration(text).ok(),
+    }
 }
 
 /// How far a local time is from UTC.
@@ -102,6 +111,8 @@ mod tests {
             ("2026-01-31T00:30:00+01:00", "2026-01-30T23:30:00.000000Z"),
             ("2026-01-31", "2026-01-31T00:00:00.000000Z"),
             ("1h", "2027-01-15T07:00:00.000000Z"),
+            ("10d", "2027-01-05T08:00:00.000000Z"),
+            ("0.5d", "2027-01-14T20:00:00.000000Z"),
             ("0", "2027-01-15T08:00:00.000000Z"),
         ] {
             let time = parse_time(text, now).map(format_time);
@@ -126,6 +137,9 @@ mod tests {
             "2026-01-31T12:00:00+25:00",
             "2026-01-31T12:00:00+-1:00",
             "-10m",
+            "d",
+            "10w",
+            "999999999999999999d",
             "99999999999999999h",
             "ü",
         ] {

@@ -5,6 +5,7 @@ use rusqlite::{Connection, Statement, params_from_iter};
 
 use super::cell::{COLUMNS, Cell};
 use super::checkpoint::Checkpoints;
+use super::error::LOCKED;
 use super::queue::{Batch, Queue};
 use super::row::AuditRow;
 
@@ -31,7 +32,7 @@ pub(super) fn write_all(
 ) {
     let mut insert = match connection.prepare(&insert_statement()) {
         Ok(insert) => insert,
-        Err(error) => return refuse_all(queue, &error.to_string()),
+        Err(error) => return refuse_all(queue, &reason(&error)),
     };
     while let Some(batch) = queue.take() {
         let mut outcome = write_whole(connection, &mut insert, &batch, limits);
@@ -40,7 +41,7 @@ pub(super) fn write_all(
         while outcome.as_ref().is_err_and(is_locked) && queue.can_wait() {
             outcome = write_whole(connection, &mut insert, &batch, limits);
         }
-        queue.finish(batch.rows.len(), outcome.map_err(|error| error.to_string()));
+        queue.finish(batch.rows.len(), outcome.map_err(|error| reason(&error)));
         checkpoints.written(batch.bytes, connection);
     }
 }
@@ -49,6 +50,15 @@ pub(super) fn write_all(
 fn refuse_all(queue: &Queue, reason: &str) {
     while let Some(batch) = queue.take() {
         queue.finish(batch.rows.len(), Err(reason.to_owned()));
+    }
+}
+
+/// Why rows are lost.
+fn reason(error: &rusqlite::Error) -> String {
+    if is_locked(error) {
+        LOCKED.to_owned()
+    } else {
+        error.to_string()
     }
 }
 

@@ -1,35 +1,21 @@
 //! What goes to the server and comes from it: whether it owes answers, and whether it is silent.
-//!
-//! The beginning of each line tells whether it asks or answers, so that bytes need not be read where
-//! nobody looks. Where that is in doubt, an answer is still owed: waiting too long does less harm than
-//! cutting an honest answer off.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use memchr::memmem::Finder;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much of a line is looked at.
-const HEAD_BYTES: usize = 4096;
-
-static METHOD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"method\""));
-static RESULT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"result\""));
-static ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"error\""));
-static NOTIFICATION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("notifications/"));
-static CANCELLED: LazyLock<Finder<'static>> =
-    LazyLock::new(|| Finder::new("notifications/cancelled"));
+use super::debts::Debts;
+use super::outline::Scanner;
 
 /// What is known of a server's streams.
 #[derive(Default)]
 pub(super) struct Flow {
-    /// Requests that went to it and that it has not answered.
-    owed: AtomicU64,
+    debts: Mutex<Debts>,
     /// How often something came from it.
     reads: AtomicU64,
     /// Whether we wait for it, and not for somebody to take what it said.
@@ -39,7 +25,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Whether it has not answered all that it was asked.
     pub fn owes_answers(&self) -> bool {
-        self.owed.load(Ordering::Relaxed) > 0
+        self.debts().is_any()
     }
 
     /// Resolves once the server has said nothing for that long. Time in which nobody took what it said
@@ -57,81 +43,22 @@ impl Flow {
         }
     }
 
-    fn asked(&self, head: &[u8]) {
-        if METHOD.find(head).is_none() {
-            return;
-        }
-        if NOTIFICATION.find(head).is_none() {
-            self.owed.fetch_add(1, Ordering::Relaxed);
-        } else if CANCELLED.find(head).is_some() {
-            self.settled();
-        }
-    }
-
-    fn answered(&self, head: &[u8]) {
-        let has_end = RESULT.find(head).is_some() || ERROR.find(head).is_some();
-        if has_end && METHOD.find(head).is_none() {
-            self.settled();
-        }
-    }
-
-    fn settled(&self) {
-        // What was never asked for is no credit.
-        let _ = self
-            .owed
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |owed| {
-                owed.checked_sub(1)
-            });
-    }
-}
-
-/// The beginning of the line that is passing.
-#[derive(Default)]
-struct Head(Vec<u8>);
-
-impl Head {
-    /// Calls `seen` with the beginning of each line that ends in `bytes`.
-    fn pass(&mut self, bytes: &[u8], mut seen: impl FnMut(&[u8])) {
-        let mut rest = bytes;
-        while let Some(newline) = memchr::memchr(b'\n', rest) {
-            let (line, after) = rest.split_at(newline);
-            if self.0.is_empty() {
-                seen(line.get(..HEAD_BYTES).unwrap_or(line));
-            } else {
-                self.add(line);
-                seen(&self.0);
-                self.0.clear();
-            }
-            rest = after.get(1..).unwrap_or_default();
-        }
-        self.add(rest);
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        let room = HEAD_BYTES.saturating_sub(self.0.len());
-        self.0.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-    }
-
-    /// The stream is over, perhaps within a line.
-    fn end(&mut self, seen: impl FnOnce(&[u8])) {
-        if !self.0.is_empty() {
-            seen(&self.0);
-            self.0.clear();
-        }
+    fn debts(&self) -> MutexGuard<'_, Debts> {
+        self.debts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The way to the server.
 pub(super) struct ToServer<W> {
     inner: W,
-    head: Head,
+    scanner: Scanner,
     flow: Arc<Flow>,
 }
 
 /// The way from the server.
 pub(super) struct FromServer<R> {
     inner: R,
-    head: Head,
+    scanner: Scanner,
     flow: Arc<Flow>,
 }
 
@@ -139,7 +66,7 @@ impl<W> ToServer<W> {
     pub fn new(inner: W, flow: &Arc<Flow>) -> Self {
         Self {
             inner,
-            head: Head::default(),
+            scanner: Scanner::default(),
             flow: Arc::clone(flow),
         }
     }
@@ -149,7 +76,7 @@ impl<R> FromServer<R> {
     pub fn new(inner: R, flow: &Arc<Flow>) -> Self {
         Self {
             inner,
-            head: Head::default(),
+            scanner: Scanner::default(),
             flow: Arc::clone(flow),
         }
     }
@@ -161,11 +88,17 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ToServer<W> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(context, bytes);
+        let Self {
+            inner,
+            scanner,
+            flow,
+        } = &mut *self;
+        // No answer counts before what it answers.
+        let mut debts = flow.debts();
+        let written = Pin::new(inner).poll_write(context, bytes);
         if let Poll::Ready(Ok(length)) = written {
-            let Self { head, flow, .. } = &mut *self;
             let taken = bytes.get(..length).unwrap_or_default();
-            head.pass(taken, |line| flow.asked(line));
+            scanner.pass(taken, |outline| debts.client_says(outline));
         }
         written
     }
@@ -175,8 +108,8 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ToServer<W> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { head, flow, .. } = &mut *self;
-        head.end(|line| flow.asked(line));
+        let Self { scanner, flow, .. } = &mut *self;
+        scanner.end(|outline| flow.debts().client_says(outline));
         Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }
@@ -189,12 +122,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for FromServer<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
-        let Self { head, flow, .. } = &mut *self;
+        let Self { scanner, flow, .. } = &mut *self;
         flow.is_awaited.store(read.is_pending(), Ordering::Relaxed);
         if read.is_ready() {
             flow.reads.fetch_add(1, Ordering::Relaxed);
             let arrived = buffer.filled().get(before..).unwrap_or_default();
-            head.pass(arrived, |line| flow.answered(line));
+            scanner.pass(arrived, |outline| flow.debts().server_says(&outline));
         }
         read
     }
@@ -209,30 +142,37 @@ mod tests {
     #[tokio::test]
     async fn answers_are_owed_until_they_come() {
         let flow = Arc::new(Flow::default());
-        let mut to = ToServer::new(tokio::io::sink(), &flow);
-        let long = "x".repeat(3 * HEAD_BYTES);
-        for (asks, owed) in [
-            ("{\"id\":1,\"met".to_owned(), 0),
-            ("hod\":\"tools/call\"}\n".to_owned(), 1),
+        let long = "x".repeat(12_000);
+        for (asks, says) in [
+            ("{\"id\":1,\"method\":\"ping\"}\n".to_owned(), "{\"id\":1,\"error\":{}}\n".to_owned()),
             (
-                format!("{{\"method\":\"ping\",\"id\":2,\"x\":\"{long}\"}}\n\n"),
-                2,
+                "{\"id\":2,\"method\":\"tools/call\",\"params\":{\"a\":\"docs/notifications/cancelled\"}}\n"
+                    .to_owned(),
+                format!("{{\"result\":\"{long}\",\"id\":2}}\n"),
             ),
-            ("{\"method\":\"notifications/initialized\"}\n".to_owned(), 2),
-            ("{\"id\":7,\"result\":{}}\nnonsense\n".to_owned(), 2),
-            ("{\"method\":\"notifications/cancelled\"}\n".to_owned(), 1),
-            ("{\"id\":3,\"method\":\"ping\"}".to_owned(), 1),
+            (
+                format!("{{\"id\":3,\"params\":{{\"a\":\"{long}\"}},\"method\":\"tools/call\"}}"),
+                "{\"id\":3,\"result\":{}}\n".to_owned(),
+            ),
         ] {
-            to.write_all(asks.as_bytes()).await.unwrap();
-            assert_eq!(flow.owed.load(Ordering::Relaxed), owed, "{asks}");
+            let mut to = ToServer::new(tokio::io::sink(), &flow);
+            to.write_all(b"{\"method\":\"notifications/initialized\"}\n{\"id\":7,\"result\":{}}\nnonsense\n")
+                .await
+                .unwrap();
+            assert!(!flow.owes_answers());
+            let (some, more) = asks.split_at(asks.len() / 2);
+            to.write_all(some.as_bytes()).await.unwrap();
+            assert!(!flow.owes_answers());
+            to.write_all(more.as_bytes()).await.unwrap();
+            to.shutdown().await.unwrap();
+            assert!(flow.owes_answers(), "{asks}");
+            let others = "{\"id\":1,\"method\":\"roots/list\",\"params\":{\"result\":1}}\n{\"id\":9,\"result\":1}\n";
+            let mut from = FromServer::new(others.as_bytes(), &flow);
+            from.read_to_end(&mut Vec::new()).await.unwrap();
+            assert!(flow.owes_answers(), "{asks}");
+            let mut from = FromServer::new(says.as_bytes(), &flow);
+            from.read_to_end(&mut Vec::new()).await.unwrap();
+            assert!(!flow.owes_answers(), "{asks}");
         }
-        to.shutdown().await.unwrap();
-        assert_eq!(flow.owed.load(Ordering::Relaxed), 2);
-        let said = format!(
-            "{{\"id\":1,\"method\":\"roots/list\",\"params\":{{\"result\":1}}}}\n{{\"result\":\"{long}\",\"id\":1}}\n{{\"id\":3,\"error\":{{}}}}\n{{\"id\":4,\"error\":{{}}}}\n"
-        );
-        let mut from = FromServer::new(said.as_bytes(), &flow);
-        from.read_to_end(&mut Vec::new()).await.unwrap();
-        assert!(!flow.owes_answers());
     }
 }

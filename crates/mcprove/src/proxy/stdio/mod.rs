@@ -4,6 +4,7 @@
 //! invalid JSON, blank lines, a last line without a line break. Answers are matched with calls by id, in
 //! each direction by itself. Batches pass untouched.
 
+mod debts;
 mod ending;
 mod ends;
 mod faulted;
@@ -11,6 +12,7 @@ mod flow;
 mod gates;
 mod hub;
 mod lane;
+mod outline;
 mod pump;
 
 #[cfg(test)]
@@ -30,6 +32,7 @@ use self::gates::{FromClient, FromServer};
 use self::hub::{FaultEnd, Hub};
 use self::lane::{Count, Lane};
 use self::pump::pump;
+use super::journal::Journal;
 use super::report::{ProxySummary, Traffic};
 use super::watch::{Settings, Watch};
 use crate::process::{Child, SpawnError, StderrLog, Tee};
@@ -189,6 +192,13 @@ impl Passed {
         self.has_client_left.load(Ordering::Relaxed)
     }
 
+    /// The server is gone: it died if its client is still there.
+    fn note_death(&self, journal: &Journal) {
+        if !self.has_client_left() {
+            journal.server_died();
+        }
+    }
+
     fn traffic(&self) -> Traffic {
         Traffic {
             bytes_to_server: self.to_server.bytes(),
@@ -245,6 +255,8 @@ async fn relay(
         let downwards = async {
             let mut gate = FromServer(Arc::clone(&hub));
             pump(&mut server_output, &hub.to_client, &mut gate).await;
+            // Now, for the client may leave while what is still under way ends.
+            passed.note_death(&watch.journal);
             hub.server_left().await;
             hub.to_client.close().await;
         };
@@ -262,6 +274,9 @@ async fn relay(
         && let Some(session) = &hub.session
     {
         session.left();
+    }
+    if end == End::ServerExited {
+        passed.note_death(&watch.journal);
     }
     end.conclude(&hub);
     hub.to_server.close().await;

@@ -16,7 +16,7 @@ pub(super) fn follow<'a>(
     call: &SeenCall,
     fault: &SeenFault,
     later: impl Iterator<Item = &'a SeenCall>,
-    read_only: &BTreeSet<String>,
+    repeatable: &BTreeSet<String>,
 ) -> FaultedCallReport {
     let known = [call.ended, call.cancelled].into_iter().flatten().min();
     let from = known.unwrap_or(call.at + SILENCE_MIN);
@@ -34,9 +34,9 @@ pub(super) fn follow<'a>(
             break;
         }
     }
-    let is_write = !read_only.contains(&*call.tool);
+    let is_write = !repeatable.contains(&*call.tool);
     let is_lost = matches!(fault.kind, FaultKind::LoseRequest | FaultKind::LoseReply);
-    let took_it = is_answered_in_the_end(fault.kind) && call.ended.is_some();
+    let took_it = is_answered_in_the_end(fault.kind) && is_answered_in_time(call);
     let (next, follower) = match (retry, same_tool, other_tool) {
         (Some(retry), ..) if is_lost && is_write => (NextStep::RepeatedLostWrite, Some(retry)),
         (Some(retry), ..) if !took_it => (NextStep::Retried, Some(retry)),
@@ -47,12 +47,12 @@ pub(super) fn follow<'a>(
         _ => (NextStep::GaveUp, None),
     };
     let since = |time: Duration| as_milliseconds(time.saturating_sub(call.at));
-    let executed = (next == NextStep::RepeatedLostWrite).then(|| {
+    let reached_server = (next == NextStep::RepeatedLostWrite).then(|| {
         let again = retry.is_some_and(|retry| {
             let fault = retry.fault.as_ref();
-            fault.is_none_or(|fault| is_executed(fault.kind))
+            fault.is_none_or(|fault| reaches_server(fault.kind))
         });
-        u64::from(is_executed(fault.kind)) + u64::from(again)
+        u64::from(reaches_server(fault.kind)) + u64::from(again)
     });
     FaultedCallReport {
         session: call.session,
@@ -66,7 +66,7 @@ pub(super) fn follow<'a>(
         next_tool: follower
             .filter(|_| next == NextStep::OtherTool)
             .map(|follower| follower.tool.to_string()),
-        executed,
+        reached_server,
     }
 }
 
@@ -88,7 +88,14 @@ const fn is_answered_in_the_end(kind: FaultKind) -> bool {
     )
 }
 
+/// Whether the last word came while the client still waited for it: who has cancelled drops what comes.
+fn is_answered_in_time(call: &SeenCall) -> bool {
+    let cancelled = call.cancelled;
+    let is_in_time = |ended| cancelled.is_none_or(|cancelled| ended <= cancelled);
+    call.ended.is_some_and(is_in_time)
+}
+
 /// Whether a call that met such a fault reached the server.
-fn is_executed(kind: FaultKind) -> bool {
+fn reaches_server(kind: FaultKind) -> bool {
     kind.executes() != Execution::Never
 }

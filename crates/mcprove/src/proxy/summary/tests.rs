@@ -31,7 +31,7 @@ fn summary(calls: Vec<SeenCall>) -> CallSummary {
     summarise(&SeenCalls {
         calls,
         counts,
-        read_only: BTreeSet::from(["read".to_owned()]),
+        repeatable: BTreeSet::from(["read".to_owned()]),
         ..SeenCalls::default()
     })
 }
@@ -50,7 +50,7 @@ fn the_same_call_again_is_a_retry_with_its_time() {
         (told.next, told.next_after_ms),
         (NextStep::Retried, Some(250.0))
     );
-    assert_eq!(told.executed, None);
+    assert_eq!(told.reached_server, None);
 }
 
 #[test]
@@ -111,22 +111,22 @@ fn a_lost_write_made_again_is_done_twice_or_once() {
     let again = call(1_000, "write", 1, None);
     let told = next(vec![call(0, "write", 1, Some(LoseReply)), again.clone()]);
     assert_eq!(
-        (told.next, told.executed),
+        (told.next, told.reached_server),
         (NextStep::RepeatedLostWrite, Some(2))
     );
     let told = next(vec![call(0, "write", 1, Some(LoseRequest)), again]);
     assert_eq!(
-        (told.next, told.executed),
+        (told.next, told.reached_server),
         (NextStep::RepeatedLostWrite, Some(1))
     );
     // Lost a second time.
     let lost = call(1_000, "write", 1, Some(LoseRequest));
     let told = next(vec![call(0, "write", 1, Some(LoseRequest)), lost]);
-    assert_eq!(told.executed, Some(0));
+    assert_eq!(told.reached_server, Some(0));
     // What only reads can be made as often as one likes.
     let again = call(1_000, "read", 1, None);
     let told = next(vec![call(0, "read", 1, Some(LoseReply)), again]);
-    assert_eq!((told.next, told.executed), (NextStep::Retried, None));
+    assert_eq!((told.next, told.reached_server), (NextStep::Retried, None));
 }
 
 #[test]
@@ -139,6 +139,26 @@ fn who_waits_for_a_late_answer_takes_it() {
     let tired = at(call(0, "read", 1, Some(Slow)), None, Some(500));
     let told = next(vec![tired, call(600, "read", 1, None)]);
     assert_eq!(told.next, NextStep::Retried);
+}
+
+#[test]
+fn who_has_cancelled_takes_no_answer_that_comes_after() {
+    let kind = Some(FaultKind::ReplyAfterCancel);
+    let dropped = at(call(0, "write", 1, kind), Some(700), Some(300));
+    let told = next(vec![dropped.clone(), call(1_100, "write", 1, None)]);
+    assert_eq!(
+        (told.next, told.next_after_ms),
+        (NextStep::Retried, Some(1_100.0))
+    );
+    // Even before the answer came.
+    let told = next(vec![dropped.clone(), call(400, "write", 1, None)]);
+    assert_eq!(told.next, NextStep::Retried);
+    let told = next(vec![dropped.clone(), call(400, "read", 1, None)]);
+    assert_eq!(told.next, NextStep::OtherTool);
+    assert_eq!(next(vec![dropped]).next, NextStep::Cancelled);
+    let taken = at(call(0, "write", 1, kind), Some(700), None);
+    let told = next(vec![taken, call(1_100, "write", 1, None)]);
+    assert_eq!(told.next, NextStep::TookTheAnswer);
 }
 
 #[test]

@@ -10,11 +10,11 @@ use mcprove::lab::audit::{ArgumentFilter, Filter, Order, parse_time};
 #[command(next_help_heading = "Rows")]
 pub struct FilterArguments {
     /// Requests that came at this time or later: 2026-01-31T12:00:00Z, 2026-01-31 (UTC), or so long
-    /// ago: 10m
+    /// ago: 10m, 2h, 7d
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub since: Option<SystemTime>,
 
-    /// Requests that came at this time or before
+    /// Requests that came at this time or before it; a date is its first moment here too
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub until: Option<SystemTime>,
 

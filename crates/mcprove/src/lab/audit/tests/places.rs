@@ -108,6 +108,8 @@ fn a_file_that_stays_locked_loses_rows_and_says_so() {
         panic!("{:?}", store.loss());
     };
     assert!(reason.contains("locked"), "{reason}");
+    let hint = store.loss().unwrap().hint();
+    assert!(hint.contains("other process"), "{hint}");
     other.execute_batch("ROLLBACK").unwrap();
     store.record(row("echo", true));
     assert!(matches!(

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::rig::{DEADLINE, Rig, call, watching};
+use super::rig::{DEADLINE, Rig, call, cancel, watching};
 use crate::proxy::stdio::End;
 use crate::proxy::summary::{self, NextStep};
 use crate::proxy::watch::Settings;
@@ -79,6 +79,38 @@ async fn a_slow_answer_is_waited_for_after_the_client_has_closed_its_end() {
         assert_eq!(rig.client.hear_json().await["id"], 1);
         // It owes nothing any more, and does not end.
         assert_eq!(ended(rig.relay).await, End::ClientLeft);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_waited_for_whatever_its_call_and_others_look_like() {
+    let patience = Duration::from_secs(1);
+    let long = "x".repeat(10_000);
+    let late = |params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":2,"params":{params},"method":"tools/call"}}"#)
+    };
+    for said in [
+        late(r#"{"name":"a"}"#),
+        late(r#"{"name":"a","arguments":{"path":"docs/notifications/x"}}"#),
+        late(&format!(
+            r#"{{"name":"a","arguments":{{"text":"{long}"}}}}"#
+        )),
+    ] {
+        for settings in watching() {
+            let mut rig = Rig::patient(settings, patience);
+            // A call that is answered though it was cancelled.
+            rig.client.say(&call("1", "echo")).await;
+            rig.client.say(&cancel("1")).await;
+            rig.client.say(&said).await;
+            rig.client.writer.take().unwrap().shutdown().await.unwrap();
+            for id in [1, 2] {
+                tokio::time::sleep(patience * 15).await;
+                let reply = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+                rig.server.say(&reply.to_string()).await;
+                assert_eq!(rig.client.hear_json().await["id"], id, "{said}");
+            }
+            assert_eq!(ended(rig.relay).await, End::ClientLeft);
+        }
     }
 }
 
@@ -180,6 +212,52 @@ async fn nobody_knows_what_comes_after_a_fault_that_ends_the_proxy() {
         let summary = summary::summarise(&watch.seen());
         assert_eq!(summary.faulted_calls[0].next, NextStep::Unknown, "{fault}");
     }
+}
+
+#[tokio::test]
+async fn a_call_during_which_the_server_died_by_itself_is_told_as_that() {
+    for (fault, is_output_held) in [
+        ("lose-reply", false),
+        ("slow:1", false),
+        ("hang,tool=stuck", false),
+        ("lose-reply", true),
+    ] {
+        let mut rig = Rig::with(&[fault]);
+        if fault.starts_with("hang") {
+            rig.client.say(&call("1", "stuck")).await;
+            rig.client.say(&call("2", "echo")).await;
+        } else {
+            rig.client.say(&call("1", "echo")).await;
+        }
+        rig.server.hear().await;
+        if !is_output_held {
+            rig.server.writer.take().unwrap().shutdown().await.unwrap();
+            // The client leaves too, but later.
+            assert_eq!(rig.client.hear().await, "");
+            rig.client.writer.take().unwrap().shutdown().await.unwrap();
+        }
+        drop(rig.process.take());
+        let watch = Arc::clone(&rig.watch);
+        assert_eq!(ended(rig.relay).await, End::ServerExited, "{fault}");
+        let summary = summary::summarise(&watch.seen());
+        assert_eq!(
+            summary.faulted_calls[0].next,
+            NextStep::ServerDied,
+            "{fault}"
+        );
+    }
+    // One that ends because its client has left did not die.
+    let mut rig = Rig::with(&["lose-reply"]);
+    rig.client.say(&call("1", "echo")).await;
+    rig.server.hear().await;
+    rig.client.writer.take().unwrap().shutdown().await.unwrap();
+    assert_eq!(rig.server.hear().await, "");
+    rig.server.writer.take().unwrap().shutdown().await.unwrap();
+    drop(rig.process.take());
+    let watch = Arc::clone(&rig.watch);
+    assert_eq!(ended(rig.relay).await, End::ServerExited);
+    let summary = summary::summarise(&watch.seen());
+    assert_eq!(summary.faulted_calls[0].next, NextStep::GaveUp);
 }
 
 #[tokio::test]

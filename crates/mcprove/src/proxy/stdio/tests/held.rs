@@ -96,7 +96,7 @@ async fn a_lost_reply_stays_lost_even_when_the_call_is_cancelled() {
     assert_eq!(rig.client.hear_json().await["id"], 2);
     let summary = summary::summarise(&rig.watch.seen());
     assert_eq!(summary.faulted_calls[0].next, NextStep::RepeatedLostWrite);
-    assert_eq!(summary.faulted_calls[0].executed, Some(2));
+    assert_eq!(summary.faulted_calls[0].reached_server, Some(2));
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_lost_request_is_never_executed() {
     rig.client.say(&call("2", "write")).await;
     assert_eq!(rig.serve_one().await["id"], 2);
     let summary = summary::summarise(&rig.watch.seen());
-    assert_eq!(summary.faulted_calls[0].executed, Some(1));
+    assert_eq!(summary.faulted_calls[0].reached_server, Some(1));
 }
 
 #[tokio::test]
