@@ -110,6 +110,7 @@ impl Scanner {
         let mut rest = line;
         while let Some((&byte, after)) = rest.split_first() {
             rest = match self.string {
+                Text::Outside if self.is_too_deep() => self.skip(rest),
                 Text::Outside => {
                     self.outside(byte, seen);
                     after
@@ -122,6 +123,34 @@ impl Scanner {
                 Text::Inside => self.inside(rest),
             };
         }
+    }
+
+    /// Whether this is within a value of which nothing is told.
+    fn is_too_deep(&self) -> bool {
+        self.message.is_some() && self.depth > self.base + 1 + usize::from(self.is_in_params)
+    }
+
+    /// Passes what is too deep, up to its end or the next text; gives what comes after that. Most of a
+    /// long message is such.
+    fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let told = self.base + 1 + usize::from(self.is_in_params);
+        let mut depth = self.depth;
+        let mut is_text = false;
+        let end = bytes.iter().position(|byte| {
+            match byte {
+                b'"' => is_text = true,
+                b'{' | b'[' => depth = depth.saturating_add(1),
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            is_text || depth <= told
+        });
+        self.depth = depth;
+        if is_text {
+            self.string = Text::Inside;
+        }
+        let passed = end.map_or(bytes.len(), |place| place + 1);
+        bytes.get(passed..).unwrap_or_default()
     }
 
     /// Passes a text up to its next quote or backslash; gives what comes after that.
