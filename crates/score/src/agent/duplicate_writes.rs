@@ -52,7 +52,7 @@ const PROTECTED: &str = "duplicate_writes.protected";
 /// The settings of the block `duplicate_writes`.
 #[derive(Debug, Clone, Default)]
 pub struct DuplicateWritesBlock {
-    /// Tools that write, whatever their names say. In all three lists `*` stands for any characters,
+    /// Tools that write, whatever their names and annotations say. In all three lists `*` stands for any characters,
     /// and `server__tool` and `mcp__server__tool` name the server too.
     pub mutating_tools: Vec<String>,
     /// Tools that never write, whatever else is said.

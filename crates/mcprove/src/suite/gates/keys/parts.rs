@@ -18,14 +18,14 @@ pub(super) const MUTATING: Key = Key {
     name: "mutating_tools",
     form: Form::Names,
     default: EMPTY,
-    explanation: "tools that write, whatever their names say",
+    explanation: "tools that write, whatever their names and annotations say",
 };
 
 pub(super) const READONLY: Key = Key {
     name: "readonly_tools",
     form: Form::Names,
     default: EMPTY,
-    explanation: "tools that never write, whatever their names say; wins over `mutating_tools`",
+    explanation: "tools that never write, whatever their names and annotations say; wins over `mutating_tools`",
 };
 
 pub(super) const fn key(
