@@ -12,12 +12,13 @@ use crate::step::{announce, describe, run as run_command, succeeds};
 use crate::workspace::Workspace;
 
 /// The benchmarks of the engine, in the order of the table.
-const BENCHMARKS: [&str; 7] = [
+const BENCHMARKS: [&str; 8] = [
     "client",
     "load",
     "comparison",
     "proxy",
     "score",
+    "suite",
     "audit",
     "soak",
 ];

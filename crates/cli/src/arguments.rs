@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    compare, completions, deadlock_probe, demo, doctor, example_config, fixture, lab,
-    list_scenarios, mock, probe, proxy, report, run, runs, schema, score,
+    compare, completions, deadlock_probe, demo, doctor, example_config, fixture, init, lab,
+    list_scenarios, mock, probe, proxy, report, run, runs, schema, score, validate,
 };
 
 /// Proves that an MCP server, and the agents that use it, hold up.
@@ -36,8 +36,12 @@ pub enum Command {
     Probe(Box<probe::Arguments>),
     /// Make many first calls at the same instant, and tell whether the server deadlocks
     DeadlockProbe(Box<deadlock_probe::Arguments>),
-    /// Make a load, from a config file or from flags, and tell how the server holds up
+    /// Run suites of tests, or make a load, from files or from flags, and tell what holds
     Run(Box<run::Arguments>),
+    /// Write a first suite for a server, from its tools
+    Init(Box<init::Arguments>),
+    /// Check files without running anything: suites, load configurations, gates, faults, tools
+    Validate(validate::Arguments),
     /// Serve the tools of a file, healthy or with faults
     Mock(mock::Arguments),
     /// Run a server that fails on purpose, and look into what it was asked

@@ -3,6 +3,8 @@
 // The helpers of tests are tests too; clippy knows only the functions themselves as such.
 #![allow(clippy::unwrap_used)]
 
+#[path = "cli/agent_command.rs"]
+mod agent_command;
 #[path = "cli/arguments.rs"]
 mod arguments;
 #[path = "cli/compare.rs"]
@@ -17,6 +19,8 @@ mod example_config;
 mod faults_real_clients;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/init.rs"]
+mod init;
 #[path = "cli/lab.rs"]
 mod lab;
 #[path = "cli/lab_audit.rs"]
@@ -77,9 +81,33 @@ mod score_live;
 mod score_metrics;
 #[path = "cli/score_outcome.rs"]
 mod score_outcome;
+#[path = "cli/scripted.rs"]
+mod scripted;
 #[path = "cli/secrets.rs"]
 mod secrets;
+#[path = "cli/suites.rs"]
+mod suites;
+#[path = "cli/suites_agents.rs"]
+mod suites_agents;
+#[path = "cli/suites_examples.rs"]
+mod suites_examples;
+#[path = "cli/suites_live.rs"]
+mod suites_live;
+#[path = "cli/suites_mock_faults.rs"]
+mod suites_mock_faults;
+#[path = "cli/suites_real_servers.rs"]
+mod suites_real_servers;
+#[path = "cli/suites_replayed.rs"]
+mod suites_replayed;
+#[path = "cli/suites_secrets.rs"]
+mod suites_secrets;
+#[path = "cli/suites_strangers.rs"]
+mod suites_strangers;
+#[path = "cli/suites_told.rs"]
+mod suites_told;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/trace.rs"]
 mod trace;
+#[path = "cli/validate.rs"]
+mod validate;

@@ -23,6 +23,7 @@
 //! # });
 //! ```
 
+pub mod agent;
 pub mod arguments;
 pub mod check;
 mod decision;

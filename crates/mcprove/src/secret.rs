@@ -27,7 +27,7 @@ const WHOLE_SECRET_WORDS: &[&str] = &["pwd", "jwt", "csrf", "xsrf"];
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// How the tokens of common services begin. They are secrets whatever their name.
-const SECRET_PREFIXES: &[&str] = &[
+pub(crate) const SECRET_PREFIXES: &[&str] = &[
     "sk-",
     "sk_live_",
     "sk_test_",
@@ -71,7 +71,7 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// The words of a name, in lower case: parted by what is no letter or digit, and where a capital
 /// letter begins the next one.
-fn words_of(name: &str) -> Vec<String> {
+pub(crate) fn words_of(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
     for character in name.chars() {

@@ -1,5 +1,5 @@
 //! What tests need to run against real servers: where `cargo xtask setup` put them, how each is
-//! started, and what to do when something is not there.
+//! started, and what to do when something is not there. And [`model`], a model that says what a test wants.
 //!
 //! ```no_run
 //! use harness::{RealServers, ServerKind, require};
@@ -16,6 +16,7 @@
 mod error;
 mod kind;
 mod layout;
+pub mod model;
 mod requirement;
 mod running;
 mod servers;

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod example_config;
 pub mod fixture;
+pub mod init;
 pub mod lab;
 pub mod list_scenarios;
 pub mod mock;
@@ -17,6 +18,7 @@ pub mod run;
 pub mod runs;
 pub mod schema;
 pub mod score;
+pub mod validate;
 
 use std::process::ExitCode;
 
@@ -30,11 +32,13 @@ pub const FINDING: u8 = 1;
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Init(arguments) => init::run(&arguments).await,
         Command::Mock(arguments) => mock::run(&arguments).await,
         Command::Probe(arguments) => probe::run(&arguments).await,
         Command::Proxy(arguments) => proxy::run(&arguments).await,
         Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
         Command::Run(arguments) => run::run(&arguments).await,
+        Command::Validate(arguments) => validate::run(&arguments),
         Command::ListScenarios(arguments) => list_scenarios::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments).await,
         Command::ExampleConfig(arguments) => example_config::run(&arguments),

@@ -1,5 +1,6 @@
 //! `mcprove proxy`: between any client and any server, to record and to inject faults.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove::Server;
+use mcprove::agent::command::ProxySetup;
 use mcprove::fault::{FaultSpec, tell_apart};
 use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
 use mcprove::quantity::parse_duration;
@@ -51,7 +53,7 @@ server cannot be started or the address cannot be listened on.
 ";
 
 /// Arguments of `mcprove proxy`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = kinds_of_faults())]
 pub struct Arguments {
     /// A fault, such as slow:1000, hang,tool=search or error,calls=1-3,rate=0.5; repeatable
@@ -123,6 +125,23 @@ pub struct Arguments {
     #[arg(long)]
     explain: bool,
 
+    /// Take everything from this file: how suites put a proxy before the servers of an agent
+    #[arg(
+        long,
+        hide = true,
+        value_name = "FILE",
+        conflicts_with_all = ["command", "server", "listen", "fault", "faults", "record"]
+    )]
+    setup: Option<PathBuf>,
+
+    /// Variables of the server, from `--setup`.
+    #[arg(skip)]
+    server_env: BTreeMap<String, String>,
+
+    /// The folder that the server starts in, from `--setup`.
+    #[arg(skip)]
+    server_dir: Option<PathBuf>,
+
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -134,6 +153,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(&format!("{EXPLANATION}{}\n", kinds_of_faults()));
         return Ok(ExitCode::SUCCESS);
     }
+    let set_up = arguments.set_up()?;
+    let arguments = &set_up;
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
     let pair = arguments.listen.zip(arguments.url.as_deref());
@@ -190,9 +211,11 @@ async fn between_pipes(
             "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
         ));
     };
-    let server = Server::stdio(program)
+    let mut server = Server::stdio(program)
         .args(rest.iter().cloned())
         .shutdown_timeout(arguments.shutdown_timeout);
+    server.env.clone_from(&arguments.server_env);
+    server.working_dir.clone_from(&arguments.server_dir);
     let files = arguments.files()?;
     let stderr = PatientStderr::new().map_err(anyhow::Error::from)?;
     let on_stderr = {
@@ -219,6 +242,34 @@ async fn between_pipes(
 }
 
 impl Arguments {
+    /// The arguments with what the file of `--setup` says.
+    fn set_up(&self) -> Result<Self, Failure> {
+        let mut arguments = self.clone();
+        let Some(path) = &self.setup else {
+            return Ok(arguments);
+        };
+        let unreadable = |error: String| {
+            Failure::new(
+                format!("{}: cannot be read: {error}", path.display()),
+                "a suite writes this file for each run of an agent; it is gone when the run is over",
+            )
+        };
+        let text = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let setup: ProxySetup =
+            serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        arguments.server_name = setup.server_name;
+        arguments.command = std::iter::once(setup.program).chain(setup.args).collect();
+        arguments.server_env = setup.env;
+        arguments.server_dir = setup.working_dir;
+        arguments.shutdown_timeout = Duration::from_millis(setup.shutdown_timeout_ms);
+        arguments.fault = setup.faults;
+        arguments.seed = setup.seed;
+        arguments.record = Some(setup.record);
+        arguments.append = true;
+        arguments.quiet = true;
+        Ok(arguments)
+    }
+
     fn all_faults(&self) -> Result<Vec<FaultSpec>, Failure> {
         let mut all = match &self.faults {
             Some(path) => {

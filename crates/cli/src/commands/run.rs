@@ -1,4 +1,10 @@
-//! `mcprove run`: a load, from files or from flags.
+//! `mcprove run`: suites, or a load, from files or from flags.
+
+mod files;
+mod flags;
+mod reports;
+mod suites;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +18,8 @@ use mcprove::run::{ServerRun, SideBySide};
 use mcprove::session::SessionOptions;
 use mcprove::suite::load::{Format, LoadConfig};
 
+use self::files::{Inputs, recognise};
+use self::flags::{Given, SuiteArguments};
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
@@ -19,44 +27,73 @@ use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal;
 
 const EXPLANATION: &str = "\
-What it does:
-  1. Reads the config files, or takes one scenario from the flags (both have the same knobs; with a
-     file, flags stand in for its values).
+What it does with suites (YAML with `servers:` and `tools:`, `agents:` or
+`load:`; a folder stands for every suite in it):
+  1. Reads all of them; every problem is told at once, with its place.
+  2. Chooses tests: --filter, --tag, --last-failed, then a share: --shard.
+     That nothing is chosen is an error. --list shows them and runs none.
+  3. Starts servers when the first test needs them, and runs as many tests at
+     once as --jobs and the servers allow; loads alone, after all others.
+     Agents are replayed from their cassettes where there are any, without a
+     network and without a server; --record and --live ask the models.
+     A test that fails, loops or breaks stops no other, except with
+     --fail-fast; --repeat makes each prove itself several times.
+  4. Tells what failed, why and what to try, and writes every --report.
+     What did not pass is kept in runs/last-failed.json. --last-failed with
+     nothing in it has nothing to do, and ends with 0; without the file all
+     tests are chosen.
+  5. With --watch, does it again when a suite, a mock or a cassette changes.
+
+What it does with a load:
+  1. Reads the config files, or takes one scenario from the flags (both have
+     the same knobs; with a file, flags stand in for its values).
   2. Calibrates itself against a built-in server for 200 ms.
-  3. Starts the server (or connects to --url), lists its tools, makes arguments from their schemas
-     unless given. Each call then carries a unique token; a reply with another call's token is a
-     crossed reply.
-  4. Makes the load: closed (so many calls in flight) or open (--rate: a fixed schedule, latency
-     counted from the intended start). A call without an answer within --hang-timeout is hung; after
-     --grace-period more it is a deadlock, and the server is asked whether it still lives.
-     A server that dies is started again, and counted.
-  5. Makes up to 20 calls of each tool one at a time, within a second, to grade by; not of tools
-     that took longer than that.
-  6. Writes runs/<time>-<id>/ with config.toml, trace.jsonl, metrics.json, summary.json, report.md,
-     report.html, latency.hlog and the server's stderr; prints the summary.
-With several servers (--server A --server B) the same load is made on each in turn, and put side by
-side: printed, with --json as one document (format side-by-side.v1), and written beside the runs as
+  3. Starts the server (or connects to --url), lists its tools, makes
+     arguments from their schemas unless given. Each call then carries a
+     unique token; a reply with another call's token is a crossed reply.
+  4. Makes the load: closed (so many calls in flight) or open (--rate: a fixed
+     schedule, latency counted from the intended start). A call without an
+     answer within --hang-timeout is hung; after --grace-period more it is a
+     deadlock, and the server is asked whether it still lives. A server that
+     dies is started again, and counted.
+  5. Makes up to 20 calls of each tool one at a time, within a second, to
+     grade by; not of tools that took longer than that.
+  6. Writes runs/<time>-<id>/ with config.toml, trace.jsonl, metrics.json,
+     summary.json, report.md, report.html, latency.hlog and the server's
+     stderr; prints the summary.
+With several servers (--server A --server B) the same load is made on each in
+turn, and put side by side: printed, with --json as one document (format
+side-by-side.v1), and written beside the runs as
 runs/<time>-<id of the first>.side-by-side.json.
 
-Exit code: 0 passed; 1 a threshold was violated or a detector has a critical finding; 2 the run
-could not be done, or a threshold could not be judged; 130 interrupted, after a partial report.
+Exit code: 0 passed; 1 a test failed, a threshold was violated or a detector
+has a critical finding; 2 a test or the run could not be done, or something
+could not be judged, or no test was chosen; 130 interrupted, after a partial
+report.
 Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 
 /// Arguments of `mcprove run`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Config files (.toml, .yml): see `mcprove example-config`
+    // First, since the others take what they read away.
+    #[command(flatten)]
+    given: Given,
+
+    /// Suites (.yml), folders of suites, or load configurations (.toml, .yml)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// A config file: the same as FILE
+    /// The same as FILE
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
 
     /// Tell what this command does, and do nothing
     #[arg(long)]
     explain: bool,
+
+    #[command(flatten)]
+    suite: SuiteArguments,
 
     #[command(flatten)]
     load: LoadArguments,
@@ -74,6 +111,13 @@ pub struct Arguments {
     session: SessionArguments,
 }
 
+impl Arguments {
+    /// The files, however they were named.
+    fn all_files(&self) -> Vec<&PathBuf> {
+        self.files.iter().chain(&self.config).collect()
+    }
+}
+
 /// A load on one server, ready to be made.
 struct Job {
     config: LoadConfig,
@@ -87,6 +131,25 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let files = arguments.all_files();
+    let first = files.first().map(|path| path.display().to_string());
+    match recognise(&files, arguments.given.has_suite_flag())? {
+        Inputs::Suites(found) => {
+            let first = found.first().map(|path| path.display().to_string());
+            arguments
+                .given
+                .check_for_suites(&first.unwrap_or_default())?;
+            suites::run(arguments, &found).await
+        }
+        Inputs::Loads => {
+            arguments.given.check_for_loads(first.as_deref())?;
+            run_loads(arguments).await
+        }
+    }
+}
+
+/// Makes the loads.
+async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let jobs = jobs(arguments)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
@@ -179,7 +242,7 @@ impl Worst {
 }
 
 fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
-    let files: Vec<&PathBuf> = arguments.files.iter().chain(&arguments.config).collect();
+    let files = arguments.all_files();
     if files.is_empty() {
         let mut config = arguments
             .load

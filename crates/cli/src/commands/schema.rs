@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use mcprove::agent::cassette::Cassette;
 use mcprove::check::health::ProbeReport;
 use mcprove::lab::audit::{AuditList, RowComparison};
 use mcprove::proxy::ProxySummary;
 use mcprove::report::ScoreDocument;
+use mcprove::run::suite::{SuiteList, SuiteReport};
 use mcprove::run::{ComparisonReport, RecordingReport, Report, RunList, SideBySide, Summary};
-use mcprove::suite::{faults, gates, load, mock};
+use mcprove::suite::{Validation, faults, file, gates, load, mock};
 use mcprove_score::registry::nearest;
 use mcprove_score::trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
@@ -38,6 +40,11 @@ const FORMATS: &[Format] = &[
         name: "audit.v1",
         explanation: "what `mcprove lab audit --json` prints; --export jsonl prints its rows",
         schema: || schema_for!(AuditList),
+    },
+    Format {
+        name: "cassette.v1",
+        explanation: "the recorded runs of an agent test, as `mcprove run --record` writes them",
+        schema: || schema_for!(Cassette),
     },
     Format {
         name: "comparison.v1",
@@ -100,6 +107,21 @@ const FORMATS: &[Format] = &[
         schema: || schema_for!(SideBySide),
     },
     Format {
+        name: "suite-list.v1",
+        explanation: "what `mcprove run --list --json` prints of suites",
+        schema: || schema_for!(SuiteList),
+    },
+    Format {
+        name: "suite-report.v1",
+        explanation: "what `mcprove run --report json` prints of suites",
+        schema: || schema_for!(SuiteReport),
+    },
+    Format {
+        name: "suite.v1",
+        explanation: "a suite, as `mcprove run` reads it",
+        schema: file::schema,
+    },
+    Format {
         name: "summary.v1",
         explanation: "summary.json of a run: how it ended, for CI",
         schema: || schema_for!(Summary),
@@ -108,6 +130,11 @@ const FORMATS: &[Format] = &[
         name: "trace.v1",
         explanation: "one line of trace.jsonl",
         schema: || schema_for!(TraceRecord),
+    },
+    Format {
+        name: "validation.v1",
+        explanation: "what `mcprove validate --json` prints",
+        schema: || schema_for!(Validation),
     },
 ];
 

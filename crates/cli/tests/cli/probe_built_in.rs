@@ -160,6 +160,7 @@ const HEALTHY: &[Row] = &[
         "",
     ),
     row(&["chokes"], &[], ALL, 0, FINE, ""),
+    row(&["careless"], &[], ALL, 0, "search=ok", ""),
     row(&["early"], &[], ALL, 0, FINE, ""),
     row(&["cancel_wedge"], &[], ALL, 0, FINE, ""),
     row(&["overload"], &[], ALL, 0, FINE, ""),

@@ -7,10 +7,11 @@ use harness::ServerKind;
 use crate::probe_real::{command, servers};
 use crate::support::{MCPROVE, in_parallel, in_parallel_real, probe, run};
 
-const FORMATS: [&str; 17] = [
+const FORMATS: [&str; 22] = [
     "agent-trace.v1",
     "audit-comparison.v1",
     "audit.v1",
+    "cassette.v1",
     "comparison.v1",
     "config.v1",
     "faults.v1",
@@ -23,8 +24,12 @@ const FORMATS: [&str; 17] = [
     "runs.v1",
     "score.v1",
     "side-by-side.v1",
+    "suite-list.v1",
+    "suite-report.v1",
+    "suite.v1",
     "summary.v1",
     "trace.v1",
+    "validation.v1",
 ];
 
 /// The committed schema of a format.

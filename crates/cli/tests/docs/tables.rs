@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use mcprove::check::negative_path;
 use mcprove::fault;
 use mcprove::fixture::{DefaultValue, ENTRIES};
 use mcprove::suite::gates::BLOCKS;
 use mcprove::suite::load::keys::{Form, Key, SECTIONS};
-use mcprove::suite::mock;
+use mcprove::suite::{file, mock};
 use mcprove_score::agent::{METRICS, Scope};
 use mcprove_score::gate::Matcher;
 use mcprove_score::trace::ErrorCategory;
@@ -84,6 +85,46 @@ fn the_tables_of_a_tools_file_are_current() {
         }
     }
     assert_current("docs/mock.md", "keys", &format!("{tables}\n"));
+}
+
+#[test]
+fn the_tables_of_a_suite_are_current() {
+    let mut tables = String::new();
+    for section in file::keys::SECTIONS {
+        writeln!(tables, "\n### {}\n", section.title).unwrap();
+        writeln!(tables, "{}.\n", sentence(section.explanation)).unwrap();
+        writeln!(
+            tables,
+            "| key | takes | default | what it does |\n|---|---|---|---|"
+        )
+        .unwrap();
+        for key in section.keys {
+            let explanation = key.explanation.replace('|', "\\|");
+            let (name, takes, default) = (key.name, key.form.describe(), key.default);
+            let row = format!("| `{name}` | {takes} | {default} | {explanation} |");
+            writeln!(tables, "{}", row.replace("|  |", "| |")).unwrap();
+        }
+    }
+    assert_current("docs/suites.md", "keys", &format!("{tables}\n"));
+}
+
+#[test]
+fn the_table_of_bad_requests_is_current() {
+    let mut table =
+        String::from("| probe | fault | bad request | must come back |\n|---|---|---|---|\n");
+    for entry in &negative_path::ENTRIES {
+        writeln!(
+            table,
+            "| `{}` | {} ([{paper}](https://arxiv.org/abs/{paper})) | {} | {} |",
+            entry.name,
+            entry.taxonomy,
+            entry.request,
+            entry.contract,
+            paper = entry.paper,
+        )
+        .unwrap();
+    }
+    assert_current("docs/negative-path.md", "probes", &table);
 }
 
 #[test]

@@ -2,3 +2,4 @@
 
 pub mod diagnosis;
 pub mod health;
+pub mod negative_path;

@@ -25,4 +25,4 @@ pub use messages::{
 };
 pub use parameter_headers::{InvalidParameterHeader, ParameterHeaders, encode_header_value};
 pub use revision::{Era, Revision, UnknownRevision};
-pub(crate) use tool_result::{find_fault, find_strict_fault};
+pub(crate) use tool_result::{find_fault, find_strict_fault, is_content_kind, kind};

@@ -40,6 +40,11 @@ const CONTENT_KINDS: [ContentKind; 5] = [
     },
 ];
 
+/// Whether it is a type of content that the protocol has.
+pub(crate) fn is_content_kind(name: &str) -> bool {
+    CONTENT_KINDS.iter().any(|kind| kind.name == name)
+}
+
 /// What is wrong with a tool's result in any revision, if anything. What a later revision may add
 /// is no fault.
 pub(crate) fn find_fault(result: &Value, has_output_schema: bool) -> Option<String> {

@@ -15,13 +15,15 @@ use crate::suite::{ConfigError, ConfigErrors};
 
 /// The longest text that is written whole.
 const TEXT_MAX: usize = 4000;
+/// The name of a report on scores.
+const SCORE: &str = "mcprove score";
 
 /// Why a case did not pass.
-struct Problem {
-    kind: NonSuccessKind,
-    name: String,
-    message: String,
-    text: String,
+pub(super) struct Problem {
+    pub kind: NonSuccessKind,
+    pub name: String,
+    pub message: String,
+    pub text: String,
 }
 
 /// A scored trace as `JUnit` XML.
@@ -46,12 +48,17 @@ pub fn score_junit(scored: &Scored<'_>) -> String {
         }
         suite
     });
-    write(suites.filter(|suite| !suite.test_cases.is_empty()))
+    write(SCORE, suites.filter(|suite| !suite.test_cases.is_empty()))
 }
 
 /// Files that cannot be used, as `JUnit` XML: an error each, never a pass, and never what an earlier
 /// run left behind.
 pub fn unread_junit(errors: &ConfigErrors) -> String {
+    unread_junit_of(SCORE, "score", errors)
+}
+
+/// The same of another command, whose cases are of this class.
+pub(super) fn unread_junit_of(report: &str, class: &str, errors: &ConfigErrors) -> String {
     let mut files: Vec<(&str, Vec<Problem>)> = Vec::new();
     for error in &errors.0 {
         match files.iter_mut().find(|(file, _)| *file == error.file) {
@@ -59,11 +66,12 @@ pub fn unread_junit(errors: &ConfigErrors) -> String {
             None => files.push((&error.file, vec![unread(error)])),
         }
     }
-    write(files.into_iter().map(|(file, problems)| {
+    let suites = files.into_iter().map(|(file, problems)| {
         let mut suite = TestSuite::new(line(file));
-        suite.add_test_case(case("score", "input", &problems));
+        suite.add_test_case(case(class, "input", &problems));
         suite
-    }))
+    });
+    write(report, suites)
 }
 
 fn unread(error: &ConfigError) -> Problem {
@@ -112,7 +120,7 @@ fn not_reached(gate: &Judged<'_>, run: Option<usize>) -> Option<Problem> {
     })
 }
 
-fn unjudged(error: &ScoreError) -> Problem {
+pub(super) fn unjudged(error: &ScoreError) -> Problem {
     Problem {
         kind: NonSuccessKind::Error,
         name: "inconclusive".to_owned(),
@@ -121,7 +129,7 @@ fn unjudged(error: &ScoreError) -> Problem {
     }
 }
 
-fn failed(failure: &GateFailure) -> Problem {
+pub(super) fn failed(failure: &GateFailure) -> Problem {
     let GateFailure {
         target,
         place,
@@ -141,7 +149,7 @@ fn failed(failure: &GateFailure) -> Problem {
 }
 
 /// A case; it has the name and message of the first problem, and the text of all.
-fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
+pub(super) fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
     let status = match problems.first() {
         None => TestCaseStatus::success(),
         Some(first) => {
@@ -159,15 +167,16 @@ fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
     case
 }
 
-fn write(suites: impl Iterator<Item = TestSuite>) -> String {
-    let mut report = Report::new("mcprove score");
+/// The whole of a report with this name.
+pub(super) fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> String {
+    let mut report = Report::new(name);
     report.add_test_suites(suites);
     // Only writing to a file could fail.
     report.to_string().unwrap_or_default()
 }
 
 /// A text on one line, without what a terminal would act on and what XML cannot hold.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     let text = printable(text, TEXT_MAX);
     text.replace(|character| !is_xml(character), "\u{fffd}")
 }
@@ -177,7 +186,7 @@ fn is_xml(character: char) -> bool {
     !matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
-fn lines(text: &str) -> String {
+pub(super) fn lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(line).collect();
     lines.join("\n")
 }

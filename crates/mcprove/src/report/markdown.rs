@@ -2,7 +2,8 @@
 //!
 //! What a server chose can hold anything. Outside of code, whatever markdown or HTML would act on
 //! is escaped; inside of code, the fence is longer than any run of backticks in it; in tables,
-//! bars are escaped in both.
+//! bars are escaped in both. Words that sites make something of (`@name` calls a person, `#1` an issue,
+//! addresses become links) are written as code, which they leave alone; a backslash does not help there.
 
 use std::fmt::Write as _;
 
@@ -41,7 +42,7 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-fn draw_section(section: &Section, text: &mut String) {
+pub(super) fn draw_section(section: &Section, text: &mut String) {
     let _ = write!(text, "\n## {}\n", section.title);
     for block in &section.blocks {
         text.push('\n');
@@ -97,18 +98,66 @@ fn draw_line(line: &Line, in_table: bool) -> String {
     let mut text = String::new();
     for span in &line.0 {
         match span {
-            Span::Plain(plain) => text.push_str(&escape(plain)),
+            Span::Plain(plain) => push(&mut text, &escape_words(plain, in_table)),
             Span::Strong(strong) => {
-                let _ = write!(text, "**{}**", escape(strong));
+                let _ = write!(text, "**{}**", escape_words(strong, in_table));
             }
-            Span::Code(code) => text.push_str(&code_span(code, in_table)),
+            Span::Code(code) => push(&mut text, &code_span(code, in_table)),
         }
     }
     escape_start(text)
 }
 
+/// Fences that touch would become one.
+fn push(text: &mut String, more: &str) {
+    if text.ends_with('`') && more.starts_with('`') {
+        text.push(' ');
+    }
+    text.push_str(more);
+}
+
+/// A text in which markdown, and whoever shows it, finds nothing to do.
+pub(super) fn escape(text: &str) -> String {
+    escape_words(text, false)
+}
+
+fn escape_words(text: &str, in_table: bool) -> String {
+    if !is_live(text) {
+        return escape_marks(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for part in text.split_inclusive(char::is_whitespace) {
+        let word = part.trim_end_matches(char::is_whitespace);
+        let space = part.get(word.len()..).unwrap_or_default();
+        if is_live(word) {
+            escaped.push_str(&code_span(word, in_table));
+        } else {
+            escaped.push_str(&escape_marks(word));
+        }
+        escaped.push_str(space);
+    }
+    escaped
+}
+
+/// Whether sites would make a link of something in it, or tell somebody of it.
+fn is_live(word: &str) -> bool {
+    const SCHEMES: [&str; 4] = ["://", "www.", "mailto:", "xmpp:"];
+    let lower = word.to_ascii_lowercase();
+    let has_before = |mark: char, is_next: fn(char) -> bool| {
+        let mut parts = lower.split(mark).skip(1);
+        parts.any(|part| part.starts_with(is_next))
+    };
+    has_before('@', char::is_alphanumeric)
+        || has_before('#', |next| next.is_ascii_digit())
+        || SCHEMES.iter().any(|scheme| lower.contains(scheme))
+        || lower.match_indices("gh-").any(|(at, mark)| {
+            let rest = lower.get(at + mark.len()..).unwrap_or_default();
+            rest.starts_with(|next: char| next.is_ascii_digit())
+        })
+}
+
 /// A text in which markdown finds nothing to do.
-fn escape(text: &str) -> String {
+fn escape_marks(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     let mut before = None;
     let mut characters = text.chars().peekable();
@@ -187,7 +236,7 @@ mod tests {
                 "<script>alert(1)</script>",
                 "\\<script\\>alert(1)\\</script\\>",
             ),
-            ("[x](http://e.vil)", "\\[x\\](http://e.vil)"),
+            ("[x](y) !", "\\[x\\](y) !"),
             (
                 "**bold** _it_ p99_latency",
                 "\\*\\*bold\\*\\* \\_it\\_ p99_latency",
@@ -207,6 +256,25 @@ mod tests {
         ] {
             assert_eq!(escape_start(text.to_owned()), escaped, "{text}");
         }
+    }
+
+    #[test]
+    fn nobody_is_called_and_nothing_becomes_a_link() {
+        for (text, escaped) in [
+            ("by @octocat, a@b.c", "by `@octocat,` `a@b.c`"),
+            ("fixes #1 and o/r#22 GH-3", "fixes `#1` and `o/r#22` `GH-3`"),
+            ("[x](http://e.vil)", "`[x](http://e.vil)`"),
+            (
+                "HTTPS://e.vil/`x`` *b*",
+                "```HTTPS://e.vil/`x`` ``` \\*b\\*",
+            ),
+            ("www.e.vil mailto:x", "`www.e.vil` `mailto:x`"),
+            ("a @ b # c #d x@", "a @ b # c #d x@"),
+        ] {
+            assert_eq!(escape(text), escaped, "{text}");
+        }
+        let line = Line::plain("see @me").and_code("x").and("@a|b");
+        assert_eq!(draw_line(&line, true), "see `@me` `x` `@a\\|b`");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod score;
 mod sections;
 mod side_by_side;
 mod style;
+mod suite;
 mod table;
 
 pub use audit::{AuditLines, audit_comparison_text, audit_replay_text, audit_row_text};
@@ -36,6 +37,9 @@ pub use runs::runs_text;
 pub use score::{ScoreDocument, Scored, score_text};
 pub use side_by_side::side_by_side_text;
 pub use style::Style;
+pub use suite::{
+    REPORTERS, Reporter, suite_list_text, suite_progress_line, suite_text, unread_suite_junit,
+};
 
 #[cfg(test)]
 mod samples;

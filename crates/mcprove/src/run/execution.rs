@@ -39,8 +39,18 @@ const MERGE_EVERY: Duration = Duration::from_secs(1);
 /// A drawn seed has 53 bits, which every reader of JSON and TOML keeps.
 const SEED_SHIFT: u32 = 11;
 
-pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), RunError> {
-    check(&run)?;
+/// What came of a run, and where its files are: there may be some of one that came to nothing.
+pub(super) async fn execute(run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
+    match check(&run).and_then(|()| open(&run)) {
+        Err(error) => (Err(error), None),
+        Ok(opened) => {
+            let directory = opened.directory.clone();
+            (carry_out(&run, opened).await, directory)
+        }
+    }
+}
+
+async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let Opened {
         directory,
         metrics,
@@ -48,8 +58,8 @@ pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), 
         latency_log,
         stream,
         header,
-    } = open(&run)?;
-    let stage = set_stage(&run, &header, stream, directory.as_ref())?;
+    } = opened;
+    let stage = set_stage(run, &header, stream, directory.as_ref())?;
     let recorder = stage.stream.recorder();
     recorder.note(
         STARTED,
@@ -110,7 +120,7 @@ pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), 
     report.warnings = warnings(&stage.stream, trace.as_deref());
     if let Some(directory) = &directory {
         // What was measured is not lost with the disk.
-        if let Err(error) = write(&run, directory, &report) {
+        if let Err(error) = write(run, directory, &report) {
             let path = directory.path().display();
             report.warnings.push(format!(
                 "the report could not be written to {path}: {error}"
@@ -120,7 +130,7 @@ pub(super) async fn execute(run: Run) -> Result<(Report, Option<RunDirectory>), 
             report.trace_path = directory.trace();
         }
     }
-    Ok((report, directory))
+    Ok(report)
 }
 
 /// What a run writes to, and what it is asked to do.

@@ -26,6 +26,7 @@ pub mod report;
 pub(crate) mod sample;
 mod session_ends;
 mod side_by_side;
+pub mod suite;
 mod summary;
 mod thresholds;
 mod trace_lines;
@@ -226,6 +227,12 @@ impl Run {
 
     /// Does it, and tells where the files are.
     pub async fn execute_in_directory(self) -> Result<(Report, Option<RunDirectory>), RunError> {
+        let (ended, directory) = self.execute_and_keep().await;
+        ended.map(|report| (report, directory))
+    }
+
+    /// Does it, and tells where the files are, also those of a run that came to nothing.
+    pub(crate) async fn execute_and_keep(self) -> (Result<Report, RunError>, Option<RunDirectory>) {
         execution::execute(self).await
     }
 }

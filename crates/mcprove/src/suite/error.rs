@@ -103,9 +103,20 @@ impl Problems {
         self.errors.is_empty()
     }
 
+    /// How many there are, with those that are only counted.
+    pub fn count(&self) -> usize {
+        self.errors.len() + self.left_out
+    }
+
     /// All of them, in the order of the file.
     pub fn into_errors(mut self, file: &str) -> ConfigErrors {
-        self.errors.sort_by_key(|error| error.place);
+        // Those of other files, such as one that is named in it, come after its own.
+        self.errors.sort_by(|one, other| {
+            let is_other = |error: &ConfigError| error.file != file;
+            let files = || one.file.cmp(&other.file);
+            let order = is_other(one).cmp(&is_other(other)).then_with(files);
+            order.then_with(|| one.place.cmp(&other.place))
+        });
         self.errors.dedup();
         if self.left_out > 0 {
             self.errors.push(ConfigError::of_file(

@@ -4,16 +4,23 @@
 //! the tree apart and collects every problem with its place ([`ConfigErrors`]). [`load`] is the
 //! configuration of a load run; `run` carries out what comes of it. [`gates`] is what agent traces
 //! are held to, and [`traces`] are those that are scored together. [`mock`] is what a mock server is made
-//! of, and [`faults`] are those that it meets.
+//! of, and [`faults`] are those that it meets. [`file`](mod@file) is a suite, which has all of these, and
+//! [`plan`] is what comes of it. [`check`](fn@check) takes any of them, and only tells what is wrong.
 
+mod check;
 pub mod document;
+pub mod draft;
 mod error;
 pub mod faults;
+pub mod file;
 pub mod gates;
 pub mod load;
 pub mod mock;
+pub mod plan;
 pub(crate) mod reader;
+mod table;
 pub mod traces;
 
+pub use check::{CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, kind_of};
 pub use error::{ConfigError, ConfigErrors, Excerpt, Place};
 pub use load::{Format, LoadConfig, OutputSettings, SessionSettings};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use mcprove_score::registry::nearest;
 
 use super::document::{Data, Document, Field, Node};
-use super::error::{ConfigErrors, Problems};
+use super::error::{ConfigErrors, Place, Problems};
 use crate::text::shorten;
 
 /// How much of a wrong text is repeated in a message.
@@ -79,11 +79,34 @@ impl<'d> Reader<'d> {
         !self.problems.is_empty()
     }
 
+    /// How many things are wrong so far.
+    pub fn problem_count(&self) -> usize {
+        self.problems.count()
+    }
+
     /// Takes a problem down.
     pub fn problem(&mut self, span: &Range<usize>, message: String, hint: impl Into<String>) {
         let document = self.document;
         self.problems
             .push(|| document.error(span, message, hint.into()));
+    }
+
+    /// Takes down the problems of another file.
+    pub fn adopt(&mut self, errors: ConfigErrors) {
+        for error in errors.0 {
+            self.problems.push(|| error);
+        }
+    }
+
+    /// Takes down what is odd about another file.
+    pub fn adopt_warnings(&mut self, warnings: Vec<String>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// The place of these bytes.
+    pub fn place(&self, span: &Range<usize>) -> Place {
+        let place = self.document.error(span, "", "").place;
+        place.unwrap_or(Place { line: 1, column: 1 })
     }
 
     /// Takes a problem down on a line that must not be shown.

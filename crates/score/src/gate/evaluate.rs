@@ -5,15 +5,12 @@
 use serde_json::{Value, json};
 
 use super::document::document;
-use super::path::kind;
-use super::{Answer, Expectation, GateFailure, Path, PathError, ScoreError, Scorecard};
+use super::judge::{as_asked, compare};
+use super::{Expectation, GateFailure, Path, PathError, ScoreError, Scorecard};
 use crate::agent::{METRICS, Metric, Scope, Target};
 use crate::phrase;
 use crate::registry::nearest;
 use crate::trace::AgentTrace;
-
-/// Bytes of a value, as JSON, that a failure shows.
-const SHOWN_BYTES_MAX: usize = 4096;
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
@@ -164,31 +161,6 @@ fn has_error(metric: &Metric, run: Option<usize>, card: &Scorecard) -> bool {
     targets.any(|target| target.split('.').next() == Some(metric.name))
 }
 
-/// Flags are 1 and 0, and who asks for `true` or `false` means just that.
-fn as_asked(expectation: &Expectation, value: Value) -> Value {
-    let asks_for_flag = asks_for_flag(&expectation.matcher.to_value());
-    match value.as_u64() {
-        Some(0) if asks_for_flag => Value::Bool(false),
-        Some(1) if asks_for_flag => Value::Bool(true),
-        _ => value,
-    }
-}
-
-/// Whether a matcher compares with `true` or `false`.
-fn asks_for_flag(matcher: &Value) -> bool {
-    const COMPARING: [&str; 8] = [
-        "exact", "one_of", "const", "enum", "not", "all_of", "any_of", "schema",
-    ];
-    match matcher {
-        Value::Bool(_) => true,
-        Value::Array(parts) => parts.iter().any(asks_for_flag),
-        Value::Object(parts) => parts
-            .iter()
-            .any(|(name, part)| COMPARING.contains(&name.as_str()) && asks_for_flag(part)),
-        _ => false,
-    }
-}
-
 /// Holds a value against an expectation.
 fn check(
     expectation: &Expectation,
@@ -196,59 +168,10 @@ fn check(
     run: Option<usize>,
     card: &mut Scorecard,
 ) -> Result<(), ScoreError> {
-    let target = &expectation.target;
-    let matcher = &expectation.matcher;
-    match matcher.answer(value) {
-        Answer::Yes => return Ok(()),
-        Answer::No | Answer::NoByKind => {}
-        Answer::Nothing => {
-            return Err(ScoreError::new(
-                target,
-                format!(
-                    "the value is {}, and the matcher ({}) is about another kind of value, so \
-                     that it would prove nothing",
-                    kind(value),
-                    phrase::text(&matcher.describe()),
-                ),
-                hint_for_kind(value),
-            ));
-        }
+    if let Some(failure) = compare(expectation, value)? {
+        card.fail(GateFailure { run, ..failure });
     }
-    let Err(difference) = matcher.matches(value) else {
-        return Ok(());
-    };
-    card.fail(GateFailure {
-        target: target.clone(),
-        place: (!difference.path.is_empty()).then(|| format!("{target}{}", difference.path)),
-        expected: shown(difference.expected),
-        actual: shown(difference.actual),
-        message: difference.message,
-        run,
-    });
     Ok(())
-}
-
-/// A value that is not too large to be shown, or how large it is and how it begins.
-fn shown(value: Value) -> Value {
-    let text = value.to_string();
-    if text.len() <= SHOWN_BYTES_MAX {
-        return value;
-    }
-    let size = phrase::whole(u64::try_from(text.len()).unwrap_or(u64::MAX));
-    Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
-}
-
-fn hint_for_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Array(_) => {
-            "of a list, `contains` asks for an element and `schema: { items: … }` asks all of them"
-        }
-        Value::Object(_) => "of a map, `contains: { key: … }` asks for some of its keys",
-        Value::Number(_) => {
-            "of a number, `exact`, `one_of` and `schema: { minimum: … }` say something"
-        }
-        _ => "of a text, `contains`, `regex` and `exact` say something",
-    }
 }
 
 fn never(expectation: &Expectation, run: usize) -> GateFailure {

@@ -9,12 +9,14 @@
 mod block;
 mod document;
 mod evaluate;
+mod judge;
 mod matcher;
 mod path;
 mod score;
 mod scorecard;
 
 pub use block::{Expectation, Gates};
+pub use judge::judge;
 pub use matcher::{Answer, Difference, Matcher, MatcherError};
 pub use path::{Path, PathError, Step};
 pub use score::score;

@@ -51,6 +51,8 @@ impl AgentTrace {
     title = "agent-trace.v1",
     description = "The runs of one agent on one task, or one run alone."
 )]
+// Only its schema is used.
+#[allow(clippy::large_enum_variant)]
 pub enum AgentTraceFile {
     /// The runs of one agent on one task.
     Trace(AgentTrace),
@@ -191,6 +193,28 @@ pub struct Conversation {
     /// The turns, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
+    /// The requests to the model that failed and were sent again, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<Vec<Retry>>,
+    /// What broke, where the run ended with `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A request to the model that failed and was sent again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Retry {
+    /// Which answer of the model was asked for, counted from 0.
+    #[serde(deserialize_with = "whole::index")]
+    pub answer: usize,
+    /// The HTTP status of the failure; absent where no answer came at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What happened.
+    pub message: String,
+    /// How long was waited before the next try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ms: Option<f64>,
 }
 
 /// Why a run ended.

@@ -16,7 +16,7 @@ pub(crate) mod whole;
 
 pub use agent::{
     AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, RealAnswer,
-    StopReason, Tokens, ToolCall, ToolHints, ToolResult, Turn,
+    Retry, StopReason, Tokens, ToolCall, ToolHints, ToolResult, Turn,
 };
 pub use category::ErrorCategory;
 pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use harness::require;
 
 use super::*;
-use crate::report::samples;
+use crate::report::suite::samples as suite_samples;
+use crate::report::{Reporter, Style, samples};
 
 /// How long the browser may take. Loaded machines are slow.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -179,6 +180,25 @@ fn what_a_server_chose_stays_a_text() {
                 before.rfind('<') > before.rfind('>') || tag == "<img"
             });
             assert!(!as_attribute, "{tag}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_suite_renders_and_what_a_server_said_stays_a_text() {
+    let Some(browser) = browser() else { return };
+    let render = |report| {
+        let (_, reporter) = Reporter::find("html").unwrap();
+        (reporter.render)(&report, Style::plain(80))
+    };
+    let planted = render(suite_samples::planted(&PLANTED.concat()));
+    for page in [render(suite_samples::mixed()), opened_up(&planted), planted] {
+        let (dom, console) = open(browser, &page, 800);
+        assert_eq!(console, "");
+        assert!(dom.contains("<title>ERROR: 5 tests"), "{dom}");
+        for tag in ["<section>", "<table", "<td ", "<li>", "</main>"] {
+            let (written, read) = (page.matches(tag).count(), dom.matches(tag).count());
+            assert_eq!(written, read, "{tag}");
         }
     }
 }

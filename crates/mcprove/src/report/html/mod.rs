@@ -27,14 +27,7 @@ const CELL_MAX: usize = 40;
 pub fn html(report: &Report) -> String {
     let word = headline::word(report);
     let title = format!("{word}: {} · {}", headline::scenario(report), report.run_id);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n",
-        escape(&title)
-    );
+    let mut page = page_top(&title);
     top(report, &mut page);
     let mut all = sections::all(report);
     all.retain(|section| section.title != "Summary");
@@ -54,8 +47,23 @@ pub fn html(report: &Report) -> String {
             page.push_str(&charts::over_time(report));
         }
     }
-    page.push_str("</main>\n</body>\n</html>\n");
+    page.push_str(PAGE_END);
     page
+}
+
+/// The end of every page.
+pub(super) const PAGE_END: &str = "</main>\n</body>\n</html>\n";
+
+/// The beginning of every page, up to where its contents start.
+pub(super) fn page_top(title: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n",
+        escape(title)
+    )
 }
 
 /// How it ended, what was run, and the numbers that are looked for first.
@@ -159,19 +167,9 @@ fn draw_section(report: &Report, section: &Section, page: &mut String) {
     let _ = write!(page, "<section>\n<h2>{}</h2>\n", escape(section.title));
     for block in &section.blocks {
         match block {
-            Block::Paragraph(line) => {
-                let _ = writeln!(page, "<p>{}</p>", draw_line(line));
-            }
-            Block::List(lines) => {
-                page.push_str("<ul>\n");
-                for line in lines {
-                    let _ = writeln!(page, "<li>{}</li>", draw_line(line));
-                }
-                page.push_str("</ul>\n");
-            }
-            Block::Table(table) => draw_table(table, page),
             // What is drawn with characters elsewhere is drawn with lines here.
             Block::Drawing(_) => page.push_str(&charts::histogram(&report.latency.histogram)),
+            block => draw_block(block, page),
         }
     }
     match section.title {
@@ -180,6 +178,34 @@ fn draw_section(report: &Report, section: &Section, page: &mut String) {
         _ => {}
     }
     page.push_str("</section>\n");
+}
+
+/// A section without pictures.
+pub(super) fn draw_plain_section(section: &Section, page: &mut String) {
+    let _ = write!(page, "<section>\n<h2>{}</h2>\n", escape(section.title));
+    for block in &section.blocks {
+        draw_block(block, page);
+    }
+    page.push_str("</section>\n");
+}
+
+fn draw_block(block: &Block, page: &mut String) {
+    match block {
+        Block::Paragraph(line) => {
+            let _ = writeln!(page, "<p>{}</p>", draw_line(line));
+        }
+        Block::List(lines) => {
+            page.push_str("<ul>\n");
+            for line in lines {
+                let _ = writeln!(page, "<li>{}</li>", draw_line(line));
+            }
+            page.push_str("</ul>\n");
+        }
+        Block::Table(table) => draw_table(table, page),
+        Block::Drawing(drawing) => {
+            let _ = writeln!(page, "<pre>{}</pre>", escape(drawing));
+        }
+    }
 }
 
 fn draw_table(table: &Table, page: &mut String) {
@@ -232,7 +258,7 @@ fn draw_line(line: &Line) -> String {
 }
 
 /// A text in which HTML finds nothing to do, between tags and within quotes.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         match character {

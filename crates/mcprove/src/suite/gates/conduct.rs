@@ -7,8 +7,8 @@ use mcprove_score::gate::Gates;
 
 use super::expectation::expectations;
 use super::keys::COUNT_MAX;
-use super::table::names;
 use crate::suite::reader::{Reader, Section};
+use crate::suite::table::names;
 
 pub(super) fn narrative(reader: &mut Reader<'_>, section: &Section<'_>, gates: &mut Gates) {
     let default = NarrativeBlock::default();

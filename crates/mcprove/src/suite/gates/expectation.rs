@@ -5,9 +5,13 @@ use std::ops::Range;
 use mcprove_score::gate::{Expectation, Matcher, Path, Step};
 use serde_json::Value;
 
-use super::{table, target};
+use super::target;
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::reader::{Reader, Section};
+use crate::suite::table;
+
+/// The target as it is known; else what is wrong with it, and what to try.
+pub(crate) type Resolve = fn(&str) -> Result<String, (String, String)>;
 
 const LABEL: &str = "an expectation";
 const KEYS: &[&str] = &["target", "matcher"];
@@ -18,11 +22,15 @@ pub(super) fn expectations(
     section: &Section<'_>,
 ) -> Option<Vec<Expectation>> {
     let field = section.get("expect")?;
-    Some(expectations_of(reader, field))
+    Some(expectations_of(reader, field, target::resolve))
 }
 
-/// The expectations in a list.
-pub(super) fn expectations_of(reader: &mut Reader<'_>, field: &Field) -> Vec<Expectation> {
+/// The expectations in a list, whose targets `resolve` knows.
+pub(crate) fn expectations_of(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    resolve: Resolve,
+) -> Vec<Expectation> {
     let hint = "write a line `- { target: …, matcher: { … } }` for each";
     let nodes = reader.list(field, hint);
     if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
@@ -33,16 +41,16 @@ pub(super) fn expectations_of(reader: &mut Reader<'_>, field: &Field) -> Vec<Exp
     }
     nodes
         .iter()
-        .filter_map(|node| expectation(reader, node))
+        .filter_map(|node| expectation(reader, node, resolve))
         .collect()
 }
 
-fn expectation(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
+fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve) -> Option<Expectation> {
     let node = table::spelled(reader, node, LABEL, KEYS)?;
     let section = table::section(reader, &node, LABEL, KEYS);
     let target = table::required(reader, &section, "target");
     let target = target.zip(section.get("target"));
-    let target = target.and_then(|(target, field)| target::read(reader, field, &target));
+    let target = target.and_then(|(target, field)| read_target(reader, field, &target, resolve));
     let matcher = if let Some(field) = section.get("matcher") {
         matcher(reader, &field.value)
     } else {
@@ -55,6 +63,22 @@ fn expectation(reader: &mut Reader<'_>, node: &Node) -> Option<Expectation> {
         target: target?,
         matcher: matcher?,
     })
+}
+
+/// The target with `_` for `-`. What is none is a problem: nothing could be judged by it.
+fn read_target(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    target: &str,
+    resolve: Resolve,
+) -> Option<String> {
+    match resolve(target) {
+        Ok(target) => Some(target),
+        Err((message, hint)) => {
+            reader.problem(&field.value.span, message, hint);
+            None
+        }
+    }
 }
 
 /// A matcher; what is wrong with it is told where it stands.
@@ -111,7 +135,7 @@ fn is_known(name: &str) -> bool {
 }
 
 /// A value as JSON.
-pub(super) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+pub(in crate::suite) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     match node.to_json() {
         Ok(value) => Some(value),
         Err(node) => {

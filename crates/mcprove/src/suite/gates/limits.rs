@@ -8,9 +8,9 @@ use mcprove_score::gate::{Gates, Matcher, Path};
 
 use super::expectation::{expectations, matcher};
 use super::keys::{self, COUNT_MAX, LIMIT, RULE};
-use super::table::{self, name_of, required};
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::reader::{Reader, Section};
+use crate::suite::table::{self, name_of, required};
 
 pub(super) fn permissions(reader: &mut Reader<'_>, section: &Section<'_>, gates: &mut Gates) {
     gates.permissions = Some(PermissionsBlock {

@@ -11,7 +11,6 @@ mod limits;
 mod outcome;
 mod path;
 mod schema;
-mod table;
 mod target;
 
 use std::io;
@@ -23,10 +22,15 @@ use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node, too_large};
 use super::error::{ConfigError, ConfigErrors};
 use super::load::{not_text, read_bounded};
 use super::reader::{Reader, Section};
+use super::table;
 
+pub(crate) use expectation::expectations_of;
+pub(in crate::suite) use expectation::json;
 use keys::Contents;
 pub use keys::{BLOCKS, Block, Fallback, Form, Key};
 pub use schema::schema;
+pub(in crate::suite) use schema::spellings;
+pub(crate) use schema::{block_properties, definitions};
 
 /// Reads the text of a gates file; `file` is its name in messages.
 ///
@@ -103,7 +107,9 @@ pub(crate) fn read_blocks(reader: &mut Reader<'_>, fields: &[Field]) -> Gates {
         };
         match block.contents {
             Contents::Map(read) => read_map(reader, block, field, read, &mut gates),
-            Contents::Expectations => gates.expect = expectation::expectations_of(reader, field),
+            Contents::Expectations => {
+                gates.expect = expectation::expectations_of(reader, field, target::resolve);
+            }
         }
     }
     gates
@@ -160,7 +166,7 @@ fn refuse_nothing(reader: &mut Reader<'_>, block: &Block, field: &Field, section
 }
 
 /// The block of this name, with `-` or `_`.
-fn find(name: &str) -> Option<&'static Block> {
+pub(crate) fn find(name: &str) -> Option<&'static Block> {
     let name = name.replace('-', "_");
     BLOCKS.iter().find(|block| block.name == name)
 }
@@ -170,7 +176,7 @@ pub(crate) fn is_block(name: &str) -> bool {
     find(name).is_some()
 }
 
-fn names() -> Vec<&'static str> {
+pub(crate) fn names() -> Vec<&'static str> {
     BLOCKS.iter().map(|block| block.name).collect()
 }
 

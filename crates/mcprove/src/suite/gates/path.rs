@@ -8,9 +8,9 @@ use mcprove_score::gate::{Gates, Matcher};
 
 use super::expectation::{expectations, json};
 use super::keys::{self, CALL};
-use super::table::{self, name_of, names, required};
 use crate::suite::document::{Data, Node};
 use crate::suite::reader::{Reader, Section};
+use crate::suite::table::{self, name_of, names, required};
 
 pub(super) fn trajectory(reader: &mut Reader<'_>, section: &Section<'_>, gates: &mut Gates) {
     let mode = reader

@@ -12,19 +12,7 @@ use super::keys::{self, BLOCKS, Block, COUNT_MAX, Contents, Form, Key, LIMIT, TI
 
 /// The schema.
 pub fn schema() -> Schema {
-    let mut blocks = Map::new();
-    for block in BLOCKS {
-        let reference = json!({ "$ref": format!("#/properties/{}", block.name) });
-        for name in spellings(block.name) {
-            let is_other = name != block.name;
-            let schema = if is_other {
-                reference.clone()
-            } else {
-                block_schema(block)
-            };
-            blocks.insert(name, schema);
-        }
-    }
+    let blocks = block_properties("#/properties");
     let mut root = Map::new();
     for (name, value) in [
         (
@@ -40,23 +28,46 @@ pub fn schema() -> Schema {
         ("properties", Value::Object(blocks)),
         ("minProperties", json!(1)),
         ("additionalProperties", json!(false)),
-        (
-            "$defs",
-            json!({
-                "expectation": expectation(),
-                "limit": limit(),
-                "matcher": matcher(),
-                "shape": shape(),
-            }),
-        ),
+        ("$defs", Value::Object(definitions())),
     ] {
         root.insert(name.into(), value);
     }
     Schema::from(root)
 }
 
+/// The blocks by name; `place` is where they stand in the schema.
+pub(crate) fn block_properties(place: &str) -> Map<String, Value> {
+    let mut blocks = Map::new();
+    for block in BLOCKS {
+        let reference = json!({ "$ref": format!("{place}/{}", block.name) });
+        for name in spellings(block.name) {
+            let is_other = name != block.name;
+            let schema = if is_other {
+                reference.clone()
+            } else {
+                block_schema(block)
+            };
+            blocks.insert(name, schema);
+        }
+    }
+    blocks
+}
+
+/// What the blocks refer to, below `$defs`.
+pub(crate) fn definitions() -> Map<String, Value> {
+    [
+        ("expectation", expectation()),
+        ("limit", limit()),
+        ("matcher", matcher()),
+        ("shape", shape()),
+    ]
+    .map(|(name, schema)| (name.to_owned(), schema))
+    .into_iter()
+    .collect()
+}
+
 /// A name with `_`, and with `-` where that is another.
-fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
+pub(in crate::suite) fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
     let dashed = name.replace('_', "-");
     let other = (dashed != name).then_some(dashed);
     std::iter::once(name.to_owned()).chain(other)

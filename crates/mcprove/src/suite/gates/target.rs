@@ -8,8 +8,7 @@ use mcprove_score::trace::AgentRun;
 use schemars::schema_for;
 use serde_json::Value;
 
-use crate::suite::document::Field;
-use crate::suite::reader::{Reader, near};
+use crate::suite::reader::near;
 use crate::text::shorten;
 
 /// How much of a wrong target is repeated in a message.
@@ -25,20 +24,9 @@ static RUN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The target as it is known, with `_` for `-`. What is none is a problem: where a target begins with
-/// what no metric and no run has, no trace can be judged by it.
-pub(super) fn read(reader: &mut Reader<'_>, field: &Field, target: &str) -> Option<String> {
-    match resolve(target) {
-        Ok(target) => Some(target),
-        Err((message, hint)) => {
-            reader.problem(&field.value.span, message, hint);
-            None
-        }
-    }
-}
-
-/// The target as it is known; else what is wrong with it, and what to try.
-fn resolve(target: &str) -> Result<String, (String, String)> {
+/// The target as it is known, with `_` for `-`; else what is wrong with it, and what to try. Where a
+/// target begins with what no metric and no run has, no trace can be judged by it.
+pub(super) fn resolve(target: &str) -> Result<String, (String, String)> {
     let (name, rest) = split_name(target);
     let spelled = name.replace('-', "_");
     if targets().any(|known| known == spelled) {

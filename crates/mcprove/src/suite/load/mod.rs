@@ -29,6 +29,8 @@ use crate::session::ProtocolChoice;
 
 pub use crate::secret::REDACTED;
 pub use example::example;
+pub(in crate::suite) use server::{EXAMPLE_URL, read_env, read_headers};
+pub(in crate::suite) use settings::{LoadParts, read_parts};
 
 /// A load run, as a file describes it.
 ///

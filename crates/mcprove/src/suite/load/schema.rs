@@ -10,32 +10,17 @@ use super::faults;
 use super::keys::{CALLS_MAX, COUNT_MAX, Form, Key, PROTOCOLS, RATE_MAX, SECTIONS};
 use crate::quantity::{parse_duration, parse_size};
 
-const TIME: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
-const TIME_OR_ZERO: &str = "^\\s*([0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)|0+(\\.0+)?)\\s*$";
+pub(in crate::suite) const TIME: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
+pub(in crate::suite) const TIME_OR_ZERO: &str =
+    "^\\s*([0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)|0+(\\.0+)?)\\s*$";
 
 /// The schema.
 pub fn schema() -> Schema {
-    let mut properties: Map<String, Value> = SECTIONS
-        .iter()
-        .map(|section| {
-            let mut table = table(section.keys, required(section.name));
-            insert(&mut table, "description", json!(section.explanation));
-            (section.name.to_owned(), table)
-        })
-        .collect();
+    let mut properties = sections();
     if let Some(server) = properties.get_mut("server") {
         let choice = json!([{ "required": ["command"] }, { "required": ["url"] }]);
         insert(server, "anyOf", choice);
     }
-    let mut protocol = one_of(PROTOCOLS);
-    insert(
-        &mut protocol,
-        "description",
-        json!("Another place for `protocol` of [session]"),
-    );
-    properties.insert("protocol".into(), protocol);
-    let time = json!({ "type": "string", "pattern": TIME });
-    properties.insert("faults".into(), faults::schema(&time, &time_or_zero()));
     let mut root = Map::new();
     for (name, value) in [
         (
@@ -55,6 +40,28 @@ pub fn schema() -> Schema {
         root.insert(name.into(), value);
     }
     Schema::from(root)
+}
+
+/// What stands at the top of a file, by name.
+pub(in crate::suite) fn sections() -> Map<String, Value> {
+    let mut properties: Map<String, Value> = SECTIONS
+        .iter()
+        .map(|section| {
+            let mut table = table(section.keys, required(section.name));
+            insert(&mut table, "description", json!(section.explanation));
+            (section.name.to_owned(), table)
+        })
+        .collect();
+    let mut protocol = one_of(PROTOCOLS);
+    insert(
+        &mut protocol,
+        "description",
+        json!("Another place for `protocol` of [session]"),
+    );
+    properties.insert("protocol".into(), protocol);
+    let time = json!({ "type": "string", "pattern": TIME });
+    properties.insert("faults".into(), faults::schema(&time, &time_or_zero()));
+    properties
 }
 
 fn required(section: &str) -> &'static [&'static str] {

@@ -16,7 +16,7 @@ pub(super) struct ServerPlan {
     pub fall_back_to_sse: bool,
 }
 
-const EXAMPLE_URL: &str =
+pub(in crate::suite) const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
 
 /// Reads the section; none only when there were problems.
@@ -101,7 +101,10 @@ fn read_command(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Server
     Some(server)
 }
 
-fn read_env(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
+pub(in crate::suite) fn read_env(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     let Some(field) = section.get("env") else {
         return variables;
@@ -168,7 +171,10 @@ fn read_address(
     Some(server)
 }
 
-fn read_headers(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
+pub(in crate::suite) fn read_headers(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
     let Some(field) = section.get("headers") else {
         return headers;

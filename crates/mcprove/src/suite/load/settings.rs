@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::keys::{self, PROTOCOLS};
 use super::{Format, LoadConfig, OutputSettings, SessionSettings};
 use super::{faults, scenario, server, thresholds};
+use crate::drive::Scenario;
+use crate::run::{LoadFault, Thresholds};
 use crate::session::{Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions};
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::reader::{Least, Reader, Section};
@@ -75,7 +77,6 @@ impl SessionSettings {
 /// Reads a whole file; none only when there were problems.
 pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadConfig> {
     let top = reader.section(root, "the file", TOP, top_advice);
-    let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let server = match top.get("server") {
         Some(field) => server::read(reader, &field.value),
         None => missing(
@@ -85,12 +86,46 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
             "add [server] with a command or a url",
         ),
     };
+    let parts = read_parts(reader, &top, &SessionSettings::default());
+    let server = server?;
+    let parts = parts?;
+    Some(LoadConfig {
+        server: server.server,
+        session: SessionSettings {
+            fall_back_to_sse: server.fall_back_to_sse,
+            ..parts.session
+        },
+        scenario: parts.scenario,
+        thresholds: parts.thresholds,
+        faults: parts.faults,
+        output: parts.output,
+        warnings: Vec::new(),
+    })
+}
+
+/// A load without its server.
+pub(in crate::suite) struct LoadParts {
+    pub scenario: Scenario,
+    pub thresholds: Thresholds,
+    pub faults: Vec<LoadFault>,
+    pub session: SessionSettings,
+    pub output: OutputSettings,
+}
+
+/// Reads everything but the server; what is not said about the session is as in `session`. None only
+/// when there were problems.
+pub(in crate::suite) fn read_parts(
+    reader: &mut Reader<'_>,
+    top: &Section<'_>,
+    session: &SessionSettings,
+) -> Option<LoadParts> {
+    let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let thresholds = thresholds::read(reader, node("thresholds"));
     let scenario = match top.get("scenario") {
         Some(field) => scenario::read(reader, &field.value, &thresholds),
         None => missing(
             reader,
-            &top,
+            top,
             "scenario",
             "add [scenario] with a type such as \"sustained\"",
         ),
@@ -98,24 +133,23 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
     let injected = top
         .get("faults")
         .map(|field| (field, faults::read(reader, field)));
-    let mut session = read_session(reader, node("session"));
-    session.protocol = read_protocol(reader, &top);
+    let protocol = read_protocol(reader, top).unwrap_or(session.protocol);
+    let session = SessionSettings {
+        protocol,
+        ..read_session(reader, node("session"), session)
+    };
     let output = read_output(reader, node("output"));
-    let server = server?;
-    session.fall_back_to_sse = server.fall_back_to_sse;
     let scenario = scenario?;
     thresholds::check_names(reader, node("thresholds"), &scenario);
     if let Some((field, injected)) = &injected {
         faults::check(reader, field, injected, &scenario);
     }
-    Some(LoadConfig {
-        server: server.server,
+    Some(LoadParts {
         scenario,
         thresholds: thresholds.thresholds,
         faults: injected.map(|(_, faults)| faults).unwrap_or_default(),
         session,
         output,
-        warnings: Vec::new(),
     })
 }
 
@@ -142,7 +176,7 @@ pub(super) fn section_advice(section: &str, name: &str) -> Option<String> {
 }
 
 /// The revision, which may stand in one of three places.
-fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> ProtocolChoice {
+fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolChoice> {
     let within = |section: &str| -> Option<&Field> {
         match &top.get(section)?.value.data {
             Data::Table(fields) => fields.iter().find(|field| field.name == "protocol"),
@@ -151,9 +185,7 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> ProtocolChoice {
     };
     let places = [within("session"), within("server"), top.get("protocol")];
     let mut given = places.into_iter().flatten();
-    let Some(field) = given.next() else {
-        return ProtocolChoice::Auto;
-    };
+    let field = given.next()?;
     for second in given {
         let message = "`protocol` is given twice".to_owned();
         reader.problem(&second.span, message, "keep the one below [session]");
@@ -161,25 +193,28 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> ProtocolChoice {
     reader
         .choice_of(&field.value, "`protocol`", PROTOCOLS)
         .and_then(|name| ProtocolChoice::from_str(name).ok())
-        .unwrap_or_default()
 }
 
-fn read_session(reader: &mut Reader<'_>, node: &Node) -> SessionSettings {
+fn read_session(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    otherwise: &SessionSettings,
+) -> SessionSettings {
     let known = keys::names(keys::section("session"));
     let section = reader.section(node, "[session]", &known, |name| {
         section_advice("session", name)
     });
-    let defaults = SessionSettings::default();
+    let call_timeout = reader.duration(&section, "call_timeout", Least::MoreThanZero);
     SessionSettings {
         strict_protocol: reader
             .boolean(&section, "strict_protocol")
-            .unwrap_or(defaults.strict_protocol),
-        call_timeout: reader.duration(&section, "call_timeout", Least::MoreThanZero),
-        max_frame: reader.size(&section, "max_frame"),
+            .unwrap_or(otherwise.strict_protocol),
+        call_timeout: call_timeout.or(otherwise.call_timeout),
+        max_frame: reader.size(&section, "max_frame").or(otherwise.max_frame),
         accept_requests: reader
             .boolean(&section, "accept_requests")
-            .unwrap_or(defaults.accept_requests),
-        ..defaults
+            .unwrap_or(otherwise.accept_requests),
+        ..otherwise.clone()
     }
 }
 

@@ -4,19 +4,28 @@ use std::mem::MaybeUninit;
 
 use bytes::{Buf, BytesMut};
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LOCATION, TRANSFER_ENCODING,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LOCATION, RETRY_AFTER,
+    TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use super::framing::Framing;
 use super::headers::SESSION_ID;
+use super::post::RETRY_AFTER_MS;
 
 /// How long the beginning of a response may be.
 const HEAD_BYTES_MAX: usize = 256 * 1024;
 /// How many headers a response may have.
 const HEADERS_MAX: usize = 100;
 /// What anyone asks of a response; the rest of its headers is not kept.
-const KEPT: [HeaderName; 4] = [CONTENT_TYPE, CONTENT_ENCODING, LOCATION, SESSION_ID];
+const KEPT: [HeaderName; 6] = [
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    LOCATION,
+    SESSION_ID,
+    RETRY_AFTER,
+    RETRY_AFTER_MS,
+];
 /// How every response begins.
 const START: &[u8] = b"HTTP/";
 

@@ -30,6 +30,7 @@ mod framing;
 pub(super) mod head;
 pub(super) mod headers;
 pub(super) mod pool;
+pub(crate) mod post;
 pub(super) mod status;
 pub(super) mod stream;
 #[cfg(test)]

@@ -245,6 +245,7 @@ impl RunBuilder {
                 duration_ms: self.whole.duration_ms,
                 tokens,
                 turns: Some(turns),
+                ..Conversation::default()
             }),
             faults: Vec::new(),
             passed: None,

@@ -156,6 +156,8 @@ static CONVERSATION: Object = Object {
         key("duration_ms", Shape::Number),
         key("tokens", Shape::Object(&TOKENS)),
         key("turns", Shape::List(&TURN)),
+        key("retries", Shape::List(&RETRY)),
+        key("error", Shape::Text),
     ],
     other_names: &[
         ("finish_reason", "stop_reason"),
@@ -194,6 +196,17 @@ static TURN: Object = Object {
         ("speaker", "role"),
         ("author", "role"),
     ],
+};
+
+static RETRY: Object = Object {
+    noun: "a retry",
+    keys: &[
+        required("answer", Shape::Count),
+        key("status", Shape::Count),
+        required("message", Shape::Text),
+        key("waited_ms", Shape::Number),
+    ],
+    other_names: &[("turn", "answer"), ("code", "status"), ("error", "message")],
 };
 
 static FAULT: Object = Object {

@@ -58,6 +58,7 @@ pub(super) fn read(mut spans: Vec<Span>) -> ImportedRun {
             duration_ms,
             tokens,
             turns: turns(&parts.replies),
+            ..Conversation::default()
         }),
         ..AgentRun::default()
     };

@@ -12,7 +12,7 @@ const SHOWN_MAX: usize = 60;
 
 /// The table with every known key spelled with `_`, ready for [`section`]; nothing is an empty one.
 /// `None` is no table, which is taken down.
-pub(super) fn spelled(
+pub(in crate::suite) fn spelled(
     reader: &mut Reader<'_>,
     node: &Node,
     label: &str,
@@ -38,7 +38,7 @@ pub(super) fn spelled(
 }
 
 /// The section of a [`spelled`] table.
-pub(super) fn section<'n>(
+pub(in crate::suite) fn section<'n>(
     reader: &mut Reader<'_>,
     spelled: &'n Node,
     label: &'n str,
@@ -61,7 +61,7 @@ fn respelled(field: &Field, known: &[&str]) -> Field {
 }
 
 /// A key is there once, however it is spelled.
-pub(super) fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&str]) {
+pub(in crate::suite) fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&str]) {
     let mut seen = BTreeSet::new();
     for field in fields {
         let normal = field.name.replace('-', "_");
@@ -73,7 +73,12 @@ pub(super) fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&
 }
 
 /// A name that is not among those known.
-pub(super) fn unknown(reader: &mut Reader<'_>, field: &Field, noun: &str, known: &[&str]) {
+pub(in crate::suite) fn unknown(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    noun: &str,
+    known: &[&str],
+) {
     let message = format!("unknown {noun} {:?}", shorten(&field.name, SHOWN_MAX));
     let hint = near(known, &field.name).map_or_else(
         || format!("known: {}", known.join(", ")),
@@ -83,7 +88,7 @@ pub(super) fn unknown(reader: &mut Reader<'_>, field: &Field, noun: &str, known:
 }
 
 /// A text that must be there and is not empty.
-pub(super) fn required(
+pub(in crate::suite) fn required(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
     name: &str,
@@ -97,7 +102,11 @@ pub(super) fn required(
 }
 
 /// The names in a list; none where the list is not given.
-pub(super) fn names(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Vec<String> {
+pub(in crate::suite) fn names(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    name: &str,
+) -> Vec<String> {
     let Some(field) = section.get(name) else {
         return Vec::new();
     };
@@ -109,7 +118,11 @@ pub(super) fn names(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) 
 }
 
 /// The name that an element of a list is.
-pub(super) fn name_of(reader: &mut Reader<'_>, node: &Node, list: &str) -> Option<String> {
+pub(in crate::suite) fn name_of(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    list: &str,
+) -> Option<String> {
     match node.text() {
         Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
         _ => {

@@ -1,0 +1,184 @@
+//! `mcprove init`: a suite that can be read, for any server.
+
+use std::path::Path;
+
+use mcprove::suite::file::parse_yaml;
+use mcprove::suite::plan::SuitePlan;
+
+use crate::probe_real::{command, servers};
+use crate::support::{MCPROVE, Output, finish, in_parallel_real, mcprove};
+
+fn init(folder: &Path, arguments: &[&str]) -> Output {
+    let mut all = vec!["init"];
+    all.extend(arguments);
+    let mut command = mcprove(&all);
+    command.current_dir(folder);
+    finish(command)
+}
+
+fn read(folder: &Path, name: &str) -> (String, SuitePlan) {
+    let text = std::fs::read_to_string(folder.join(name)).unwrap();
+    let plan = parse_yaml(&text, name, folder).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    (text, plan)
+}
+
+#[test]
+fn a_file_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = ["--", MCPROVE, "fixture", "normal"];
+    let output = init(folder.path(), &server);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for part in [
+        "wrote mcprove.yml: 1 test, 1 skipped",
+        "next: mcprove run mcprove.yml",
+    ] {
+        assert!(output.stdout.contains(part), "{output:?}");
+    }
+    let (text, plan) = read(folder.path(), "mcprove.yml");
+    assert_eq!(plan.tools.len(), 2, "{text}");
+    let again = init(folder.path(), &server);
+    assert_eq!(again.code, Some(2), "{again:?}");
+    assert!(
+        again.stderr.contains("there already") && again.stderr.contains("--force"),
+        "{again:?}"
+    );
+    let mut forced = vec!["--force"];
+    forced.extend(server);
+    assert_eq!(init(folder.path(), &forced).code, Some(0));
+    let printed = init(
+        folder.path(),
+        &["--out", "-", "--", MCPROVE, "fixture", "normal"],
+    );
+    assert_eq!(printed.stdout, text);
+}
+
+#[test]
+fn what_cannot_be_done_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = init(folder.path(), &["--", MCPROVE, "fixture", "exit_at_start"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("boom: missing API_KEY"),
+        "{output:?}"
+    );
+    let output = init(
+        folder.path(),
+        &["--out", "no/such/x.yml", "--", MCPROVE, "fixture", "normal"],
+    );
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let output = init(folder.path(), &["--explain"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn secrets_are_not_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = init(
+        folder.path(),
+        &[
+            "--env",
+            "API_TOKEN=hunter22",
+            "--env",
+            "MODE=x",
+            "--",
+            MCPROVE,
+            "fixture",
+            "normal",
+        ],
+    );
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let (text, _) = read(folder.path(), "mcprove.yml");
+    assert!(
+        !text.contains("hunter22") && !output.stdout.contains("hunter22"),
+        "{text}"
+    );
+    assert!(
+        text.contains("API_TOKEN: \"${API_TOKEN}\"") && text.contains("MODE: x"),
+        "{text}"
+    );
+    assert!(
+        output.stdout.contains("set before running it: API_TOKEN"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn commands_start_where_they_did() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("tests")).unwrap();
+    let output = init(
+        folder.path(),
+        &["--out", "tests/s.yml", "--", MCPROVE, "fixture", "normal"],
+    );
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let text = std::fs::read_to_string(folder.path().join("tests/s.yml")).unwrap();
+    assert!(text.contains("    cwd: "), "{text}");
+    let arguments = ["--working-dir", "tests", "--", MCPROVE, "fixture", "normal"];
+    assert_eq!(init(folder.path(), &arguments).code, Some(0));
+    let text = std::fs::read_to_string(folder.path().join("mcprove.yml")).unwrap();
+    assert!(text.contains("    cwd: tests\n"), "{text}");
+}
+
+#[test]
+fn bad_requests_that_were_not_rejected_are_told_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = init(folder.path(), &["--", MCPROVE, "fixture", "careless"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(
+        output.stdout.contains("FAULT-SCHEMA-MISSING-REQUIRED"),
+        "{output:?}"
+    );
+    let (text, plan) = read(folder.path(), "mcprove.yml");
+    let checks = plan.tools[0]
+        .negative_path
+        .as_ref()
+        .map(|plan| plan.checks.len());
+    assert_eq!(checks, Some(1), "{text}");
+    assert!(
+        text.contains("# not kept when this was written: wrong_type")
+            && text.contains("but the tool accepted it. To mend it"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("content\":") && !output.stdout.contains("content\":"),
+        "what the server answered is not written down: {text}"
+    );
+}
+
+#[test]
+fn real_servers_get_suites_too() {
+    let Some(servers) = servers() else { return };
+    let kinds = [
+        harness::ServerKind::Everything,
+        harness::ServerKind::Mcp1,
+        harness::ServerKind::Mcp2,
+        harness::ServerKind::Fastmcp,
+        harness::ServerKind::Rmcp,
+    ];
+    in_parallel_real(kinds, |kind| {
+        let folder = tempfile::tempdir().unwrap();
+        let target = command(&servers, kind);
+        let mut arguments = vec!["--call-timeout", "5s"];
+        arguments.extend(target.iter().map(String::as_str));
+        let output = init(folder.path(), &arguments);
+        assert_eq!(output.code, Some(0), "{kind:?} {output:?}");
+        let (text, plan) = read(folder.path(), "mcprove.yml");
+        let run = plan
+            .tools
+            .iter()
+            .filter(|test| test.head.skip.is_none())
+            .count();
+        assert!(run >= 1, "{kind:?} {text}");
+        // What it wrote holds, and something is run.
+        let mut command = mcprove(&["run", "mcprove.yml"]);
+        command.current_dir(folder.path());
+        let output = finish(command);
+        assert_eq!(output.code, Some(0), "{kind:?} {output:?}\n{text}");
+        assert!(
+            output.stdout.contains(&format!("{run} passed")),
+            "{output:?}"
+        );
+        Vec::new()
+    });
+}

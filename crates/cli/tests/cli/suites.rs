@@ -1,0 +1,327 @@
+//! `mcprove run` with suites: what is chosen and run, and how it ends.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::schema::validator;
+use crate::support::{Output, finish, mcprove};
+
+/// A server with one tool.
+pub const TOOLS: &str = r#"
+name: demo
+tools:
+  - name: search
+    inputSchema: { type: object, properties: { query: { type: string } }, required: [query] }
+    response: "found ${args.query}"
+"#;
+
+/// Tests whose names say how they end.
+pub const SUITE: &str = r#"
+servers:
+  fake: { mock: ./tools.yml }
+tools:
+  - name: passes
+    server: fake
+    tool: search
+    args: { query: x }
+    tags: [smoke]
+    expect: [{ target: "result.content[0].text", matcher: { contains: x } }]
+  - name: passes too
+    server: fake
+    tool: search
+    args: { query: y }
+"#;
+pub const FAILS: &str = r#"
+  - name: fails
+    server: fake
+    tool: search
+    args: { query: x }
+    tags: [smoke, slow]
+    expect: [{ target: "result.content[0].text", matcher: { contains: zebra } }]
+"#;
+pub const SKIPPED: &str = r"
+  - name: skipped
+    server: fake
+    tool: search
+    skip: needs a key
+";
+/// A test of a server that does not start.
+const ERROR: &str = r"
+  - name: cannot be done
+    server: gone
+    tool: search
+";
+
+/// A folder with suites in it.
+pub struct Place(tempfile::TempDir);
+
+impl Place {
+    /// With the suite of these parts.
+    pub fn new(parts: &[&str]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        place.write("tools.yml", TOOLS);
+        place.write("suite.yml", &parts.concat());
+        place
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = mcprove(&[&["run"], arguments].concat());
+        command.current_dir(self.0.path());
+        command
+    }
+
+    /// Runs in the folder.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        finish(self.command(arguments))
+    }
+
+    /// Runs the suite, and gives what came of each test.
+    fn outcomes(&self, arguments: &[&str]) -> (Vec<String>, Option<i32>) {
+        let all = [&["suite.yml", "--report", "json"], arguments].concat();
+        let output = self.run(&all);
+        let report: Value = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        let of = |test: &Value| {
+            let text = |name: &str| test[name].as_str().unwrap().to_owned();
+            format!("{}: {}", text("name"), text("outcome"))
+        };
+        let tests = report["tests"].as_array().unwrap();
+        (tests.iter().map(of).collect(), output.code)
+    }
+}
+
+fn with_gone_server() -> String {
+    SUITE.replace(
+        "servers:\n",
+        "servers:\n  gone: { command: [no-such-program-anywhere] }\n",
+    )
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_worst() {
+    for (parts, code, last) in [
+        (
+            &[SUITE, SKIPPED][..],
+            0,
+            "PASS  3 tests: 2 passed, 1 skipped",
+        ),
+        (&[SUITE, FAILS], 1, "FAIL  3 tests: 2 passed, 1 failed"),
+        (
+            &[&with_gone_server(), FAILS, ERROR],
+            2,
+            "ERROR  4 tests: 2 passed, 1 failed, 1 error",
+        ),
+    ] {
+        let output = Place::new(parts).run(&["suite.yml"]);
+        assert_eq!(output.code, Some(code), "{output:?}");
+        assert_eq!(output.stdout.lines().last(), Some(last), "{output:?}");
+        let wide = output.stdout.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None);
+    }
+}
+
+#[test]
+fn tests_are_chosen_by_name_tag_and_share() {
+    let place = Place::new(&[SUITE, FAILS]);
+    for (flags, expected) in [
+        (&["--filter", "too"][..], &["passes too: passed"][..]),
+        (&["--filter", "/^passes$/"], &["passes: passed"]),
+        (&["--filter", "suite.yml::fails"], &["fails: failed"]),
+        (&["--tag", "smoke", "--tag", "!slow"], &["passes: passed"]),
+        (&["--shard", "1/2"], &["passes: passed", "fails: failed"]),
+        (&["--shard", "2/2"], &["passes too: passed"]),
+    ] {
+        assert_eq!(place.outcomes(flags).0, expected, "{flags:?}");
+    }
+}
+
+#[test]
+fn nothing_chosen_is_an_error_that_names_what_was_meant() {
+    let place = Place::new(&[SUITE]);
+    let output = place.run(&["suite.yml", "--filter", "pases"]);
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("finds none of 2 tests"),
+        "{output:?}"
+    );
+    assert!(
+        output.stderr.contains("did you mean \"passes\""),
+        "{output:?}"
+    );
+    let output = place.run(&["suite.yml", "--tag", "smok"]);
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("did you mean \"smoke\"?"),
+        "{output:?}"
+    );
+    for flags in [["--shard", "3/2"], ["--filter", "/(/"], ["--repeat", "0"]] {
+        let output = place.run(&["suite.yml", flags[0], flags[1]]);
+        assert_eq!(output.code, Some(2), "{output:?}");
+    }
+}
+
+#[test]
+fn what_failed_is_remembered_until_it_passes() {
+    let place = Place::new(&[SUITE, FAILS]);
+    let output = place.run(&["suite.yml", "--last-failed"]);
+    assert!(output.stderr.contains("all tests are chosen"), "{output:?}");
+    assert_eq!(output.code, Some(1));
+    let (tests, code) = place.outcomes(&["--last-failed"]);
+    assert_eq!((tests, code), (vec!["fails: failed".to_owned()], Some(1)));
+    // The same file by another name is the same.
+    let other = place.run(&["./suite.yml", "--last-failed", "--list"]);
+    assert!(other.stdout.contains("1 test\n"), "{other:?}");
+    place.write(
+        "suite.yml",
+        &[SUITE, &FAILS.replace("zebra", "found")].concat(),
+    );
+    let (tests, _) = place.outcomes(&["--last-failed"]);
+    assert_eq!(tests, ["fails: passed"]);
+    let output = place.run(&["suite.yml", "--last-failed"]);
+    assert_eq!(output.code, Some(0));
+    assert!(output.stderr.contains("nothing to do"), "{output:?}");
+    place.write("runs/last-failed.json", "nonsense");
+    let output = place.run(&["suite.yml", "--last-failed"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("hint: delete"), "{output:?}");
+}
+
+#[test]
+fn fail_fast_and_repeat() {
+    let place = Place::new(&[
+        &SUITE.replace("tools:\n", &format!("tools:{FAILS}")),
+        SKIPPED,
+    ]);
+    let (tests, code) = place.outcomes(&["--fail-fast", "--jobs", "1"]);
+    assert_eq!(
+        tests,
+        [
+            "fails: failed",
+            "passes: skipped",
+            "passes too: skipped",
+            "skipped: skipped"
+        ]
+    );
+    assert_eq!(code, Some(1));
+    let all = ["suite.yml", "--report", "json", "--repeat", "3"];
+    let output = place.run(&all);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(report["tests"][0]["repeated"]["times"], 3);
+    assert_eq!(report["tests"][0]["repeated"]["passed"], 0);
+    assert_eq!(report["tests"][1]["repeated"]["passed"], 3);
+    assert!(output.stdout.contains("repetition 2 of 3: "), "{output:?}");
+}
+
+#[test]
+fn several_files_and_folders() {
+    let place = Place::new(&[SUITE]);
+    place.write("another.yml", &SUITE.replace("passes", "works"));
+    place.write(
+        "bench.toml",
+        "[server]\ncommand = \"x\"\n[scenario]\ntype = \"sustained\"\n",
+    );
+    let names = |output: &Output| {
+        let list: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert!(validator("suite-list.v1").is_valid(&list));
+        let tests = list["tests"].as_array().unwrap().clone();
+        let name = |test: &Value| test["name"].as_str().unwrap().to_owned();
+        tests.iter().map(name).collect::<Vec<_>>()
+    };
+    let both = ["suite.yml", "--config", "another.yml", "./suite.yml"];
+    let output = place.run(&[&both[..], &["--list", "--json"]].concat());
+    let expected = ["passes", "passes too", "works", "works too"];
+    assert_eq!(names(&output), expected, "{output:?}");
+    let output = place.run(&[".", "--list", "--json"]);
+    assert_eq!(
+        names(&output),
+        ["works", "works too", "passes", "passes too"]
+    );
+    let mixed = place.run(&["suite.yml", "bench.toml"]);
+    assert_eq!(mixed.code, Some(2));
+    assert!(mixed.stderr.contains("cannot be run together"), "{mixed:?}");
+    std::fs::create_dir(place.path("empty")).unwrap();
+    let empty = place.run(&["empty"]);
+    assert_eq!(empty.code, Some(2));
+    assert!(empty.stderr.contains("there is no suite in"), "{empty:?}");
+}
+
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let place = Place::new(&[SUITE]);
+    place.write(
+        "bench.toml",
+        "[server]\ncommand = \"x\"\n[scenario]\ntype = \"sustained\"\n",
+    );
+    for (arguments, words) in [
+        (
+            &["suite.yml", "--duration", "3s"][..],
+            "--duration does not go with a suite",
+        ),
+        (
+            &["suite.yml", "--call-timeout", "3s"],
+            "--call-timeout does not go with a suite",
+        ),
+        (
+            &["suite.yml", "-s", "x"],
+            "--server does not go with a suite",
+        ),
+        (
+            &["suite.yml", "--", "x"],
+            "a command after `--` does not go with a suite",
+        ),
+        (
+            &["suite.yml", "--no-trace"],
+            "--no-trace does not go with a suite",
+        ),
+        (
+            &["bench.toml", "--filter", "x"],
+            "--filter is for suites, and bench.toml is a load",
+        ),
+        (&["--list"], "--list is for suites, and no suite is given"),
+        (&["suite.yml", "--list", "--watch"], "cannot be used with"),
+        (&["suite.yml", "--record", "--live"], "cannot be used with"),
+    ] {
+        let output = place.run(arguments);
+        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains(words), "{arguments:?}: {output:?}");
+    }
+}
+
+#[test]
+fn list_and_explain_start_nothing_and_reach_nobody() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    let place = Place::new(&[]);
+    let suite = format!(
+        "servers:\n  here: {{ command: [touch, started] }}\n  \
+         there: {{ url: \"http://{address}/mcp\" }}\ntools:\n  \
+         - {{ name: a, server: here, tool: x }}\n  - {{ name: b, server: there, tool: x }}\n"
+    );
+    place.write("suite.yml", &suite);
+    for flag in ["--list", "--explain"] {
+        let output = place.run(&["suite.yml", flag]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+    }
+    assert!(!place.path("started").exists() && !place.path("runs").exists());
+    assert!(listener.accept().is_err());
+    // They would be, were the suite run.
+    if cfg!(unix) {
+        place.run(&["suite.yml", "--filter", "/^a$/"]);
+        assert!(place.path("started").exists());
+    }
+}

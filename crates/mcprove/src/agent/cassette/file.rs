@@ -1,0 +1,200 @@
+//! Cassettes as files: read within limits, written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::CassetteError;
+use super::format::{
+    Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
+};
+
+/// The largest cassette.
+pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Reads a cassette; `None` if there is no file.
+pub fn read(path: &Path) -> Result<Option<Cassette>, CassetteError> {
+    let name = shown(path);
+    let cannot = |error: &io::Error| CassetteError::File {
+        file: name.clone(),
+        action: "cannot be read",
+        message: error.to_string(),
+    };
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot(&error)),
+    };
+    // A pipe would never end, and a folder is none.
+    if !metadata.is_file() {
+        return Err(cannot(&io::Error::other("it is not a file")));
+    }
+    let too_large = |bytes| CassetteError::TooLarge {
+        file: name.clone(),
+        bytes,
+        most: BYTES_MAX,
+    };
+    if metadata.len() > BYTES_MAX {
+        return Err(too_large(metadata.len()));
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    // It may grow meanwhile.
+    let read = file.take(BYTES_MAX + 1).read_to_string(&mut text);
+    let bytes = match read {
+        Ok(bytes) => u64::try_from(bytes).unwrap_or(u64::MAX),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(CassetteError::Broken {
+                place: name,
+                message: "it is no UTF-8".into(),
+            });
+        }
+        Err(error) => return Err(cannot(&error)),
+    };
+    if bytes > BYTES_MAX {
+        return Err(too_large(bytes));
+    }
+    parse(&text, &name).map(Some)
+}
+
+/// The cassette in a text.
+pub(super) fn parse(text: &str, name: &str) -> Result<Cassette, CassetteError> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: Option<String>,
+    }
+    let broken = |place: String, message: String| CassetteError::Broken { place, message };
+    let at = |error: &serde_json::Error| {
+        let text = error.to_string();
+        // It tells the place itself, in other words.
+        let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        broken(
+            format!("{name}:{}:{}", error.line(), error.column()),
+            message,
+        )
+    };
+    let whole: Result<Cassette, _> = serde_json::from_str(text);
+    let cassette = match whole {
+        Ok(cassette) => cassette,
+        // Of another version everything may look wrong.
+        Err(error) => {
+            let head: Option<Head> = serde_json::from_str(text).ok();
+            return Err(match head.and_then(|head| head.schema) {
+                Some(schema) if schema != CASSETTE_FORMAT => broken(
+                    name.to_owned(),
+                    format!("the schema is {schema:?}, not {CASSETTE_FORMAT:?}"),
+                ),
+                _ => at(&error),
+            });
+        }
+    };
+    check(&cassette).map_err(|message| broken(name.to_owned(), message))?;
+    Ok(cassette)
+}
+
+fn check(cassette: &Cassette) -> Result<(), String> {
+    if cassette.schema != CASSETTE_FORMAT {
+        let schema = &cassette.schema;
+        return Err(format!("the schema is {schema:?}, not {CASSETTE_FORMAT:?}"));
+    }
+    let runs = cassette.runs.len();
+    if runs > RUNS_MAX {
+        return Err(format!("it has {runs} runs, and {RUNS_MAX} is the most"));
+    }
+    if u32::try_from(runs) != Ok(cassette.fits.runs) {
+        let told = cassette.fits.runs;
+        return Err(format!("it has {runs} runs and says that it has {told}"));
+    }
+    let checked = cassette.runs.iter().enumerate();
+    let is_command = cassette.fits.is_command();
+    let mut checked = checked.map(|(index, run)| {
+        check_run(run, is_command).map_err(|what| format!("runs[{index}]: {what}"))
+    });
+    checked.try_for_each(|checked| checked)
+}
+
+fn check_run(run: &RecordedRun, is_command: bool) -> Result<(), String> {
+    if run.model.len() > EXCHANGES_MAX || run.tools.len() > EXCHANGES_MAX {
+        return Err(format!("it has more than {EXCHANGES_MAX} exchanges"));
+    }
+    if is_command != run.trace.is_some() {
+        return Err("the trace of a process belongs to a command, and to nothing else".into());
+    }
+    let longest = u64::try_from(DURATION_MAX.as_micros()).unwrap_or(u64::MAX);
+    let durations = run.model.iter().map(|exchange| exchange.duration_us);
+    let durations = durations.chain(run.tools.iter().map(|exchange| exchange.duration_us));
+    let waits = run
+        .model
+        .iter()
+        .filter_map(|exchange| exchange.retry_after_ms);
+    let waits = waits.map(|wait| wait.saturating_mul(1_000));
+    if durations.chain(waits).any(|duration| duration > longest) {
+        return Err(format!("something took longer than {DURATION_MAX:?}"));
+    }
+    for (index, exchange) in run.model.iter().enumerate() {
+        let bodies = [Some(&exchange.request), exchange.response.as_ref()];
+        if bodies
+            .into_iter()
+            .flatten()
+            .any(|body: &Body| body.bytes().is_none())
+        {
+            return Err(format!("model[{index}]: a body is no base64"));
+        }
+        let has_answer = exchange.status.is_some() && exchange.response.is_some();
+        if has_answer == exchange.failure.is_some() {
+            return Err(format!(
+                "model[{index}]: it needs a status and a response, or else a failure"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a cassette in the place of the one before, which stays if that fails.
+pub fn write(path: &Path, cassette: &Cassette) -> Result<(), CassetteError> {
+    let cannot = |message: String| CassetteError::File {
+        file: shown(path),
+        action: "cannot be written",
+        message,
+    };
+    let mut text =
+        serde_json::to_string_pretty(cassette).map_err(|error| cannot(error.to_string()))?;
+    text.push('\n');
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > BYTES_MAX {
+        return Err(cannot(format!("it would be larger than {BYTES_MAX} bytes")));
+    }
+    // What cannot be read again is no recording.
+    parse(&text, &shown(path)).map_err(|error| cannot(error.to_string()))?;
+    put(path, text.as_bytes()).map_err(|error| cannot(error.to_string()))
+}
+
+/// Writes a file beside the one that is meant, and then takes its place.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = (|| {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    })();
+    if written.is_err() {
+        // What is left of it is of no use.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// The path as messages have it: from the folder of the cassettes on, so that it is the same everywhere.
+fn shown(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().and_then(Path::file_name);
+    match folder {
+        Some(folder) => format!("{}/{name}", folder.to_string_lossy()),
+        None => name.into_owned(),
+    }
+}

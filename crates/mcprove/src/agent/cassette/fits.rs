@@ -1,0 +1,282 @@
+//! What a cassette is a recording of: what a test must still be, to be replayed from it.
+//!
+//! What the runs are held to is no part of it: a replay is judged anew.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::difference::{first_difference, shortened};
+use super::redact::{Redactor, fits};
+use crate::agent::toolbox::OfferedTool;
+use crate::suite::plan::{AgentTestPlan, Driver, Provider, Reach, SuitePlan};
+
+/// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fits {
+    /// The model; of a command, what it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How its provider is spoken to: `anthropic` or `openai`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The command line of an agent that is a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// What the model is told before all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// What it is asked.
+    pub prompts: Vec<String>,
+    /// The most tokens of one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// How freely the model chooses its words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The limits of one run.
+    pub budget: FitsBudget,
+    /// How many runs there are.
+    pub runs: u32,
+    /// The faults that calls meet, as after `--fault`, in the order in which they are tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// The servers and the tools that they offered.
+    pub servers: Vec<FitsServer>,
+}
+
+/// The limits of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FitsBudget {
+    /// The most answers of the model.
+    pub turns: u32,
+    /// The most tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The most calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u64>,
+    /// The longest time, in milliseconds.
+    pub time_ms: u64,
+    /// The longest time of one call, in milliseconds.
+    pub call_ms: u64,
+}
+
+/// A server and the tools that it offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FitsServer {
+    /// Its name in the suite.
+    pub name: String,
+    /// Its tools, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<FitsTool>,
+}
+
+/// A tool that was offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FitsTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What its arguments must be.
+    pub input_schema: Value,
+    /// What it says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<mcprove_score::trace::ToolHints>,
+}
+
+impl Fits {
+    /// What a test is, with the tools that its servers offer.
+    pub fn of(test: &AgentTestPlan, tools: &[OfferedTool]) -> Self {
+        let budget = &test.budget;
+        let milliseconds =
+            |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let mut fits = Self {
+            model: None,
+            provider: None,
+            command: None,
+            system: test.system.clone(),
+            prompts: test.prompts.clone(),
+            max_tokens: None,
+            temperature: None,
+            budget: FitsBudget {
+                turns: budget.turns,
+                tokens: budget.tokens,
+                tool_calls: budget.tool_calls,
+                time_ms: milliseconds(budget.time),
+                call_ms: milliseconds(budget.call),
+            },
+            runs: test.runs,
+            faults: test.inject.iter().map(ToString::to_string).collect(),
+            servers: test
+                .servers
+                .iter()
+                .map(|name| server(name, tools))
+                .collect(),
+        };
+        match &test.driver {
+            Driver::Model(model) => {
+                fits.model = Some(model.model.clone());
+                fits.provider = Some(provider_name(model.provider).to_owned());
+                fits.max_tokens = Some(model.max_tokens);
+                fits.temperature = model.temperature;
+            }
+            Driver::Command(command) => {
+                fits.model.clone_from(&command.model);
+                let words = std::iter::once(&command.program).chain(&command.args);
+                fits.command = Some(words.cloned().collect());
+            }
+        }
+        fits
+    }
+
+    /// Whether it is the recording of a process.
+    pub fn is_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// The tools, as they were offered.
+    pub fn tools(&self) -> Vec<OfferedTool> {
+        let offered = self.servers.iter().flat_map(|server| {
+            server.tools.iter().map(|tool| OfferedTool {
+                server: server.name.clone(),
+                name: tool.name.clone(),
+                description: tool.description.clone(),
+                input_schema: tool.input_schema.clone(),
+                annotations: tool.annotations,
+            })
+        });
+        offered.collect()
+    }
+
+    /// What changed since the recording, each with old and new; empty if the test can be replayed. The tools of
+    /// mocks are in the suite, those of other servers are not looked at: that would need the servers.
+    pub fn changes(&self, test: &AgentTestPlan, plan: &SuitePlan) -> Vec<String> {
+        let redactor = Redactor::default();
+        let now = Self::of(test, &self.tools());
+        let now = redactor.of_json(&now).unwrap_or(now);
+        let mut changes = Vec::new();
+        let mut compare = |what: &str, old: Value, new: Value| {
+            if !same(&old, &new) {
+                changes.push(match first_difference(&old, &new) {
+                    Some(difference) if !difference.path.is_empty() => {
+                        format!("{what}{}: {}", dotted(&difference.path), difference.told)
+                    }
+                    Some(difference) => format!("{what}: {}", difference.told),
+                    None => format!(
+                        "{what}: recorded {}, now {}",
+                        shortened(&old),
+                        shortened(&new)
+                    ),
+                });
+            }
+        };
+        let words = |text: &Option<String>| Value::from(text.clone());
+        compare("model", words(&self.model), words(&now.model));
+        compare("provider", words(&self.provider), words(&now.provider));
+        compare(
+            "command",
+            Value::from(self.command.clone()),
+            Value::from(now.command.clone()),
+        );
+        compare("system", words(&self.system), words(&now.system));
+        match (self.prompts.as_slice(), now.prompts.as_slice()) {
+            ([old], [new]) => compare("prompt", old.as_str().into(), new.as_str().into()),
+            (old, new) => compare("turns", old.into(), new.into()),
+        }
+        compare("max_tokens", self.max_tokens.into(), now.max_tokens.into());
+        compare(
+            "temperature",
+            self.temperature.into(),
+            now.temperature.into(),
+        );
+        let budget = |budget: &FitsBudget| serde_json::to_value(budget).unwrap_or_default();
+        compare("budget", budget(&self.budget), budget(&now.budget));
+        compare("runs", self.runs.into(), now.runs.into());
+        compare(
+            "inject",
+            self.faults.clone().into(),
+            now.faults.clone().into(),
+        );
+        let names = |fits: &Self| -> Value {
+            let names = fits.servers.iter().map(|server| server.name.as_str());
+            names.collect::<Vec<&str>>().into()
+        };
+        compare("servers", names(self), names(&now));
+        for server in &self.servers {
+            if let Some(offered) = mocked(&server.name, plan) {
+                let recorded = serde_json::to_value(&server.tools).unwrap_or_default();
+                let offered = serde_json::to_value(&offered).unwrap_or_default();
+                let what = format!("the tools of {}", server.name);
+                compare(&what, recorded, offered);
+            }
+        }
+        changes
+    }
+}
+
+/// A path behind what it is a path into.
+fn dotted(path: &str) -> String {
+    if path.starts_with('[') {
+        path.to_owned()
+    } else {
+        format!(".{path}")
+    }
+}
+
+const fn provider_name(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Anthropic => "anthropic",
+        Provider::OpenAi => "openai",
+    }
+}
+
+fn server(name: &str, tools: &[OfferedTool]) -> FitsServer {
+    let own = tools.iter().filter(|tool| tool.server == name);
+    let own = own.map(|tool| FitsTool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+        annotations: tool.annotations,
+    });
+    FitsServer {
+        name: name.to_owned(),
+        tools: own.collect(),
+    }
+}
+
+/// The tools that a mock of the suite lists; `None` for any other server.
+fn mocked(name: &str, plan: &SuitePlan) -> Option<Vec<FitsTool>> {
+    let Reach::Mock { spec, .. } = &plan.servers.get(name)?.reach else {
+        return None;
+    };
+    let tools = spec.tools.iter().map(|tool| {
+        let listed = |key: &str| tool.listed.get(key).cloned();
+        FitsTool {
+            name: text(listed("name")).unwrap_or_default(),
+            description: text(listed("description")),
+            input_schema: listed("inputSchema").unwrap_or_default(),
+            annotations: listed("annotations")
+                .and_then(|annotations| serde_json::from_value(annotations).ok()),
+        }
+    });
+    Some(tools.collect())
+}
+
+fn text(value: Option<Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether a recorded value is this one, but for what was taken out.
+fn same(recorded: &Value, now: &Value) -> bool {
+    recorded == now || fits(&recorded.to_string(), &now.to_string())
+}

@@ -1,0 +1,37 @@
+//! Cassettes: all runs of an agent, recorded, and replayed without a network, a server or a process.
+//!
+//! A [`Cassette`] (format `cassette.v1`) holds what it is a recording of ([`Fits`]), and of each run every exchange with
+//! the model and every call of a tool, byte for byte but for [redactions](Redactor), which are marked. A
+//! [`Recorder`] stands before the wire and the tools of a run, a [`Replayer`] in their place: it finds the answer to
+//! a request by what the request says. Of an agent that is a process the trace is kept, for it cannot be run again.
+//!
+//! Nothing in a cassette is run, opened or connected to: it is answers, and what they are answers to.
+
+mod difference;
+mod error;
+mod file;
+mod fits;
+mod format;
+mod name;
+mod other_model;
+mod record;
+mod redact;
+mod replay;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::CassetteError;
+pub use file::{BYTES_MAX, read, write};
+pub use fits::{Fits, FitsBudget, FitsServer, FitsTool};
+pub use format::{
+    Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
+    RecordedRun, ToolExchange, Verdict, WireFailure,
+};
+pub use name::{FOLDER, file_name, same_file};
+pub use other_model::none_of_another_model;
+pub use record::{RECORDED_BYTES_MAX, Recorder, Take};
+pub use redact::{PLACES_MAX, Redacted, Redactor, SECRET_CHARS_MIN};
+pub use replay::Replayer;
+pub use variables::{Variables, recorded};

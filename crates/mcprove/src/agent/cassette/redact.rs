@@ -1,0 +1,167 @@
+//! Taking secrets out of what is written down: cassettes, traces, reports.
+//!
+//! Taken out are the values that the environment gave ([`Environment::secrets`]), in every form in which they
+//! may come back ([`forms`]); what stands in JSON under a name like `api_key`
+//! ([`names`]); and what shows by itself that it is a key ([`plain`]). In its place stands `<redacted>`.
+//!
+//! JSON stays JSON: only texts in it change, and everything else keeps its bytes. What is done depends on
+//! the text alone that it is done to, and done twice it changes nothing more, so that a request that is built
+//! from redacted answers is the redacted request.
+
+mod forms;
+mod json;
+mod names;
+mod plain;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use mcprove_score::trace::AgentRun;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::secret::REDACTED;
+use crate::suite::plan::Environment;
+
+pub use forms::SECRET_CHARS_MIN;
+
+/// How deep JSON in texts of JSON is looked into.
+const NESTED_MAX: usize = 6;
+/// How many places of one exchange are told.
+pub const PLACES_MAX: usize = 50;
+
+/// Knows secrets, and takes them out.
+///
+/// ```
+/// use mcprove::agent::cassette::Redactor;
+///
+/// let redactor = Redactor::new(["hunter22".to_owned()]);
+/// assert_eq!(redactor.text("it is hunter22!"), "it is <redacted>!");
+/// assert_eq!(redactor.text(r#"{"api_key":"abc","n": 1}"#), r#"{"api_key":"<redacted>","n": 1}"#);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    /// Every form of every secret, the longest first.
+    forms: Vec<String>,
+    /// Secrets that are numbers.
+    numbers: BTreeSet<String>,
+}
+
+/// A text without secrets, and where they were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted<'a> {
+    /// The text.
+    pub text: Cow<'a, str>,
+    /// Where something was taken out, as paths into JSON; an empty one is the text itself.
+    pub places: Vec<String>,
+}
+
+impl Redactor {
+    /// One that knows these secrets, besides what it recognises.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut all = BTreeSet::new();
+        let mut numbers = BTreeSet::new();
+        for secret in secrets {
+            forms::add(&secret, &mut all);
+            if forms::is_long_number(&secret) {
+                numbers.insert(secret);
+            }
+        }
+        let mut forms: Vec<String> = all.into_iter().collect();
+        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        Self { forms, numbers }
+    }
+
+    /// One that knows what the environment gave so far.
+    pub fn of(environment: &Environment) -> Self {
+        Self::new(environment.secrets())
+    }
+
+    /// Every form of every secret that it knows, the longest first.
+    pub(crate) fn forms(&self) -> &[String] {
+        &self.forms
+    }
+
+    /// The text without secrets.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact(text).text
+    }
+
+    /// The text without secrets, and where they were.
+    pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+        let mut places = Vec::new();
+        let changed = self.content(text, &String::new, 0, &mut places);
+        Redacted {
+            text: changed.map_or(Cow::Borrowed(text), Cow::Owned),
+            places,
+        }
+    }
+
+    /// Something that is written as JSON, without secrets. `None` if it is no JSON, or is none of its kind any more.
+    pub fn of_json<T: Serialize + DeserializeOwned>(&self, it: &T) -> Option<T> {
+        let text = serde_json::to_string(it).ok()?;
+        serde_json::from_str(&self.text(&text)).ok()
+    }
+
+    /// A run without secrets.
+    pub fn run(&self, run: &AgentRun) -> AgentRun {
+        self.of_json(run).unwrap_or_default()
+    }
+
+    /// What a text becomes, if it has secrets: JSON is looked into, anything else is words.
+    fn content(
+        &self,
+        text: &str,
+        path: &dyn Fn() -> String,
+        depth: usize,
+        places: &mut Vec<String>,
+    ) -> Option<String> {
+        if depth < NESTED_MAX && json::is_json(text) {
+            return json::redact(self, text, &path(), depth, places);
+        }
+        let changed = self.words(text)?;
+        if places.len() < PLACES_MAX {
+            places.push(path());
+        }
+        Some(changed)
+    }
+
+    /// What a text that is no JSON becomes, if it has secrets.
+    fn words(&self, text: &str) -> Option<String> {
+        let mut changed: Option<String> = None;
+        for form in &self.forms {
+            let now = changed.as_deref().unwrap_or(text);
+            if now.contains(form.as_str()) {
+                changed = Some(now.replace(form.as_str(), REDACTED));
+            }
+        }
+        let now = changed.as_deref().unwrap_or(text);
+        plain::redact(now).or(changed)
+    }
+}
+
+/// Whether a text that was redacted is this one: what was taken out may have been anything.
+pub fn fits(redacted: &str, text: &str) -> bool {
+    if redacted == text {
+        return true;
+    }
+    let mut parts = redacted.split(REDACTED);
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        // Only the last part must stand at the end, so it waits.
+        if let Some(part) = last.replace(part) {
+            let part: &str = part;
+            match rest.find(part).and_then(|at| rest.get(at + part.len()..)) {
+                Some(behind) => rest = behind,
+                None => return false,
+            }
+        }
+    }
+    last.is_some_and(|last| rest.ends_with(last))
+}

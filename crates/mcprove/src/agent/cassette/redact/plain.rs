@@ -1,0 +1,117 @@
+//! Secrets that show by themselves in a text: keys of known services, `Bearer …`, `password=…`, and
+//! passwords in addresses.
+
+use super::names;
+use crate::secret::{REDACTED, SECRET_PREFIXES};
+
+/// A shorter word is none of the keys of services.
+const KEY_CHARS_MIN: usize = 12;
+/// What follows `Bearer` is longer than this.
+const BEARER_CHARS_MIN: usize = 8;
+
+/// The text without them, if it has any.
+pub(super) fn redact(text: &str) -> Option<String> {
+    let mut changed = String::new();
+    // How far the text is copied.
+    let mut done = 0;
+    let mut words = Words { text, at: 0 };
+    let mut before: Option<Word<'_>> = None;
+    while let Some(word) = words.next() {
+        let secret = secret_of(text, word, before);
+        before = Some(word);
+        let Some((begin, end)) = secret.filter(|(begin, _)| *begin >= done) else {
+            continue;
+        };
+        changed.push_str(text.get(done..begin).unwrap_or_default());
+        changed.push_str(REDACTED);
+        done = end;
+        words.at = words.at.max(end);
+    }
+    if done == 0 {
+        return None;
+    }
+    changed.push_str(text.get(done..).unwrap_or_default());
+    Some(changed)
+}
+
+/// A word of letters, digits and `_-.~`, and where it is.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    begin: usize,
+    end: usize,
+}
+
+struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<Word<'a>> {
+        let bytes = self.text.as_bytes();
+        let rest = bytes.get(self.at..)?;
+        let begin = self.at + rest.iter().position(|byte| is_of_word(*byte))?;
+        let length = bytes
+            .get(begin..)?
+            .iter()
+            .position(|byte| !is_of_word(*byte));
+        let end = length.map_or(bytes.len(), |length| begin + length);
+        self.at = end;
+        Some(Word {
+            text: self.text.get(begin..end)?,
+            begin,
+            end,
+        })
+    }
+}
+
+const fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~')
+}
+
+/// What of the text is a secret, because of this word.
+fn secret_of(text: &str, word: Word<'_>, before: Option<Word<'_>>) -> Option<(usize, usize)> {
+    let key = word.text.trim_end_matches('.');
+    let has_digit = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
+    let is_key = key.len() >= KEY_CHARS_MIN
+        && has_digit(key)
+        && SECRET_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+    if is_key {
+        return Some((word.begin, word.begin + key.len()));
+    }
+    let before = before?;
+    let between = text.get(before.end..word.begin)?;
+    let value_end = || {
+        let rest = text.get(word.begin..).unwrap_or_default();
+        let is_of_value = |byte: u8| is_of_word(byte) || matches!(byte, b'+' | b'/' | b'=' | b'%');
+        let length = rest.bytes().position(|byte| !is_of_value(byte));
+        word.begin + length.unwrap_or(rest.len())
+    };
+    if between.chars().all(char::is_whitespace) && is_scheme(before.text) {
+        let end = value_end();
+        let value = text.get(word.begin..end)?;
+        return (value.len() >= BEARER_CHARS_MIN && has_digit(value)).then_some((word.begin, end));
+    }
+    if between == "=" && names::is_secret(before.text, word.text) {
+        return Some((word.begin, value_end()));
+    }
+    // `scheme://user:password@host`
+    let is_user = text
+        .get(..before.begin)
+        .is_some_and(|text| text.ends_with("://"));
+    if between == ":" && is_user {
+        let rest = text.get(word.begin..)?;
+        let end = rest.find(['@', '/', ' ', '"'])?;
+        let is_password = rest.get(end..)?.starts_with('@');
+        return is_password.then_some((word.begin, word.begin + end));
+    }
+    None
+}
+
+/// Whether a word announces credentials, as in the header `Authorization`.
+fn is_scheme(word: &str) -> bool {
+    ["bearer", "basic"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}

@@ -1,0 +1,154 @@
+//! An agent of the user, as a process: run once, observed, and told as a run.
+//!
+//! Before each of its servers stands a proxy, which writes down what passes and lets faults strike. The agent is
+//! told of the proxies in place of the servers, by a file as MCP clients read it (`mcpServers`) and by its
+//! environment; it gets its task on standard input, and says its last words on standard output.
+//!
+//! A server that is a process gets its proxy from the agent: `mcprove proxy` with a file that says the rest, so
+//! that no secret of the server stands in what the agent reads. Before an address, and before a mock, the
+//! proxy listens in this process.
+
+mod config;
+mod error;
+mod folder;
+mod merge;
+mod output;
+mod process;
+mod setup;
+mod stand;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use mcprove_score::trace::{AgentRun, Conversation, StopReason, Tokens};
+
+use self::folder::Folder;
+use self::output::Output;
+use self::process::{Ended, How};
+use crate::suite::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
+
+pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
+pub use error::CommandError;
+pub use process::OUTPUT_BYTES_MAX;
+pub use setup::ProxySetup;
+
+/// What an agent is run with.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground<'a> {
+    /// Where the values of variables come from.
+    pub environment: &'a Environment,
+    /// What decides for faults that have no seed of their own.
+    pub seed: u64,
+    /// The program that acts as a proxy.
+    pub proxy_program: Option<&'a Path>,
+    /// The folder that the agent starts in, unless it says otherwise.
+    pub folder: &'a Path,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandRun {
+    /// What happened.
+    pub run: AgentRun,
+    /// What a reader should know of it.
+    pub notes: Vec<String>,
+}
+
+/// Has the process do the task once.
+pub async fn run_once(
+    test: &AgentTestPlan,
+    command: &CommandPlan,
+    servers: &[&ServerPlan],
+    ground: Ground<'_>,
+) -> Result<CommandRun, CommandError> {
+    let folder = Folder::create().map_err(CommandError::Folder)?;
+    let stands = stand::put_up(servers, &test.inject, ground, folder.path()).await?;
+    let spoken = config::Spoken::fill(test, ground.environment, folder.path())?;
+    let server = spoken.command(command, &stands, ground)?;
+    let ended = process::run(&server, spoken.input(), test.budget.time).await;
+    // First the proxies: what they wrote down is whole then.
+    let recordings = stand::take_down(stands).await;
+    let ended = ended?;
+    let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+    let merged = merge::merge(&names, &recordings)?;
+    let mut told = told(test, command, merged, &ended);
+    told.run.prompt = spoken.prompts.into_iter().next();
+    Ok(told)
+}
+
+/// The run, as far as it is known: what the proxies saw, and what the process said.
+fn told(
+    test: &AgentTestPlan,
+    command: &CommandPlan,
+    merged: merge::Merged,
+    ended: &Ended,
+) -> CommandRun {
+    let merge::Merged { mut run, mut notes } = merged;
+    let output = Output::read(&ended.stdout);
+    if ended.is_cut {
+        notes.push(format!(
+            "the standard output of the agent is longer than {OUTPUT_BYTES_MAX} bytes, the rest is left out"
+        ));
+    }
+    let stop = stop_reason(test, &run, &output, &ended.how, &mut notes);
+    run.model = output.model.or_else(|| command.model.clone());
+    run.final_response = Some(output.final_response).filter(|text| !text.is_empty());
+    run.conversation = Some(Conversation {
+        stop_reason: Some(stop),
+        // Whole milliseconds are the same when they are read again.
+        duration_ms: Some((ended.duration.as_secs_f64() * 1e3).round()),
+        tokens: output.tokens,
+        turns: output.turns,
+        ..Conversation::default()
+    });
+    CommandRun { run, notes }
+}
+
+fn stop_reason(
+    test: &AgentTestPlan,
+    run: &AgentRun,
+    output: &Output,
+    how: &How,
+    notes: &mut Vec<String>,
+) -> StopReason {
+    match how {
+        How::TimedOut => {
+            let time = test.budget.time;
+            notes.push(format!(
+                "the agent was ended after {time:?}, its time budget"
+            ));
+            return StopReason::TimeBudget;
+        }
+        How::Failed { status, stderr } => {
+            let told = if stderr.is_empty() {
+                "it wrote nothing to stderr".to_owned()
+            } else {
+                format!("its stderr ends with:\n{stderr}")
+            };
+            notes.push(format!("the agent ended with {status}; {told}"));
+            return StopReason::Error;
+        }
+        How::Done => {}
+    }
+    // It cannot be stopped at its budget, but it went beyond it.
+    let calls = u64::try_from(run.tool_calls.len()).unwrap_or(u64::MAX);
+    let tokens = output.tokens.as_ref().and_then(Tokens::sum);
+    if test.budget.tool_calls.is_some_and(|most| calls > most) {
+        notes.push(format!(
+            "the agent made {calls} calls, more than its budget"
+        ));
+        StopReason::ToolCallBudget
+    } else if test
+        .budget
+        .tokens
+        .zip(tokens)
+        .is_some_and(|(most, used)| used > most)
+    {
+        notes.push("the agent used more tokens than its budget".to_owned());
+        StopReason::TokenBudget
+    } else {
+        StopReason::Completed
+    }
+}

@@ -1,0 +1,232 @@
+//! The proxies before the servers of one run.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::setup::ProxySetup;
+use super::{CommandError, Ground};
+use crate::fault::FaultSpec;
+use crate::mock::{Kind, Listening, Mock, Options};
+use crate::proxy::{Settings, http};
+use crate::recording::{Origin, Recording};
+use crate::server::{Server, Transport};
+use crate::suite::plan::{Environment, FillError, Reach, ServerPlan};
+
+/// Any free port of this machine.
+const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A proxy before one server.
+pub(super) struct Stand {
+    /// The name of the server.
+    pub name: String,
+    /// How the agent reaches it, as in `mcpServers`.
+    pub entry: Value,
+    record: PathBuf,
+    listening: Option<Proxy>,
+}
+
+/// A proxy that listens in this process.
+struct Proxy {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<http::Ended>,
+    /// The mock behind it, which goes when this is dropped.
+    _mock: Option<Listening>,
+}
+
+/// What the proxy of one server wrote down.
+pub(super) struct Written {
+    pub path: PathBuf,
+}
+
+/// Puts a proxy before each server.
+pub(super) async fn put_up(
+    servers: &[&ServerPlan],
+    faults: &[FaultSpec],
+    ground: Ground<'_>,
+    folder: &Path,
+) -> Result<Vec<Stand>, CommandError> {
+    let mut stands = Vec::with_capacity(servers.len());
+    for (index, plan) in servers.iter().enumerate() {
+        // Not after the server: its name may be anything.
+        let record = folder.join(format!("{index}.jsonl"));
+        let stand = match &plan.reach {
+            Reach::Server(server) => {
+                let server =
+                    filled(server, ground.environment).map_err(|error| CommandError::Unfilled {
+                        of: format!("the server {:?}", plan.name),
+                        error,
+                    })?;
+                if server.transport == Transport::Stdio {
+                    let setup = folder.join(format!("{index}.json"));
+                    before_process(plan, server, faults, ground, (setup, record))?
+                } else {
+                    before_address(plan, &server.transport, faults, ground, record, None).await?
+                }
+            }
+            Reach::Mock {
+                spec,
+                faults: own_faults,
+            } => {
+                let options = Options {
+                    faults: own_faults.clone(),
+                    seed: ground.seed,
+                    ..Options::default()
+                };
+                let server = || plan.name.clone();
+                let mock =
+                    Mock::new((**spec).clone(), options).map_err(|error| CommandError::Mock {
+                        server: server(),
+                        error: Box::new(error),
+                    })?;
+                let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
+                    CommandError::MockListen {
+                        server: server(),
+                        error,
+                    }
+                })?;
+                let transport = Transport::Http {
+                    url: format!("http://{}/mcp", listening.addr),
+                    headers: BTreeMap::new(),
+                };
+                before_address(plan, &transport, faults, ground, record, Some(listening)).await?
+            }
+        };
+        stands.push(stand);
+    }
+    Ok(stands)
+}
+
+fn before_process(
+    plan: &ServerPlan,
+    server: Server,
+    faults: &[FaultSpec],
+    ground: Ground<'_>,
+    (setup, record): (PathBuf, PathBuf),
+) -> Result<Stand, CommandError> {
+    let Some(program) = ground.proxy_program else {
+        return Err(CommandError::NoProxy {
+            server: plan.name.clone(),
+        });
+    };
+    let shutdown = server.shutdown_timeout.as_millis();
+    let told = ProxySetup {
+        server_name: plan.name.clone(),
+        program: server.command,
+        args: server.args,
+        env: server.env,
+        working_dir: server.working_dir,
+        shutdown_timeout_ms: u64::try_from(shutdown).unwrap_or(u64::MAX),
+        faults: faults.iter().map(ToString::to_string).collect(),
+        seed: ground.seed,
+        record: record.clone(),
+    };
+    let text = serde_json::to_vec(&told).unwrap_or_default();
+    std::fs::write(&setup, text).map_err(|source| CommandError::File {
+        what: "the settings of a proxy cannot be written".to_owned(),
+        source,
+    })?;
+    Ok(Stand {
+        name: plan.name.clone(),
+        entry: json!({ "command": program, "args": ["proxy", "--setup", setup] }),
+        record,
+        listening: None,
+    })
+}
+
+async fn before_address(
+    plan: &ServerPlan,
+    transport: &Transport,
+    faults: &[FaultSpec],
+    ground: Ground<'_>,
+    record: PathBuf,
+    mock: Option<Listening>,
+) -> Result<Stand, CommandError> {
+    let server = || plan.name.clone();
+    let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = transport else {
+        return Err(CommandError::WebSocket { server: server() });
+    };
+    let mut origin = Origin::new("proxy", &plan.name);
+    origin.seed = Some(ground.seed);
+    origin.faults = faults.iter().map(ToString::to_string).collect();
+    let recording = Recording::create(&record, &origin).map_err(|source| CommandError::File {
+        what: "the recording of a proxy cannot be written".to_owned(),
+        source,
+    })?;
+    let settings = Settings {
+        server_name: plan.name.clone(),
+        faults: faults.to_vec(),
+        seed: ground.seed,
+        recording: Some(recording),
+        counts_calls: false,
+    };
+    let headers = headers.iter();
+    let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
+    let proxy = http::listen(ANY_PORT, url, headers.collect(), settings)
+        .await
+        .map_err(|error| CommandError::Listen {
+            server: server(),
+            error,
+        })?;
+    let kind = match transport {
+        Transport::Sse { .. } => "sse",
+        _ => "http",
+    };
+    let entry = json!({ "type": kind, "url": proxy.url() });
+    let (stop, stopped) = oneshot::channel();
+    let task = tokio::spawn(proxy.run(async move {
+        // Dropped is stopped too.
+        let _ = stopped.await;
+    }));
+    Ok(Stand {
+        name: plan.name.clone(),
+        entry,
+        record,
+        listening: Some(Proxy {
+            stop,
+            task,
+            _mock: mock,
+        }),
+    })
+}
+
+/// Ends the proxies, so that what they wrote down is whole.
+pub(super) async fn take_down(stands: Vec<Stand>) -> Vec<Written> {
+    let mut written = Vec::with_capacity(stands.len());
+    for stand in stands {
+        if let Some(proxy) = stand.listening {
+            let _ = proxy.stop.send(());
+            // A task that broke has written what it could.
+            let _ = proxy.task.await;
+        }
+        written.push(Written { path: stand.record });
+    }
+    written
+}
+
+/// The server with the variables in its texts filled in.
+fn filled(server: &Server, environment: &Environment) -> Result<Server, FillError> {
+    let fill_all = |texts: &mut BTreeMap<String, String>| {
+        texts.values_mut().try_for_each(|text| {
+            *text = environment.fill(text)?;
+            Ok(())
+        })
+    };
+    let mut server = server.clone();
+    for argument in &mut server.args {
+        *argument = environment.fill(argument)?;
+    }
+    fill_all(&mut server.env)?;
+    if let Transport::Http { url, headers }
+    | Transport::Sse { url, headers }
+    | Transport::WebSocket { url, headers } = &mut server.transport
+    {
+        *url = environment.fill(url)?;
+        fill_all(headers)?;
+    }
+    Ok(server)
+}

@@ -1,0 +1,102 @@
+use serde_json::json;
+
+use super::merge::merge_texts;
+use super::output::Output;
+
+#[test]
+fn last_words_are_a_text_or_an_object() {
+    let read = Output::read;
+    assert_eq!(read(" Done.\n").final_response, "Done.");
+    let output = read(
+        r#"{"final_response":"Done.","tokens":{"prompt":3,"completion":4},"turns":[{"role":"user","text":"x"}]}"#,
+    );
+    assert_eq!(output.final_response, "Done.");
+    assert_eq!(output.tokens.unwrap().sum(), Some(7));
+    assert_eq!(output.turns.unwrap().len(), 1);
+    for text in [r#"{"other":1}"#, r#"{"final_response":3}"#, "{", ""] {
+        assert_eq!(read(text).final_response, text, "as it is");
+    }
+}
+
+/// A recording of one server: what happens at which millisecond.
+fn recording(server: &str, started_at_ms: u64, lines: &[(u64, serde_json::Value)]) -> String {
+    let first = json!({ "schema": "trace.v1", "ts": 0.0, "kind": "scenario_event", "name": "recording_started", "message": "",
+        "data": { "by": "proxy", "server": server, "target": "", "started_at_ms": started_at_ms, "version": "1" } });
+    let mut text = format!("{first}\n");
+    for (at, line) in lines {
+        let mut line = line.clone();
+        line["ts"] = json!(f64::from(u32::try_from(*at).unwrap()) / 1e3);
+        text.push_str(&line.to_string());
+        text.push('\n');
+    }
+    text
+}
+
+fn call(id: u64, tool: &str) -> serde_json::Value {
+    json!({ "kind": "request", "session": 0, "request_id": id, "client_id": id, "method": "tools/call", "tool": tool,
+        "params": { "name": tool, "arguments": { "n": id } } })
+}
+
+fn answer(id: u64, tool: &str) -> serde_json::Value {
+    json!({ "kind": "response", "session": 0, "request_id": id, "method": "tools/call", "tool": tool, "duration_ms": 1.0,
+        "result": { "content": [{ "type": "text", "text": tool }] } })
+}
+
+#[test]
+fn recordings_of_several_servers_become_one_run() {
+    let listed = json!({ "kind": "response", "session": 0, "request_id": 1, "method": "tools/list",
+        "result": { "tools": [{ "name": "get", "annotations": { "readOnlyHint": true } }] } });
+    let fault = json!({ "kind": "scenario_event", "name": "fault", "message": "", "data": {
+        "session": 0, "request_id": 2, "tool": "get", "fault": "dead", "kind": "hang", "server": "a" } });
+    let left = json!({ "kind": "scenario_event", "name": "left", "message": "", "data": { "session": 0 } });
+    let one = recording(
+        "a",
+        1_000,
+        &[
+            (10, listed),
+            (20, call(2, "get")),
+            (20, fault),
+            (900, left.clone()),
+        ],
+    );
+    let other = recording(
+        "b",
+        1_100,
+        &[(400, call(2, "get")), (450, answer(2, "get")), (810, left)],
+    );
+    let texts = [("a", one.clone()), ("b", other)];
+    let merged = merge_texts(&texts).unwrap_or_else(|error| panic!("{error}"));
+    let run = merged.run;
+    let told: Vec<_> = run
+        .tool_calls
+        .iter()
+        .map(|call| (call.name.as_str(), call.server.as_deref()))
+        .collect();
+    assert_eq!(told, [("get", Some("a")), ("get", Some("b"))]);
+    assert_eq!(
+        run.tool_calls[0].annotations.unwrap().read_only_hint,
+        Some(true)
+    );
+    assert_eq!(run.tool_calls[1].annotations, None, "of another server");
+    assert!(
+        run.tool_calls.iter().all(|call| call.client.is_none()),
+        "one agent"
+    );
+    assert_eq!(run.tool_results.len(), 1);
+    assert_eq!(run.tool_results[0].call_index, 1);
+    // The clock goes across servers: the call that worked at 1100 + 450 - 1000.
+    let mark = &run.faults[0];
+    assert_eq!(
+        (mark.detected_ms, mark.recovered_ms),
+        (Some(480), Some(530))
+    );
+
+    let alone = merge_texts(&[("a", one)]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(alone.run.tool_calls[0].server.as_deref(), Some("a"));
+    let none = merge_texts(&[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(none.notes, ["the agent started none of its servers"]);
+    let broken = merge_texts(&[("a", "no recording".to_owned())])
+        .err()
+        .unwrap();
+    assert!(broken.to_string().contains("\"a\""), "{broken}");
+}

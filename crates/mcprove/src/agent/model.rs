@@ -1,0 +1,66 @@
+//! What a model provider is asked and what it answers, as bytes.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Something that is ready later.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One request to a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRequest {
+    /// The address behind the base: `/v1/messages`.
+    pub path: String,
+    /// The body, without secrets: keys travel in headers, which are the wire's own business.
+    pub body: Vec<u8>,
+    /// How long the answer may take.
+    pub timeout: Duration,
+}
+
+/// What a provider answered, whatever the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// How long to wait before another try, if the provider says so.
+    pub retry_after: Option<Duration>,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Why there was no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WireError {
+    /// The provider cannot be reached, or broke off.
+    #[error("{message}")]
+    Unreachable {
+        /// What happened.
+        message: String,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// The answer did not come in time.
+    #[error("the model did not answer within {0:?}")]
+    Timeout(Duration),
+    /// A recording has no answer to this request: it names the nearest one, and the difference.
+    #[error("{message}")]
+    NotRecorded {
+        /// What is missing.
+        message: String,
+        /// What to try.
+        hint: String,
+    },
+}
+
+/// The way to a provider: the network, or a recording.
+pub trait ModelWire: Send + Sync {
+    /// Asks, once: whoever wants another try asks again.
+    fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>>;
+
+    /// Waits before another try; a recording does not.
+    fn wait(&self, duration: Duration) -> Later<'_, ()>;
+}

@@ -1,0 +1,6 @@
+mod agents;
+mod budgets;
+mod faults;
+mod support;
+mod told;
+mod trouble;

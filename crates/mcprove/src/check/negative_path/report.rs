@@ -1,0 +1,77 @@
+//! What came of bad requests.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Probe;
+
+/// What came of all probes of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NegativePathReport {
+    /// Each probe, in the order in which they were made.
+    pub probes: Vec<ProbeReport>,
+}
+
+/// What came of one probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeReport {
+    /// The probe.
+    pub probe: Probe,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Of one that failed the same as the verdict says, without a word of what the server said.
+    pub unquoted: Option<String>,
+    /// How long the answer took.
+    pub duration: Duration,
+}
+
+/// What came of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The contract was kept.
+    Passed,
+    /// It was not: what was sent, what came back, what to do.
+    Failed(String),
+    /// The probe does not apply, for this reason: it is not counted.
+    Skipped(String),
+    /// The probe could not be made, for this reason.
+    Undone(String),
+}
+
+impl NegativePathReport {
+    /// How many probes ran.
+    pub fn checks_run(&self) -> usize {
+        let ran =
+            |report: &&ProbeReport| matches!(report.verdict, Verdict::Passed | Verdict::Failed(_));
+        self.probes.iter().filter(ran).count()
+    }
+
+    /// How many did not meet the contract.
+    pub fn failures(&self) -> usize {
+        let failed = |report: &&ProbeReport| matches!(report.verdict, Verdict::Failed(_));
+        self.probes.iter().filter(failed).count()
+    }
+
+    /// Whether every probe that ran passed; unknown when none did, or one could not be made.
+    pub fn gate_passed(&self) -> Option<bool> {
+        let is_undone = |report: &ProbeReport| matches!(report.verdict, Verdict::Undone(_));
+        if self.failures() > 0 {
+            Some(false)
+        } else if self.checks_run() == 0 || self.probes.iter().any(is_undone) {
+            None
+        } else {
+            Some(true)
+        }
+    }
+
+    /// The values that can be gated: `checks_run`, `failures` and `gate_passed`, which is 1, 0, or null
+    /// where it is not known.
+    pub fn targets(&self) -> Value {
+        json!({
+            "checks_run": self.checks_run(),
+            "failures": self.failures(),
+            "gate_passed": self.gate_passed().map(u8::from),
+        })
+    }
+}

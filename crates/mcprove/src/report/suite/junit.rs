@@ -1,0 +1,68 @@
+//! What CI systems read: `JUnit` XML, a suite per file and a case per test.
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
+
+use super::problems;
+use crate::report::junit::{Problem, case, failed, line, lines, unjudged, unread_junit_of, write};
+use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
+use crate::suite::ConfigErrors;
+
+/// The name of the report.
+const NAME: &str = "mcprove run";
+
+/// Suites that cannot be read, as `JUnit` XML: an error each, and never what an earlier run left behind.
+pub fn unread_suite_junit(errors: &ConfigErrors) -> String {
+    unread_junit_of(NAME, "suite", errors)
+}
+
+/// The report as `JUnit` XML.
+pub(super) fn render(report: &SuiteReport) -> String {
+    let mut suites: Vec<TestSuite> = Vec::new();
+    let mut file = None;
+    for test in &report.tests {
+        if file != Some(&test.file) {
+            suites.push(TestSuite::new(line(&test.file)));
+            file = Some(&test.file);
+        }
+        if let Some(suite) = suites.last_mut() {
+            suite.add_test_case(of_test(test));
+        }
+    }
+    write(NAME, suites.into_iter())
+}
+
+fn of_test(test: &TestReport) -> TestCase {
+    let errors = test.errors.iter().map(unjudged);
+    let mut wrong: Vec<Problem> = errors.chain(test.failures.iter().map(failed)).collect();
+    if wrong.is_empty() {
+        // One that says nothing does not pass for that.
+        wrong = problems::problems(test)
+            .iter()
+            .map(|problem| Problem {
+                kind: NonSuccessKind::Error,
+                name: "unknown".to_owned(),
+                message: problem.message.clone(),
+                text: problem.sentence(),
+            })
+            .collect();
+    }
+    let mut case = case(test.kind.name(), &problems::name(test), &wrong);
+    if test.outcome == TestOutcome::Skipped {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(line(&problems::reason(test)));
+        case.status = status;
+    }
+    if let Ok(duration) = Duration::try_from_secs_f64(test.duration_ms / 1000.0) {
+        case.set_time(duration);
+    }
+    for (name, value) in [("file", line(&test.file)), ("line", test.line.to_string())] {
+        case.extra.insert(name.into(), value.into());
+    }
+    let details = test.details.iter().map(|details| format!("see {details}"));
+    let notes: Vec<String> = test.notes.iter().cloned().chain(details).collect();
+    if !notes.is_empty() {
+        case.set_system_out(lines(&notes.join("\n")));
+    }
+    case
+}

@@ -1,0 +1,29 @@
+//! The tests that would be run, for people.
+
+use std::fmt::Write as _;
+
+use super::problems::line;
+use crate::report::style::Style;
+use crate::report::table::lay_out;
+use crate::run::suite::{ListedTest, SuiteList};
+
+/// The tests: kind, where it stands, then its whole name with its tags, and why it is skipped.
+pub fn suite_list_text(list: &SuiteList, style: Style) -> String {
+    let row = |test: &ListedTest| {
+        let mut name = line(&test.name);
+        if !test.tags.is_empty() {
+            let _ = write!(name, " [{}]", line(&test.tags.join(", ")));
+        }
+        if let Some(reason) = &test.skip {
+            let _ = write!(name, " (skipped: {})", line(reason));
+        }
+        let place = format!("{}:{}", line(&test.file), test.line);
+        vec![test.kind.name().to_owned(), place, name]
+    };
+    let rows: Vec<Vec<String>> = list.tests.iter().map(row).collect();
+    let count = match list.tests.len() {
+        1 => "1 test".to_owned(),
+        count => format!("{count} tests"),
+    };
+    format!("{}\n{count}\n", lay_out(&rows, style.width))
+}

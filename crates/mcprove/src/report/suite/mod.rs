@@ -1,0 +1,91 @@
+//! What came of suites, for people and for the programs that CI systems run: one file per format, and one
+//! line here.
+
+mod github;
+mod html;
+mod json;
+mod junit;
+mod list;
+mod markdown;
+mod problems;
+mod progress;
+mod sections;
+mod tap;
+mod terminal;
+
+use mcprove_score::registry::{self, Entry, RegistryError};
+
+use super::style::Style;
+use crate::run::suite::SuiteReport;
+
+pub use junit::unread_suite_junit;
+pub use list::suite_list_text;
+pub use progress::suite_progress_line;
+pub use terminal::suite_text;
+
+/// A way to tell what came of suites.
+#[derive(Clone, Copy)]
+pub struct Reporter {
+    /// The whole text; how it is drawn matters to terminals only.
+    pub render: fn(&SuiteReport, Style) -> String,
+}
+
+impl Reporter {
+    /// The one with this name, and the name; an unknown name says what was probably meant.
+    pub fn find(name: &str) -> Result<(&'static str, Self), RegistryError> {
+        let entry = registry::find(REPORTERS, name)?;
+        let settings = entry.resolve(&serde_json::Map::new())?;
+        Ok((entry.name, (entry.build)(&settings)))
+    }
+}
+
+macro_rules! entry {
+    ($name:literal, $explanation:literal, $render:expr) => {
+        Entry {
+            name: $name,
+            explanation: $explanation,
+            settings: &[],
+            build: |_| Reporter { render: $render },
+        }
+    };
+}
+
+/// Every reporter.
+pub const REPORTERS: &[Entry<Reporter>] = &[
+    entry!(
+        "terminal",
+        "for people: what failed, why, and what to try",
+        terminal::suite_text
+    ),
+    entry!(
+        "json",
+        "for programs, everything (format suite-report.v1)",
+        |report, _| json::render(report)
+    ),
+    entry!(
+        "junit",
+        "JUnit XML, which most CI systems read",
+        |report, _| junit::render(report)
+    ),
+    entry!("tap", "TAP 14, with what failed as YAML", |report, _| {
+        tap::render(report)
+    }),
+    entry!(
+        "github",
+        "annotations of GitHub Actions, at the lines of the suite",
+        |report, _| github::render(report)
+    ),
+    entry!(
+        "markdown",
+        "for a summary of a build or a comment",
+        |report, _| markdown::render(report)
+    ),
+    entry!("html", "a page that needs nothing else", |report, _| {
+        html::render(report)
+    }),
+];
+
+#[cfg(test)]
+pub(super) mod samples;
+#[cfg(test)]
+mod tests;

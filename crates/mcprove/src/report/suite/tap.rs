@@ -1,0 +1,74 @@
+//! The Test Anything Protocol, version 14: a line per test, and what is wrong with it as YAML.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::problems::{Problem, line, name, place, problems, reason};
+use crate::report::printable::printable_json;
+use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
+
+/// The report as TAP.
+pub(super) fn render(report: &SuiteReport) -> String {
+    let mut lines = format!("TAP version 14\n1..{}\n", report.tests.len());
+    for (place, test) in report.tests.iter().enumerate() {
+        let is_ok = matches!(test.outcome, TestOutcome::Passed | TestOutcome::Skipped);
+        let word = if is_ok { "ok" } else { "not ok" };
+        let _ = write!(lines, "{word} {} - {}", place + 1, escape(&name(test)));
+        if test.outcome == TestOutcome::Skipped {
+            let _ = write!(lines, " # SKIP {}", escape(&reason(test)));
+        }
+        lines.push('\n');
+        if !is_ok {
+            diagnose(test, &mut lines);
+        }
+    }
+    if report.partial {
+        // What was not run counts as skipped, and so as good, for whoever reads no further.
+        lines.push_str("Bail out! the run was interrupted\n");
+    }
+    lines
+}
+
+/// What is wrong, as YAML.
+fn diagnose(test: &TestReport, lines: &mut String) {
+    let problems = problems(test);
+    let first = problems.first().map(Problem::sentence);
+    lines.push_str("  ---\n");
+    put(lines, "  message", &first.unwrap_or_default());
+    put(lines, "  severity", test.outcome.name());
+    put(lines, "  kind", test.kind.name());
+    put(lines, "  at", &place(test));
+    let _ = writeln!(lines, "  duration_ms: {}", json!(test.duration_ms));
+    lines.push_str("  problems:\n");
+    for problem in &problems {
+        put(lines, "    - message", &problem.message);
+        if let Some(target) = &problem.target {
+            put(lines, "      target", target);
+        }
+        if let Some((expected, actual)) = &problem.values {
+            put(lines, "      expected", expected);
+            put(lines, "      actual", actual);
+        }
+        if let Some(hint) = &problem.hint {
+            put(lines, "      hint", hint);
+        }
+    }
+    if !test.notes.is_empty() {
+        let notes: Vec<String> = test.notes.iter().map(|note| line(note)).collect();
+        let notes = printable_json(&json!(notes).to_string());
+        let _ = writeln!(lines, "  notes: {notes}");
+    }
+    lines.push_str("  ...\n");
+}
+
+/// A name and a text. JSON is YAML too, so the text is written as that.
+fn put(lines: &mut String, name: &str, value: &str) {
+    let value = printable_json(&json!(value).to_string());
+    let _ = writeln!(lines, "{name}: {value}");
+}
+
+/// A text in which no directive begins.
+fn escape(words: &str) -> String {
+    words.replace('\\', "\\\\").replace('#', "\\#")
+}

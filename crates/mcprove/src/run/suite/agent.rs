@@ -1,0 +1,228 @@
+//! A task for an agent, carried out and judged: all its runs, live or from a recording.
+//!
+//! `live` makes the runs, with a model or a process; `replay` makes them from a cassette; `judge` scores
+//! them, the same either way. What is scored and told has no secrets, so that a replay tells the same.
+
+mod judge;
+mod live;
+mod mock_faults;
+mod replay;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use mcprove_score::gate::ScoreError;
+use mcprove_score::trace::AgentTrace;
+
+use super::context::{CassetteMode, Context, SuiteOptions};
+use super::report::{TestKind, TestOutcome, TestReport};
+use crate::agent::cassette::{
+    self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Redactor, Verdict,
+};
+use crate::suite::plan::{AgentTestPlan, SuitePlan};
+
+/// Where the traces of agents are written, in the folder of results.
+const TRACES: &str = "agents";
+
+/// What a test is run with.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    plan: &'a SuitePlan,
+    options: &'a SuiteOptions,
+}
+
+/// The runs of a test.
+struct Made {
+    trace: AgentTrace,
+    /// What a reader should know of each run.
+    notes: Vec<Vec<String>>,
+    /// What is recorded of them; its verdict comes later.
+    tape: Option<Cassette>,
+}
+
+/// Why there are no runs to judge.
+struct NotMade {
+    errors: Vec<ScoreError>,
+}
+
+impl NotMade {
+    fn of(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            errors: vec![error(None, message, hint)],
+        }
+    }
+}
+
+impl From<CassetteError> for NotMade {
+    fn from(error: CassetteError) -> Self {
+        Self::of(error.to_string(), error.hint())
+    }
+}
+
+fn error(run: Option<usize>, message: impl Into<String>, hint: impl Into<String>) -> ScoreError {
+    ScoreError {
+        target: None,
+        run,
+        message: message.into(),
+        hint: hint.into(),
+    }
+}
+
+/// Runs one test. Whatever goes wrong is in the report.
+pub(crate) async fn run(test: &AgentTestPlan, context: Context<'_>) -> TestReport {
+    // Servers are not shared: an agent may leave them in any state.
+    let Context { plan, options, .. } = context;
+    run_in(test, Setting { plan, options }).await
+}
+
+async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
+    let test = &*mock_faults::injected(test, context.plan);
+    let report = TestReport::new(TestKind::Agent, &test.head, context.plan);
+    let path = cassette_path(test, context.plan);
+    // A replay has nothing of the environment, and must not depend on it.
+    let is_replay = context.options.cassettes == CassetteMode::Replay && path.exists();
+    let mut report = match make(test, context, &path).await {
+        Ok(mut made) => {
+            let mut report = judge::judge(report, test, &mut made.trace, &made.notes);
+            report.details = Some(trace_name(test, context.plan));
+            if let Err(error) = write_trace(test, context, &made.trace) {
+                let note = format!("the trace of its runs cannot be written: {error}");
+                report.notes.push(note);
+                report.details = None;
+            }
+            match made.tape {
+                Some(tape) => record(report, tape, &path),
+                None => report,
+            }
+        }
+        Err(not_made) => not_run(report, not_made, context, &path),
+    };
+    if !is_replay {
+        redact(&mut report, &Redactor::of(&context.options.environment));
+    }
+    report
+}
+
+/// Takes out what errors and notes may quote: addresses, and what servers wrote to stderr.
+fn redact(report: &mut TestReport, redactor: &Redactor) {
+    let errors = report.errors.iter_mut();
+    let texts = errors.flat_map(|error| [&mut error.message, &mut error.hint]);
+    for text in texts.chain(&mut report.notes) {
+        *text = redactor.text(text).into_owned();
+    }
+}
+
+/// Makes the runs, in the way that the options say.
+async fn make(test: &AgentTestPlan, context: Setting<'_>, path: &Path) -> Result<Made, NotMade> {
+    let mode = context.options.cassettes;
+    if mode == CassetteMode::Replay {
+        if let Some(cassette) = cassette::read(path)? {
+            cassette::same_file(test, context.plan)?;
+            return replay::replay(test, context.plan, &cassette).await;
+        }
+        cassette::none_of_another_model(test, context.plan)?;
+    }
+    if mode == CassetteMode::Record {
+        cassette::same_file(test, context.plan)?;
+    }
+    live::make(test, context, mode == CassetteMode::Record).await
+}
+
+/// The report of a test that has no runs to judge. A recording that was to be made anew stays as it was.
+fn not_run(
+    mut report: TestReport,
+    not_made: NotMade,
+    context: Setting<'_>,
+    path: &Path,
+) -> TestReport {
+    report.errors = not_made.errors;
+    if context.options.cassettes == CassetteMode::Record {
+        let name = shown(path);
+        report.notes.push(if path.exists() {
+            format!("nothing was recorded: {name} is as it was before")
+        } else {
+            format!("nothing was recorded: {name} was not written")
+        });
+    }
+    report.judged()
+}
+
+/// Writes the cassette, with what came of its runs.
+fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport {
+    tape.verdict = Verdict {
+        outcome: match report.outcome {
+            TestOutcome::Passed | TestOutcome::Skipped => RecordedOutcome::Passed,
+            TestOutcome::Failed => RecordedOutcome::Failed,
+            TestOutcome::Error => RecordedOutcome::Error,
+        },
+        failures: report
+            .failures
+            .iter()
+            .map(|failure| failure.target.clone())
+            .collect(),
+    };
+    match cassette::write(path, &tape) {
+        Ok(()) => report,
+        Err(failure) => {
+            let failure = error(None, failure.to_string(), failure.hint());
+            report.errors.push(failure);
+            report.judged()
+        }
+    }
+}
+
+/// A cassette of a test of which nothing is recorded yet.
+fn empty_tape(test: &AgentTestPlan, plan: &SuitePlan, fits: cassette::Fits, seed: u64) -> Cassette {
+    let suite = Path::new(&plan.file).file_name().unwrap_or_default();
+    Cassette {
+        schema: CASSETTE_FORMAT.to_owned(),
+        agent: test.head.name.clone(),
+        suite: suite.to_string_lossy().into_owned(),
+        fits,
+        seed,
+        variables: std::collections::BTreeMap::new(),
+        verdict: Verdict {
+            outcome: RecordedOutcome::Error,
+            failures: Vec::new(),
+        },
+        runs: Vec::new(),
+    }
+}
+
+fn cassette_path(test: &AgentTestPlan, plan: &SuitePlan) -> PathBuf {
+    plan.folder.join(FOLDER).join(cassette::file_name(test))
+}
+
+fn shown(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{FOLDER}/{name}")
+}
+
+/// The file of the trace, from the folder of results on: the same whenever the test is run.
+fn trace_name(test: &AgentTestPlan, plan: &SuitePlan) -> String {
+    let suite = Path::new(&plan.file).file_stem().unwrap_or_default();
+    let suite = suite.to_string_lossy();
+    format!("{TRACES}/{suite}/{}", cassette::file_name(test))
+}
+
+fn write_trace(
+    test: &AgentTestPlan,
+    context: Setting<'_>,
+    trace: &AgentTrace,
+) -> std::io::Result<()> {
+    let name = trace_name(test, context.plan);
+    let path = context.options.output_dir.join(name);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut written = serde_json::to_string_pretty(trace).map_err(std::io::Error::other)?;
+    written.push('\n');
+    std::fs::write(path, written)
+}
+
+/// The seed of one run: the first has that of the suite.
+fn seed_of(seed: u64, run: usize) -> u64 {
+    seed.wrapping_add(u64::try_from(run).unwrap_or_default())
+}

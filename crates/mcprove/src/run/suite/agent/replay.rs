@@ -1,0 +1,72 @@
+//! The runs of a test from its cassette: no network, no server, no process.
+
+use mcprove_score::trace::{AgentRun, AgentTrace};
+
+use super::{Made, NotMade, error, seed_of};
+use crate::agent::cassette::{
+    Cassette, CassetteError, RecordedRun, Redactor, Replayer, file_name, recorded,
+};
+use crate::agent::run::{fill_texts, run_once};
+use crate::agent::toolbox::OfferedTool;
+use crate::suite::plan::{AgentTestPlan, Driver, SuitePlan};
+
+/// Makes the runs of a test anew, each from the one that was recorded.
+pub(super) async fn replay(
+    test: &AgentTestPlan,
+    plan: &SuitePlan,
+    cassette: &Cassette,
+) -> Result<Made, NotMade> {
+    let changes = cassette.fits.changes(test, plan);
+    if !changes.is_empty() {
+        return Err(CassetteError::Drift {
+            file: format!("cassettes/{}", file_name(test)),
+            changes: changes.join("; "),
+        }
+        .into());
+    }
+    let environment = recorded(&cassette.variables);
+    let filled = fill_texts(test, &environment)
+        .map_err(|error| NotMade::of(error.to_string(), "record it again with --record"))?;
+    let redactor = Redactor::of(&environment);
+    let tools = cassette.fits.tools();
+    let mut runs = Vec::with_capacity(cassette.runs.len());
+    for (index, recorded) in cassette.runs.iter().enumerate() {
+        let seed = seed_of(cassette.seed, index);
+        let run = replay_run(&filled, recorded, &tools, &redactor, seed).await;
+        let run = run.map_err(|(message, hint)| NotMade {
+            errors: vec![error(Some(index), format!("run {index}: {message}"), hint)],
+        })?;
+        runs.push(run);
+    }
+    let notes = cassette.runs.iter().map(|run| run.notes.clone()).collect();
+    Ok(Made {
+        trace: AgentTrace::new(runs),
+        notes,
+        tape: None,
+    })
+}
+
+async fn replay_run(
+    test: &AgentTestPlan,
+    recorded: &RecordedRun,
+    tools: &[OfferedTool],
+    redactor: &Redactor,
+    seed: u64,
+) -> Result<AgentRun, (String, String)> {
+    let model = match (&test.driver, &recorded.trace) {
+        (Driver::Command(_), Some(trace)) => return Ok(redactor.run(trace)),
+        (Driver::Model(model), _) => model,
+        (Driver::Command(_), None) => {
+            return Err((
+                "the cassette has no trace of it".to_owned(),
+                "record it again with --record".to_owned(),
+            ));
+        }
+    };
+    let replayer = Replayer::new(recorded, tools, redactor.clone());
+    let finished = run_once(test, model, &replayer, &replayer, seed).await;
+    match finished.failure {
+        None => Ok(redactor.run(&finished.run)),
+        Some(failure) => Err((failure.to_string(), failure.hint())),
+    }
+}

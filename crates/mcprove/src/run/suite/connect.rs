@@ -1,0 +1,194 @@
+//! Starting one server of a suite, with its variables filled in.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::drive::{Stop, StopLevel};
+use crate::event::EventStream;
+use crate::mock::{self, Mock, MockError};
+use crate::protocol::Tool;
+use crate::server::{Server, Transport};
+use crate::session::{CallError, ConnectError, Session};
+use crate::suite::plan::{Environment, FillError, Reach, ServerPlan};
+
+/// How much of what a server wrote to stderr is told.
+const STDERR_LINES_MAX: usize = 10;
+
+/// Why a server of a suite does not run. It is told to every test that needs the server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct StartError {
+    /// What happened, with the end of the server's stderr.
+    pub message: String,
+    /// What to try.
+    pub hint: String,
+    /// Whether the run was broken off meanwhile, so that the server is not to blame.
+    pub is_stopped: bool,
+}
+
+/// The tools that a server lists, or why it does not.
+pub(crate) type Listed = Result<Vec<Tool>, CallError>;
+
+/// Which server a session is with, where that makes a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// That of the sessions before.
+    Same,
+    /// One that nobody used before.
+    New,
+}
+
+/// Starts, or reaches, one server of a suite, as often as sessions are needed. A mock counts its calls over
+/// all of them.
+pub(crate) struct Connector {
+    plan: ServerPlan,
+    environment: Environment,
+    seed: u64,
+    stop: Stop,
+    mock: Mutex<Option<Mock>>,
+}
+
+impl Connector {
+    /// For this server.
+    pub(crate) fn new(
+        plan: &ServerPlan,
+        environment: &Environment,
+        seed: u64,
+        stop: &Stop,
+    ) -> Self {
+        Self {
+            plan: plan.clone(),
+            environment: environment.clone(),
+            seed,
+            stop: stop.clone(),
+            mock: Mutex::new(None),
+        }
+    }
+
+    /// The server as the suite has it.
+    pub(crate) const fn plan(&self) -> &ServerPlan {
+        &self.plan
+    }
+
+    /// A session with the server, and its tools. Where a new server is asked for, a mock counts from the
+    /// beginning; a process is a new one in any case. Ends when the run is broken off.
+    pub(crate) async fn connect(&self, server: Which) -> Result<(Session, Listed), StartError> {
+        let connected = async {
+            let session = self.reach(server).await?;
+            // The list also says how the tools want to be called.
+            let tools = session.list_tools().await;
+            Ok((session, tools))
+        };
+        tokio::select! {
+            connected = connected => connected,
+            () = self.stop.requested(StopLevel::Now) => Err(self.stopped()),
+        }
+    }
+
+    async fn reach(&self, which: Which) -> Result<Session, StartError> {
+        let options = self.plan.session.options();
+        let recorder = EventStream::unobserved().recorder();
+        let session = match &self.plan.reach {
+            Reach::Server(server) => {
+                let server =
+                    filled(server, &self.environment).map_err(|error| self.unset(&error))?;
+                Session::connect(&server, options, recorder).await
+            }
+            Reach::Mock { .. } => {
+                let mock = self.mock(which).map_err(|error| self.no_mock(&error))?;
+                let (output, input) = mock.spawn_in_memory();
+                Session::connect_streams(output, input, options, recorder).await
+            }
+        };
+        session.map_err(|error| self.unreachable(&error))
+    }
+
+    fn mock(&self, which: Which) -> Result<Mock, MockError> {
+        let mut kept = self.mock.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(mock), Which::Same) = (&*kept, which) {
+            return Ok(mock.clone());
+        }
+        let (spec, faults) = match &self.plan.reach {
+            Reach::Mock { spec, faults } => (spec.as_ref().clone(), faults.clone()),
+            Reach::Server(_) => Default::default(),
+        };
+        let options = mock::Options {
+            faults,
+            seed: self.seed,
+            ..mock::Options::default()
+        };
+        let mock = Mock::new(spec, options)?;
+        if which == Which::Same {
+            *kept = Some(mock.clone());
+        }
+        Ok(mock)
+    }
+
+    fn unset(&self, error: &FillError) -> StartError {
+        let hint = match error {
+            FillError::Unset(name) => {
+                format!("set {name} in the environment, or write ${{{name}:-a default}}")
+            }
+            FillError::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
+        };
+        self.failed(&error.to_string(), hint)
+    }
+
+    fn no_mock(&self, error: &MockError) -> StartError {
+        self.failed(&error.to_string(), "mend the tools file of the mock".into())
+    }
+
+    fn unreachable(&self, error: &ConnectError) -> StartError {
+        let lines: Vec<&str> = error.stderr().trim_end().lines().collect();
+        let first = lines.len().saturating_sub(STDERR_LINES_MAX);
+        let tail = lines.get(first..).unwrap_or_default().join("\n");
+        let message = if tail.trim().is_empty() {
+            error.to_string()
+        } else {
+            format!("{error}; its stderr ends with:\n{tail}")
+        };
+        self.failed(&message, error.hint())
+    }
+
+    fn failed(&self, why: &str, hint: String) -> StartError {
+        StartError {
+            message: format!("the server `{}` does not run: {why}", self.plan.name),
+            hint,
+            is_stopped: false,
+        }
+    }
+
+    fn stopped(&self) -> StartError {
+        StartError {
+            message: format!("interrupted while the server `{}` started", self.plan.name),
+            hint: "run again to finish".to_owned(),
+            is_stopped: true,
+        }
+    }
+}
+
+/// The server with the variables in its arguments, its environment, its headers and its address filled in.
+pub(super) fn filled(server: &Server, environment: &Environment) -> Result<Server, FillError> {
+    let fill_all =
+        |values: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, FillError> {
+            values
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), environment.fill(value)?)))
+                .collect()
+        };
+    let mut server = server.clone();
+    for argument in &mut server.args {
+        *argument = environment.fill(argument)?;
+    }
+    server.env = fill_all(&server.env)?;
+    match &mut server.transport {
+        Transport::Stdio => {}
+        Transport::Http { url, headers }
+        | Transport::Sse { url, headers }
+        | Transport::WebSocket { url, headers } => {
+            *url = environment.fill(url)?;
+            *headers = fill_all(headers)?;
+        }
+    }
+    Ok(server)
+}

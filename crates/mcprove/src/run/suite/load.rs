@@ -1,0 +1,197 @@
+//! A load, carried out by the load engine and judged as a test.
+//!
+//! Limits that were not kept and critical findings are failures. What a run cannot pass without and could
+//! not be judged is an error that begins with "inconclusive". The run directory has all the rest.
+
+mod judge;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use mcprove_score::gate::ScoreError;
+
+use super::connect::filled;
+use super::context::Context;
+use super::masking::masked;
+use super::progress::{SuiteEvent, SuiteListener};
+use super::redact::redact_files;
+use super::report::{TestKind, TestReport};
+use crate::drive::Scenario;
+use crate::mock::{Kind, Listening, Mock, Options};
+use crate::run::{Run, RunDirectory, RunError};
+use crate::server::Server;
+use crate::suite::load::{Format, LoadConfig, OutputSettings};
+use crate::suite::plan::{Environment, FillError, LoadTestPlan, Reach, ServerPlan};
+
+/// Why a load could not be made.
+type Unmade = (String, String);
+
+/// Runs one test. Whatever goes wrong is in the report.
+pub(crate) async fn run(
+    test: &LoadTestPlan,
+    context: Context<'_>,
+    listener: &SuiteListener,
+) -> TestReport {
+    let mut report = TestReport::new(TestKind::Load, &test.head, context.plan);
+    if let Err((message, hint)) = execute(test, context, listener, &mut report).await {
+        report.errors.push(ScoreError {
+            target: None,
+            run: None,
+            message,
+            hint,
+        });
+        report = report.judged();
+    }
+    masked(report, &context.options.environment.secrets())
+}
+
+async fn execute(
+    test: &LoadTestPlan,
+    context: Context<'_>,
+    listener: &SuiteListener,
+    report: &mut TestReport,
+) -> Result<(), Unmade> {
+    let Context { plan, options, .. } = context;
+    let server = plan.servers.get(&test.server).ok_or_else(|| {
+        (
+            format!("there is no server {:?}", test.server),
+            "name one of those under `servers:`".to_owned(),
+        )
+    })?;
+    let mut config = test.config.clone();
+    config.scenario.load.seed.get_or_insert(options.seed);
+    let mut scenario = config.scenario.clone();
+    for call in &mut scenario.tool_calls {
+        call.args = options
+            .environment
+            .fill_value(&call.args)
+            .map_err(unfilled)?;
+    }
+    let (reached, listening) = reach(server, context).await?;
+    // What was filled in stays out of the file.
+    config.server = match &server.reach {
+        Reach::Server(server) => server.clone(),
+        Reach::Mock { .. } => reached.clone(),
+    };
+    let (ended, directory) = engine(&config, reached, scenario, context, listener)
+        .execute_and_keep()
+        .await;
+    if let Some(listening) = listening {
+        listening.shutdown().await;
+    }
+    match &ended {
+        Ok(found) => judge::fill(report, found),
+        Err(_) if !options.stop.is_running() => {
+            *report = report.clone().not_run(judge::INTERRUPTED);
+        }
+        Err(_) => {}
+    }
+    if let Some(directory) = &directory {
+        hide_secrets(report, directory, &options.environment);
+        if ended.is_ok() {
+            let path = directory.path().display().to_string();
+            report.details = Some(path.replace('\\', "/"));
+        }
+    }
+    match ended {
+        Err(error) if options.stop.is_running() => Err(unmade(&error)),
+        _ => Ok(()),
+    }
+}
+
+/// The load engine, with all that the entry says; server and scenario are filled in.
+fn engine(
+    config: &LoadConfig,
+    server: Server,
+    scenario: Scenario,
+    context: Context<'_>,
+    listener: &SuiteListener,
+) -> Run {
+    // An entry may have a place of its own for its runs.
+    let is_own = config.output.report_dir != OutputSettings::default().report_dir;
+    let output_dir = if is_own {
+        &config.output.report_dir
+    } else {
+        &context.options.output_dir
+    };
+    let has = |format| config.output.formats.contains(&format);
+    let listener = Arc::clone(listener);
+    let run = Run::new(server, scenario)
+        .with_thresholds(config.thresholds.clone())
+        .with_faults(config.faults.clone())
+        .with_output_dir(output_dir.clone())
+        .with_trace(config.output.trace)
+        .with_config(config.to_toml())
+        .with_reports(has(Format::Markdown), has(Format::Html))
+        .with_session(config.session.options())
+        .with_stop(context.options.stop.clone())
+        .on_progress(Arc::new(move |progress| {
+            listener(&SuiteEvent::Load(progress));
+        }));
+    match config.output.trace_value_bytes {
+        Some(bytes) => run.with_trace_value_bytes(bytes),
+        None => run,
+    }
+}
+
+/// The server that the load is made on. A mock listens on an address of this machine meanwhile.
+async fn reach(
+    server: &ServerPlan,
+    context: Context<'_>,
+) -> Result<(Server, Option<Listening>), Unmade> {
+    match &server.reach {
+        Reach::Server(plan) => {
+            let server = filled(plan, &context.options.environment);
+            Ok((server.map_err(unfilled)?, None))
+        }
+        Reach::Mock { spec, faults } => {
+            let options = Options {
+                faults: faults.clone(),
+                seed: context.options.seed,
+                ..Options::default()
+            };
+            let mock = Mock::new((**spec).clone(), options)
+                .map_err(|error| (error.to_string(), "mend the file of the mock".to_owned()))?;
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let listening = mock.listen(Kind::Http, address).await.map_err(|error| {
+                let hint = "check that this machine lets programs listen on 127.0.0.1";
+                (error.to_string(), hint.to_owned())
+            })?;
+            Ok((Server::http(listening.url()), Some(listening)))
+        }
+    }
+}
+
+/// Takes secrets out of the files of a run, also of one that came to nothing: its server may have told them.
+fn hide_secrets(report: &mut TestReport, directory: &RunDirectory, environment: &Environment) {
+    match redact_files(directory.path(), &environment.secrets()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            report.notes.push(format!(
+                "secrets could not be taken out of the files of the run: {error}"
+            ));
+        }
+        // Of a run that came to nothing there may be no files.
+        _ => {}
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
+fn unfilled(error: FillError) -> Unmade {
+    let hint = match &error {
+        FillError::Unset(name) => format!("set {name} in the environment"),
+        FillError::Open(_) => "write ${NAME}, or $${ for the characters themselves".to_owned(),
+    };
+    (error.to_string(), hint)
+}
+
+fn unmade(error: &RunError) -> Unmade {
+    // Many errors bring a hint of their own, after a semicolon.
+    let message = error.to_string();
+    match message.split_once("; ") {
+        Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+        None => (message, error.hint().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

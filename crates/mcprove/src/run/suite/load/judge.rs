@@ -1,0 +1,117 @@
+//! What a load came to, as a test: values that can be looked at, what does not hold, what could not be
+//! judged.
+
+use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_score::threshold::ThresholdViolation;
+use mcprove_score::verdict::Verdict;
+use serde_json::{Value, json};
+
+use crate::quantity::as_milliseconds;
+use crate::run::Report;
+use crate::run::suite::report::{TestOutcome, TestReport};
+
+/// Why a load has no result when the user stopped.
+pub(super) const INTERRUPTED: &str = "broken off, because the run was interrupted";
+
+/// The values of `metrics.json` that a test has as its targets, by their paths there.
+const TARGETS: [&str; 18] = [
+    "latency_ms.p50",
+    "latency_ms.p95",
+    "latency_ms.p99",
+    "latency_ms.p999",
+    "latency_ms.mean",
+    "latency_ms.max",
+    "throughput.total_requests",
+    "throughput.successful_requests",
+    "throughput.requests_per_sec",
+    "errors.total",
+    "deadlock_count",
+    "hang_count",
+    "crash_count",
+    "dropped",
+    "process.peak_rss_mb",
+    "process.growth_mb",
+    "isolation.crossed",
+    "grades.overall",
+];
+
+/// Puts what was found into the report of the test, and judges it.
+pub(super) fn fill(report: &mut TestReport, found: &Report) {
+    report.duration_ms = as_milliseconds(found.duration);
+    let metrics = serde_json::to_value(found).unwrap_or_default();
+    for path in TARGETS {
+        let mut names = path.split('.');
+        let value = names.try_fold(&metrics, |value, name| value.get(name));
+        if let Some(value) = value {
+            report.targets.insert(path.to_owned(), value.clone());
+        }
+    }
+    let error_rate = found.error_rate();
+    report
+        .targets
+        .insert("error_rate".to_owned(), json!(error_rate));
+    let violations = found.threshold_violations.iter().map(violated);
+    let findings = found.findings().into_iter();
+    let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = findings
+        .filter(|verdict| !verdict.detector.starts_with("threshold:"))
+        .partition(|verdict| verdict.is_failure());
+    report.failures = violations
+        .chain(critical.iter().map(|it| finding(it)))
+        .collect();
+    report.errors = found.inconclusive_gates().map(unjudged).collect();
+    let hints = critical.iter().filter_map(|it| it.hint.clone());
+    report.notes = hints
+        .map(|hint| format!("hint: {hint}"))
+        .chain(others.iter().map(|it| it.sentence.clone()))
+        .chain(found.warnings.iter().cloned())
+        .collect();
+    let is_cut_short = found.interrupted && report.failures.is_empty();
+    *report = if is_cut_short {
+        // Half a load proves nothing.
+        report.errors.clear();
+        report.clone().not_run(INTERRUPTED)
+    } else {
+        report.clone().judged()
+    };
+    debug_assert!(is_cut_short || (report.outcome == TestOutcome::Passed) == found.passed());
+}
+
+fn violated(violation: &ThresholdViolation) -> GateFailure {
+    let metric = violation.metric.name();
+    let (expected, actual) = (&violation.expected, &violation.actual);
+    let (target, of_tool) = match &violation.tool {
+        Some(tool) => (format!("tools.{tool}.{metric}"), format!(" of {tool}")),
+        None => (metric.to_owned(), String::new()),
+    };
+    GateFailure {
+        target,
+        expected: json!(expected),
+        actual: json!(actual),
+        message: format!("{metric}{of_tool} is {actual}, and must be {expected}"),
+        ..GateFailure::default()
+    }
+}
+
+fn finding(verdict: &Verdict) -> GateFailure {
+    GateFailure {
+        target: verdict.detector.clone(),
+        expected: json!("no critical finding"),
+        actual: Value::Object(verdict.numbers.clone().into_iter().collect()),
+        message: verdict.sentence.clone(),
+        ..GateFailure::default()
+    }
+}
+
+fn unjudged(verdict: &Verdict) -> ScoreError {
+    let detector = &verdict.detector;
+    let target = detector.strip_prefix("threshold:").unwrap_or(detector);
+    ScoreError {
+        target: Some(target.to_owned()),
+        run: None,
+        message: format!("inconclusive: {}", verdict.sentence),
+        hint: verdict
+            .hint
+            .clone()
+            .unwrap_or_else(|| "make the load longer".to_owned()),
+    }
+}

@@ -1,0 +1,41 @@
+use mcprove_score::gate::{GateFailure, ScoreError};
+use serde_json::json;
+
+use super::*;
+use crate::run::suite::report::{TestKind, TestOutcome};
+
+#[test]
+fn nothing_that_a_report_quotes_has_a_secret_in_it() {
+    let report = TestReport {
+        name: "t".into(),
+        kind: TestKind::Tool,
+        file: "f".into(),
+        line: 1,
+        outcome: TestOutcome::Failed,
+        skipped: None,
+        repeated: None,
+        duration_ms: 0.0,
+        targets: std::collections::BTreeMap::new(),
+        runs: Vec::new(),
+        failures: vec![GateFailure {
+            expected: json!({ "hunter22": ["a hunter22 b"] }),
+            actual: json!("hunter22longer"),
+            message: "got \"line\\none\" and hunter22".into(),
+            ..GateFailure::default()
+        }],
+        errors: vec![ScoreError::new("x", "hunter22", "hunter22")],
+        notes: vec!["abc hunter22".into()],
+        details: None,
+    };
+    let secrets = ["hunter22", "hunter22longer", "line\none", "abc"];
+    let secrets = secrets.into_iter().map(str::to_owned).collect();
+    let masked = masked(report, &secrets);
+    let text = serde_json::to_string(&masked).unwrap();
+    assert!(
+        !text.contains("hunter22") && !text.contains("none"),
+        "{text}"
+    );
+    assert_eq!(masked.failures[0].actual, "<redacted>");
+    // What is too short to be a secret stays.
+    assert_eq!(masked.notes, ["abc <redacted>"]);
+}

@@ -1,0 +1,69 @@
+//! Every secret that suites may use, known before anything is run: a test that ends early must not write down
+//! what only a later one takes from the environment, and what is taken out must not depend on the order.
+
+use std::collections::BTreeMap;
+
+use crate::agent::provider;
+use crate::server::Transport;
+use crate::suite::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan, SuitePlan};
+
+/// Looks up all that these suites name. What is not set is for those to tell who need it.
+pub(super) fn look_up(plans: &[SuitePlan], environment: &Environment) {
+    for plan in plans {
+        plan.servers
+            .values()
+            .for_each(|server| of_server(server, environment));
+        plan.agents
+            .iter()
+            .for_each(|agent| of_agent(agent, environment));
+        let loads = plan.load.iter();
+        let calls = loads.flat_map(|load| &load.config.scenario.tool_calls);
+        let arguments = plan.tools.iter().map(|test| &test.args);
+        for arguments in arguments.chain(calls.map(|call| &call.args)) {
+            let _ = environment.fill_value(arguments);
+        }
+    }
+}
+
+fn of_server(server: &ServerPlan, environment: &Environment) {
+    let Reach::Server(server) = &server.reach else {
+        return;
+    };
+    fill_all(&server.args, environment);
+    fill_values(&server.env, environment);
+    match &server.transport {
+        Transport::Stdio => {}
+        Transport::Http { url, headers }
+        | Transport::Sse { url, headers }
+        | Transport::WebSocket { url, headers } => {
+            fill_all([url], environment);
+            fill_values(headers, environment);
+        }
+    }
+}
+
+fn of_agent(agent: &AgentTestPlan, environment: &Environment) {
+    fill_all(agent.system.iter().chain(&agent.prompts), environment);
+    match &agent.driver {
+        Driver::Model(model) => {
+            let own = provider::entry(model.provider).api_key_env;
+            let name = model.api_key_env.as_deref().unwrap_or(own);
+            let _ = environment.get(name);
+            fill_all(&model.base_url, environment);
+        }
+        Driver::Command(command) => {
+            fill_all(&command.args, environment);
+            fill_values(&command.env, environment);
+        }
+    }
+}
+
+fn fill_values(texts: &BTreeMap<String, String>, environment: &Environment) {
+    fill_all(texts.values(), environment);
+}
+
+fn fill_all<'t>(texts: impl IntoIterator<Item = &'t String>, environment: &Environment) {
+    for text in texts {
+        let _ = environment.fill(text);
+    }
+}

@@ -1,0 +1,216 @@
+//! What came of a call.
+
+use std::time::{Duration, Instant};
+
+use mcprove_score::trace::ErrorCategory;
+use serde_json::{Map, Value, json};
+
+use crate::check::negative_path::NegativePathReport;
+use crate::protocol::find_fault;
+use crate::quantity::describe_duration;
+use crate::run::suite::servers::Lease;
+use crate::session::{CallError, Reply, Session};
+use crate::suite::plan::ToolTestPlan;
+use crate::transport::{Detail, Failure};
+
+/// How long a server that left a call unanswered may take to show that it lives.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much longer than one request a call of several may take.
+const GRACE: Duration = Duration::from_secs(1);
+/// How many lines of what the server wrote to stderr are told.
+const STDERR_LINES_MAX: usize = 10;
+/// How much of such a line is told.
+const STDERR_CHARACTERS_MAX: usize = 300;
+
+/// What came of a call.
+pub(super) struct Called {
+    /// The result, where there is one: of a success, or of a failure that the tool itself reported.
+    pub(super) result: Option<Value>,
+    /// Why the call failed, if it did.
+    pub(super) failure: Option<FailedCall>,
+    /// What is wrong with a result that is none by the letter of the protocol.
+    pub(super) fault: Option<String>,
+    duration: Duration,
+}
+
+/// Why a call failed.
+pub(super) struct FailedCall {
+    pub(super) category: ErrorCategory,
+    pub(super) message: String,
+    code: Option<i64>,
+    data: Option<Value>,
+    /// Whether the server itself said so: in a JSON-RPC error, or a result with `isError`.
+    is_said: bool,
+    /// After a hang, whether the server still answers other requests.
+    is_alive: bool,
+}
+
+impl Called {
+    /// Calls the tool, once.
+    pub(super) async fn make(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
+        let session = lease.session();
+        let began = Instant::now();
+        let call = session.call_tool_within(&test.tool, args, test.timeout);
+        // A call may take several requests, of which each has the deadline to itself.
+        let call = tokio::time::timeout(test.timeout.saturating_add(GRACE), call);
+        let outcome = call.await.unwrap_or_else(|_| {
+            let message = format!("no answer within {}", describe_duration(test.timeout));
+            let failure = Failure::new(ErrorCategory::Timeout, message);
+            Err(CallError::unsent(failure))
+        });
+        let elapsed = began.elapsed();
+        let has_output_schema = lease
+            .tool(&test.tool)
+            .is_some_and(|tool| tool.output_schema.is_some());
+        match outcome.and_then(|reply| Ok((reply.parse::<Value>()?, reply))) {
+            Ok((result, reply)) => Self {
+                fault: find_fault(&result, has_output_schema),
+                result: Some(result),
+                failure: None,
+                duration: reply.duration,
+            },
+            Err(error) => {
+                let result = error.reply.as_ref().map(Reply::result);
+                Self {
+                    result: result.and_then(|result| crate::protocol::parse_bounded(result).ok()),
+                    fault: None,
+                    duration: if error.duration.is_zero() {
+                        elapsed
+                    } else {
+                        error.duration
+                    },
+                    failure: Some(FailedCall::of(&error, session).await),
+                }
+            }
+        }
+    }
+
+    /// Whether it failed, in whatever way.
+    pub(super) const fn is_error(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    fn category(&self) -> Option<ErrorCategory> {
+        self.failure.as_ref().map(|failure| failure.category)
+    }
+
+    /// Whether the session is of no more use.
+    pub(super) fn is_end(&self) -> bool {
+        matches!(
+            self.category(),
+            Some(
+                ErrorCategory::Timeout
+                    | ErrorCategory::Hang
+                    | ErrorCategory::Deadlock
+                    | ErrorCategory::Crash
+                    | ErrorCategory::Disconnected
+            )
+        )
+    }
+
+    /// Whether only the call hung, and not its server.
+    pub(super) fn is_tool_stuck(&self) -> bool {
+        self.failure
+            .as_ref()
+            .is_some_and(|failure| failure.is_alive)
+    }
+
+    /// Whether the server itself rejected the call: a JSON-RPC error, or a result with `isError`.
+    pub(super) fn is_rejection(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.is_said)
+    }
+
+    /// How it ended, for a sentence.
+    pub(super) fn describe(&self) -> String {
+        match &self.failure {
+            Some(failure) => format!("{}: {}", failure.category, failure.message),
+            None => "a result".to_owned(),
+        }
+    }
+
+    /// What expectations are held against.
+    pub(super) fn document(&self, probes: Option<&NegativePathReport>) -> Value {
+        let mut document = Map::new();
+        if let Some(result) = &self.result {
+            document.insert("result".into(), result.clone());
+        }
+        document.insert("is_error".into(), self.is_error().into());
+        let error = self.failure.as_ref().map(FailedCall::document);
+        document.insert("error".into(), error.unwrap_or_default());
+        document.insert("duration_ms".into(), milliseconds(self.duration).into());
+        if let Some(probes) = probes {
+            document.insert("negative_path".into(), probes.targets());
+        }
+        Value::Object(document)
+    }
+}
+
+impl FailedCall {
+    async fn of(error: &CallError, session: &Session) -> Self {
+        let category = error.category();
+        let mut message = error.to_string();
+        let mut is_alive = false;
+        if matches!(
+            category,
+            ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
+        ) {
+            is_alive = session.check_alive(ALIVE_TIMEOUT).await.is_ok();
+            message.push_str(if is_alive {
+                "; the server still answers other requests"
+            } else {
+                ", and then nothing else was answered either"
+            });
+        }
+        let is_answer = matches!(
+            category,
+            ErrorCategory::ToolError | ErrorCategory::ServerError | ErrorCategory::ProtocolError
+        );
+        if !is_answer {
+            message.push_str(&stderr_end(&session.stderr_tail()));
+        }
+        // A status of HTTP alone is no error of the protocol.
+        let is_refused = error.error.is_none()
+            && matches!(
+                error.failure.detail,
+                Detail::Status(_) | Detail::SessionExpired
+            );
+        Self {
+            category,
+            message,
+            code: error.code(),
+            data: error.error.as_ref().and_then(|error| error.data.clone()),
+            is_said: is_answer && !is_refused,
+            is_alive,
+        }
+    }
+
+    fn document(&self) -> Value {
+        json!({
+            "category": self.category.name(),
+            "code": self.code,
+            "message": self.message,
+            "data": self.data,
+        })
+    }
+}
+
+/// The end of what a server wrote to stderr, to be put behind a message.
+fn stderr_end(tail: &str) -> String {
+    let lines: Vec<&str> = tail.trim_end().lines().collect();
+    let first = lines.len().saturating_sub(STDERR_LINES_MAX);
+    let last: Vec<String> = lines
+        .get(first..)
+        .unwrap_or_default()
+        .iter()
+        .map(|line| crate::text::shorten(line, STDERR_CHARACTERS_MAX))
+        .collect();
+    if last.iter().all(|line| line.trim().is_empty()) {
+        return String::new();
+    }
+    format!("; its stderr ends with:\n{}", last.join("\n"))
+}
+
+/// Microseconds are enough, and keep the JSON readable.
+pub(super) fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

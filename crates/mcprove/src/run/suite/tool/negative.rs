@@ -1,0 +1,230 @@
+//! The bad requests of a test, made and judged.
+
+use std::sync::Arc;
+
+use mcprove_score::gate::{GateFailure, ScoreError, judge as hold};
+use serde_json::{Value, json};
+
+use super::Listed;
+use super::judged::{FLAGS, begins_with, spelt};
+use crate::check::negative_path::{
+    Examination, NegativePathReport, Probe, Sessions, Subject, SubjectError, Verdict, examine,
+};
+use crate::run::suite::report::TestReport;
+use crate::run::suite::servers::{Lease, Turn};
+use crate::session::Session;
+use crate::suite::plan::{NegativePathPlan, ToolTestPlan};
+use crate::text::shorten;
+use crate::transport::BoxFuture;
+
+/// What all bad requests are gated on, unless the test says otherwise.
+const GATE: &str = "negative_path.gate_passed";
+
+/// How much of a schema is told.
+const SCHEMA_CHARACTERS_MAX: usize = 300;
+
+/// Makes the bad requests of a test, and notes in the report what does not hold. None if nothing could be
+/// made.
+pub(super) async fn run(
+    test: &ToolTestPlan,
+    plan: &NegativePathPlan,
+    args: &Value,
+    turn: &Turn<'_>,
+    listed: Listed,
+    report: &mut TestReport,
+) -> Option<NegativePathReport> {
+    let mut sessions = OwnSessions { turn, lease: None };
+    // All tools of the server matter only for the name that none of them has.
+    let names = match sessions.names().await {
+        Ok(names) => names,
+        Err(reason) => {
+            report.errors.push(inconclusive(&reason));
+            return None;
+        }
+    };
+    let subject = subject(test, &names, args, &listed, plan, report);
+    if subject.are_made_up {
+        report.notes.push(
+            "negative_path: the arguments of the test do not fit the schema of the tool, so the bad requests were made from others".to_owned(),
+        );
+    }
+    let examination = Examination {
+        subject: &subject,
+        probes: &plan.checks,
+        timeout: plan.timeout,
+    };
+    let probes = examine(&examination, &mut sessions).await;
+    sessions.done().await;
+    gate(test, plan, &probes, report);
+    Some(probes)
+}
+
+/// What the bad requests are made from. A schema that is none is a finding; where nothing is known of it,
+/// only probes that need none are made.
+fn subject<'a>(
+    test: &'a ToolTestPlan,
+    names: &'a [String],
+    args: &Value,
+    listed: &'a Listed,
+    plan: &NegativePathPlan,
+    report: &mut TestReport,
+) -> Subject<'a> {
+    let tools = || names.iter().map(String::as_str);
+    let reason = match listed {
+        Listed::Tool(tool) => match Subject::new(&test.tool, tools(), &tool.input_schema, args) {
+            Ok(subject) => return subject,
+            Err(error) if error.is_invalid_schema() => {
+                report
+                    .failures
+                    .push(invalid_schema(&tool.input_schema, &error));
+                error.to_string()
+            }
+            Err(error) => {
+                needs_schema(plan, &error.to_string(), report);
+                error.to_string()
+            }
+        },
+        Listed::Unknown(reason) => {
+            let reason = format!("tools/list failed: {reason}");
+            needs_schema(plan, &reason, report);
+            reason
+        }
+        Listed::Missing(_) => {
+            let reason = listed.remark(test).unwrap_or_default();
+            needs_schema(plan, &reason, report);
+            reason
+        }
+    };
+    Subject::unreadable(&test.tool, tools(), args, reason)
+}
+
+/// Probes that were asked for and cannot be made prove nothing.
+fn needs_schema(plan: &NegativePathPlan, reason: &str, report: &mut TestReport) {
+    if plan.checks.iter().any(|probe| *probe != Probe::UnknownTool) {
+        report.errors.push(inconclusive(reason));
+    }
+}
+
+fn invalid_schema(schema: &Value, error: &SubjectError) -> GateFailure {
+    GateFailure {
+        target: GATE.to_owned(),
+        place: Some("inputSchema".to_owned()),
+        expected: json!("a valid JSON Schema of the type object"),
+        actual: json!(shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX)),
+        message: format!("the inputSchema of the tool is not valid: {error}"),
+        run: None,
+    }
+}
+
+/// Holds what came of the bad requests against the gate of the test, or the default one.
+fn gate(
+    test: &ToolTestPlan,
+    plan: &NegativePathPlan,
+    probes: &NegativePathReport,
+    report: &mut TestReport,
+) {
+    // Where the test says what must come of them, in the block or beside it, that is the gate.
+    let mut beside = test.expect.iter().map(spelt);
+    let is_replaced =
+        plan.expect.is_some() || beside.any(|expect| begins_with(&expect, "negative_path"));
+    let mut skipped = Vec::new();
+    for probe in &probes.probes {
+        let name = probe.probe.name();
+        match &probe.verdict {
+            Verdict::Passed => {}
+            Verdict::Skipped(reason) => {
+                skipped.push(format!("{name}: {reason}"));
+                let note = format!("negative_path: {name} does not apply: {reason}");
+                report.notes.push(note);
+            }
+            Verdict::Undone(reason) => {
+                let reason = format!("{name} could not be made: {reason}");
+                report.errors.push(inconclusive(&reason));
+            }
+            Verdict::Failed(message) if is_replaced => {
+                report.notes.push(format!("negative_path: {message}"));
+            }
+            Verdict::Failed(message) => report.failures.push(GateFailure {
+                target: GATE.to_owned(),
+                place: Some(format!("negative_path.{name}")),
+                expected: json!(1),
+                actual: json!(0),
+                message: message.clone(),
+                run: None,
+            }),
+        }
+    }
+    // A schema that is none was told already, or that nothing is known of it.
+    let is_told = !report.errors.is_empty() || !report.failures.is_empty();
+    if probes.checks_run() == 0 && !skipped.is_empty() && is_told {
+        return;
+    }
+    if probes.checks_run() == 0 && !skipped.is_empty() {
+        let reason = format!(
+            "no bad request applies to the tool ({})",
+            skipped.join("; ")
+        );
+        report.errors.push(inconclusive(&reason));
+        return;
+    }
+    let document = json!({ "negative_path": probes.targets() });
+    for expectation in plan.expect.iter().flatten() {
+        match hold(&spelt(expectation), &document, FLAGS) {
+            Ok(failure) => report.failures.extend(failure),
+            Err(error) => report.errors.push(error),
+        }
+    }
+}
+
+fn inconclusive(reason: &str) -> ScoreError {
+    ScoreError::new(
+        GATE,
+        format!("inconclusive: {reason}"),
+        "choose probes that apply under `checks:`, or leave `negative_path:` out for this tool",
+    )
+}
+
+/// Sessions that no other test uses: a bad request may break its server.
+struct OwnSessions<'t, 'a> {
+    turn: &'t Turn<'a>,
+    lease: Option<Lease<'a>>,
+}
+
+impl<'a> OwnSessions<'_, 'a> {
+    async fn lease(&mut self) -> Result<&Lease<'a>, String> {
+        let lease = match self.lease.take() {
+            Some(lease) => lease,
+            None => self
+                .turn
+                .own_session()
+                .await
+                .map_err(|error| error.to_string())?,
+        };
+        Ok(self.lease.insert(lease))
+    }
+
+    async fn names(&mut self) -> Result<Vec<String>, String> {
+        let lease = self.lease().await?;
+        let tools = lease.connected().tools.as_ref();
+        let tools = tools.map(Vec::as_slice).unwrap_or_default();
+        Ok(tools.iter().map(|tool| tool.name.clone()).collect())
+    }
+
+    async fn done(self) {
+        if let Some(lease) = self.lease {
+            lease.done().await;
+        }
+    }
+}
+
+impl Sessions for OwnSessions<'_, '_> {
+    fn session(&mut self) -> BoxFuture<'_, Result<Arc<Session>, String>> {
+        Box::pin(async { Ok(Arc::clone(self.lease().await?.session())) })
+    }
+
+    fn replace(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            lease.spoil();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Any file that people write: what it is, told by what is in it, and whether it is in order.
+//!
+//! Nothing is started, nobody is spoken to, and nothing is written.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::document::{Data, Document, Field, Node};
+use super::error::{ConfigError, ConfigErrors};
+use super::file::{self, document, folder_of};
+use super::plan::Environment;
+use super::{LoadConfig, faults, gates, mock};
+
+/// The name of the format.
+pub const VALIDATION_FORMAT: &str = "validation.v1";
+
+/// What `mcprove validate --json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "validation.v1")]
+pub struct Validation {
+    /// The format, `validation.v1`.
+    pub schema: String,
+    /// Whether every file is in order.
+    pub valid: bool,
+    /// The files, in the order in which they were given.
+    pub files: Vec<CheckedFile>,
+}
+
+/// A file that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedFile {
+    /// Its name.
+    pub file: String,
+    /// Whether it is in order.
+    pub valid: bool,
+    /// What it is; none if it could not be read at all.
+    pub kind: Option<FileKind>,
+    /// How many of what there are in it.
+    pub contents: BTreeMap<String, usize>,
+    /// What is odd but harmless, each with its place.
+    pub warnings: Vec<String>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The file, which may be one that the file names.
+    pub file: String,
+    /// The line, from one; none when the whole file is meant.
+    pub line: Option<usize>,
+    /// The character in the line, from one.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// A suite.
+    Suite,
+    /// A load configuration.
+    Load,
+    /// What agent traces are held to.
+    Gates,
+    /// Faults to inject.
+    Faults,
+    /// The tools of a mock.
+    Tools,
+}
+
+impl FileKind {
+    /// For people.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Suite => "a suite",
+            Self::Load => "a load configuration",
+            Self::Gates => "gates",
+            Self::Faults => "faults",
+            Self::Tools => "a tools file",
+        }
+    }
+}
+
+impl From<&ConfigError> for Problem {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            file: error.file.clone(),
+            line: error.place.map(|place| place.line),
+            column: error.place.map(|place| place.column),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        }
+    }
+}
+
+/// Looks at a file: what is in it, or every problem that it has. Variables that a suite needs and that
+/// `environment` does not have are warnings.
+pub fn check(path: &Path, environment: &Environment) -> (CheckedFile, Option<ConfigErrors>) {
+    let mut checked = CheckedFile {
+        file: path.display().to_string(),
+        valid: true,
+        kind: None,
+        contents: BTreeMap::new(),
+        warnings: Vec::new(),
+        problems: Vec::new(),
+    };
+    let errors = look(path, environment, &mut checked).err();
+    if let Some(errors) = &errors {
+        checked.valid = false;
+        checked.problems = errors.0.iter().map(Problem::from).collect();
+    }
+    (checked, errors)
+}
+
+fn look(
+    path: &Path,
+    environment: &Environment,
+    checked: &mut CheckedFile,
+) -> Result<(), ConfigErrors> {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    if extension == "jsonl" {
+        // Only a recording has lines of JSON.
+        return look_at_tools(path, checked);
+    }
+    let is_toml = extension == "toml";
+    let parse = if is_toml {
+        Document::from_toml
+    } else {
+        Document::from_yaml
+    };
+    let document = document(path, parse)?;
+    let kind = kind_of(&document.root);
+    checked.kind = Some(kind);
+    let mut count = |what: &str, count: usize| {
+        if count > 0 {
+            checked.contents.insert(what.to_owned(), count);
+        }
+    };
+    match kind {
+        FileKind::Suite if is_toml => {
+            return Err(ConfigErrors::of(ConfigError::of_file(
+                &document.file,
+                "is a suite in TOML",
+                "suites are YAML: let the name end in .yml, and write it so",
+            )));
+        }
+        FileKind::Suite => {
+            let plan = file::from_document(&document, folder_of(path), Some(environment))?;
+            count("servers", plan.servers.len());
+            count("faults", plan.faults.len());
+            count("tools", plan.tools.len());
+            count("agents", plan.agents.len());
+            count("load", plan.load.len());
+            checked.warnings = plan.warnings;
+        }
+        FileKind::Load => {
+            let config = LoadConfig::from_document(&document)?;
+            count("faults", config.faults.len());
+            checked.warnings = config.warnings;
+        }
+        FileKind::Gates => {
+            gates::from_document(&document)?;
+            count("gates", fields(&document.root).len());
+        }
+        FileKind::Faults => count("faults", faults::from_document(&document)?.len()),
+        FileKind::Tools => return look_at_tools(path, checked),
+    }
+    Ok(())
+}
+
+fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErrors> {
+    checked.kind = Some(FileKind::Tools);
+    let read = mock::read(path)?;
+    checked.contents = [
+        ("tools", read.spec.tools.len()),
+        ("resources", read.spec.resources.len()),
+        ("prompts", read.spec.prompts.len()),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(what, count)| (what.to_owned(), count))
+    .collect();
+    checked.warnings = read.warnings;
+    Ok(())
+}
+
+/// What a file is, by what is in it.
+pub fn kind_of(root: &Node) -> FileKind {
+    let elements = |node: &Node| match &node.data {
+        Data::List(nodes) => nodes.clone(),
+        _ => Vec::new(),
+    };
+    let is_fault = |node: &Node| matches!(node.data, Data::Text(_)) || has(node, "kind");
+    if let Data::List(nodes) = &root.data {
+        return if nodes.iter().all(is_fault) {
+            FileKind::Faults
+        } else {
+            FileKind::Tools
+        };
+    }
+    let top = fields(root);
+    let is_there = |name: &str| has(root, name);
+    if is_there("scenario") || is_there("server") {
+        return FileKind::Load;
+    }
+    let of_suites = ["servers", "agents", "load", "defaults", "variables"];
+    if of_suites.into_iter().any(is_there) {
+        return FileKind::Suite;
+    }
+    let of_mocks = [
+        "mock_server",
+        "resources",
+        "prompts",
+        "jsonrpc",
+        "nextCursor",
+    ];
+    let tools = top.iter().find(|field| field.name == "tools");
+    match tools.map(|field| elements(&field.value)) {
+        Some(tools) if !tools.iter().any(|tool| has(tool, "tool")) => FileKind::Tools,
+        None if of_mocks.into_iter().any(is_there) => FileKind::Tools,
+        None if is_there("faults") => FileKind::Faults,
+        None if top.iter().any(|field| gates::is_block(&field.name)) => FileKind::Gates,
+        _ => FileKind::Suite,
+    }
+}
+
+fn fields(node: &Node) -> &[Field] {
+    match &node.data {
+        Data::Table(fields) => fields,
+        _ => &[],
+    }
+}
+
+fn has(node: &Node, name: &str) -> bool {
+    fields(node).iter().any(|field| field.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_is_tells_what_is_in_it() {
+        for (text, kind) in [
+            ("servers: {}\ntools: []", FileKind::Suite),
+            ("agents: []", FileKind::Suite),
+            ("tools: [{ name: t, server: a, tool: x }]", FileKind::Suite),
+            ("tols: []", FileKind::Suite),
+            ("", FileKind::Suite),
+            ("server: {}\nscenario: {}", FileKind::Load),
+            ("scenario: { type: soak }", FileKind::Load),
+            ("narrative: {}", FileKind::Gates),
+            ("trajectory-axes: {}\nnarative: {}", FileKind::Gates),
+            ("faults: [hang]", FileKind::Faults),
+            ("[hang, { kind: slow }]", FileKind::Faults),
+            ("tools: [{ name: search, response: x }]", FileKind::Tools),
+            ("name: demo\ntools: [{ name: search }]", FileKind::Tools),
+            ("mock_server: { tools: [] }", FileKind::Tools),
+            ("[{ name: search }]", FileKind::Tools),
+        ] {
+            let document = Document::from_yaml(text, "x").unwrap();
+            assert_eq!(kind_of(&document.root), kind, "{text}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Suites as people write them: YAML in, a [`SuitePlan`] out, or every problem with its place.
+//!
+//! The sections and their keys are in [`keys`]; one file per section reads it. Before that, `variables` of
+//! the suite are filled in ([`variables`]), and what may not be left to variables is refused ([`safety`]).
+//! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
+
+mod agents;
+mod budget;
+mod command;
+mod defaults;
+mod entry;
+mod environment;
+pub mod keys;
+mod limits;
+mod load;
+mod mocks;
+mod provider;
+mod safety;
+mod schema;
+mod servers;
+mod targets;
+mod tools;
+mod variables;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node, too_large};
+use super::error::{ConfigError, ConfigErrors};
+use super::faults::{Item, read_list};
+use super::load::{not_text, read_bounded};
+use super::plan::{Environment, SuitePlan};
+use super::reader::{Reader, Section};
+use super::table;
+use crate::fault::FaultSpec;
+
+use agents::Surroundings;
+use keys::SUITE;
+pub use schema::schema;
+use servers::Servers;
+use variables::Variables;
+
+/// Reads the text of a suite; `file` is its name in messages, `folder` where its paths start.
+///
+/// ```
+/// use std::path::Path;
+/// use mcprove::suite::file::parse_yaml;
+///
+/// let text = "
+/// servers:
+///   api: { command: [python, -m, my_mcp] }
+/// tools:
+///   - name: search finds things
+///     tool: search
+///     args: { query: x }
+///     expect:
+///       - { target: result.content[0].text, matcher: { contains: x } }
+/// ";
+/// let plan = parse_yaml(text, "suite.yml", Path::new("")).unwrap();
+/// assert_eq!(plan.tools[0].server, "api");
+///
+/// let wrong = text.replace("target", "taget");
+/// let errors = parse_yaml(&wrong, "suite.yml", Path::new("")).unwrap_err();
+/// assert!(errors.to_string().contains("hint: did you mean \"target\"?"));
+/// ```
+pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, ConfigErrors> {
+    from_document(&Document::from_yaml(text, file)?, folder, None)
+}
+
+/// Reads a suite.
+pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
+    from_document(&document(path, Document::from_yaml)?, folder_of(path), None)
+}
+
+/// Reads a suite, and warns of variables that it needs and the environment does not have.
+pub fn read_with(path: &Path, environment: &Environment) -> Result<SuitePlan, ConfigErrors> {
+    let document = document(path, Document::from_yaml)?;
+    from_document(&document, folder_of(path), Some(environment))
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// The text of a file, taken for a format.
+pub(super) fn document(
+    path: &Path,
+    parse: fn(&str, &str) -> Result<Document, ConfigErrors>,
+) -> Result<Document, ConfigErrors> {
+    let file = path.display().to_string();
+    let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(ConfigErrors::of(too_large(&file)));
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => parse(text, &file),
+        Err(error) => {
+            let error = not_text(&file, &bytes, error.valid_up_to());
+            Err(ConfigErrors::of(error))
+        }
+    }
+}
+
+fn unread(file: &str, error: &io::Error) -> ConfigError {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::PermissionDenied => "check who may read it",
+        _ => "check that it is a file that can be read",
+    };
+    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
+}
+
+/// Takes a document apart; see [`read_with`].
+pub fn from_document(
+    document: &Document,
+    folder: &Path,
+    environment: Option<&Environment>,
+) -> Result<SuitePlan, ConfigErrors> {
+    let mut reader = Reader::new(document);
+    safety::check(&mut reader, &document.root);
+    let mut variables = Variables::read(&mut reader, &document.root);
+    let filled = variables.fill(&mut reader, &document.root);
+    safety::check(&mut reader, &filled);
+    let mut needed = Vec::new();
+    let root = environment::settle(&mut reader, filled, &mut needed);
+    let mut plan = read_root(&mut reader, &root, folder);
+    if let Some(environment) = environment {
+        environment::warn_of_unset(&mut reader, &needed, &variables, environment);
+    }
+    plan.file.clone_from(&document.file);
+    plan.warnings = reader.finish()?;
+    Ok(plan)
+}
+
+fn read_root(reader: &mut Reader<'_>, root: &Node, folder: &Path) -> SuitePlan {
+    let mut plan = SuitePlan {
+        file: String::new(),
+        folder: folder.to_owned(),
+        servers: std::collections::BTreeMap::new(),
+        faults: Vec::new(),
+        tools: Vec::new(),
+        agents: Vec::new(),
+        load: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let known = keys::names(&SUITE);
+    let Some(root) = table::spelled(reader, root, "a suite", &known) else {
+        return plan;
+    };
+    let top = table::section(reader, &root, "the suite", &known);
+    for name in ["name", "description", "$schema"] {
+        let _ = reader.text(&top, name);
+    }
+    let servers = Servers::read(reader, top.get("servers"), folder);
+    let defaults = defaults::read(reader, top.get("defaults"), &servers);
+    let (faults, fault_names) = read_faults(reader, &top, &servers);
+    for node in entry::entries(reader, top.get("tools")) {
+        let test = tools::read(reader, node, &defaults, &servers);
+        plan.tools.extend(test);
+    }
+    let around = Surroundings {
+        folder,
+        defaults: &defaults,
+        servers: &servers,
+        faults: &faults,
+        fault_names: &fault_names,
+    };
+    for node in entry::entries(reader, top.get("agents")) {
+        plan.agents.extend(agents::read(reader, node, &around));
+    }
+    for node in entry::entries(reader, top.get("load")) {
+        let test = load::read(reader, node, &defaults, &servers);
+        plan.load.extend(test);
+    }
+    refuse_same_names(reader, &top);
+    refuse_nothing(reader, &top);
+    plan.servers = servers.plans;
+    plan.faults = faults;
+    plan
+}
+
+/// The faults that agents may meet, and every name of one that there is.
+fn read_faults(
+    reader: &mut Reader<'_>,
+    top: &Section<'_>,
+    servers: &Servers,
+) -> (Vec<FaultSpec>, Vec<String>) {
+    let Some(field) = top.get("faults") else {
+        return Default::default();
+    };
+    let items: Vec<Item> = read_list(reader, field, &[]);
+    for item in &items {
+        if let Some(server) = &item.spec.target.server {
+            servers.check(reader, &item.name_span, server);
+        }
+    }
+    let faults: Vec<FaultSpec> = items.into_iter().map(|item| item.spec).collect();
+    let mut names: Vec<String> = faults.iter().map(|fault| fault.name.clone()).collect();
+    // One that could not be read is there nevertheless: it must not seem to be missing too.
+    if let Data::List(nodes) = &field.value.data {
+        let given = nodes.iter().filter_map(|node| text_of(node, "name"));
+        names.extend(given.map(|(name, _)| name.to_owned()));
+    }
+    names.dedup();
+    (faults, names)
+}
+
+/// Two tests of one name could not be told apart in reports, nor chosen one by one.
+fn refuse_same_names(reader: &mut Reader<'_>, top: &Section<'_>) {
+    let mut seen = BTreeSet::new();
+    for field in ["tools", "agents", "load"]
+        .into_iter()
+        .filter_map(|name| top.get(name))
+    {
+        let Data::List(nodes) = &field.value.data else {
+            continue;
+        };
+        for (name, span) in nodes.iter().filter_map(|node| text_of(node, "name")) {
+            if !seen.insert(name) {
+                let message = format!("two tests are called {name:?}");
+                reader.problem(span, message, "give one of them another `name`");
+            }
+        }
+    }
+}
+
+/// The text of a key of a table.
+fn text_of<'n>(node: &'n Node, key: &str) -> Option<(&'n str, &'n Range<usize>)> {
+    let Data::Table(fields) = &node.data else {
+        return None;
+    };
+    let field: &Field = fields.iter().find(|field| field.name == key)?;
+    Some((field.value.text()?, &field.value.span))
+}
+
+/// A suite that tests nothing would pass whatever the servers do.
+fn refuse_nothing(reader: &mut Reader<'_>, top: &Section<'_>) {
+    let has_tests = |name: &&str| {
+        top.get(name).is_some_and(|field| match &field.value.data {
+            Data::List(nodes) => !nodes.is_empty(),
+            // What is no list is told already.
+            other => *other != Data::Null,
+        })
+    };
+    if !["tools", "agents", "load"].iter().any(has_tests) {
+        let message = "there are no tests in it".to_owned();
+        let hint = "add some under `tools`, `agents` or `load`";
+        let start = top.span().start;
+        reader.problem(&(start..start), message, hint);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Variables of the environment in texts of a suite: `${NAME}`, or `${NAME:-otherwise}`.
+//!
+//! They are filled in where a text is used. What was filled in from the environment is a secret: it is
+//! noted, so that whoever writes something down can take it out.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// Tells the value of a variable, if it has one.
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Where the values of variables come from.
+#[derive(Clone)]
+pub struct Environment {
+    lookup: Arc<Lookup>,
+    used: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A text without variables.
+pub type Filled = String;
+
+/// Why a text cannot be filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FillError {
+    /// Nobody says what it is.
+    #[error("the variable {0} is not set")]
+    Unset(String),
+    /// The text ends within a variable.
+    #[error("`${{` has no end in {0:?}")]
+    Open(String),
+}
+
+impl Environment {
+    /// That of this process.
+    pub fn of_process() -> Self {
+        Self::new(|name| std::env::var(name).ok())
+    }
+
+    /// One of these values.
+    pub fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self {
+            lookup: Arc::new(lookup),
+            used: Arc::default(),
+        }
+    }
+
+    /// The value of a variable, if it has one; it is a secret from now on.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let value = (self.lookup)(name)?;
+        self.note(&value);
+        Some(value)
+    }
+
+    /// Takes a value for a secret.
+    pub fn note(&self, value: &str) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.insert(value.to_owned());
+    }
+
+    /// All secrets so far.
+    pub fn secrets(&self) -> BTreeSet<String> {
+        self.used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The text with its variables filled in; `$${` stands for `${`.
+    pub fn fill(&self, text: &str) -> Result<Filled, FillError> {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(begin) = rest.find("${") {
+            let (before, after) = rest.split_at(begin);
+            let inside = after.strip_prefix("${").unwrap_or(after);
+            if let Some(before) = before.strip_suffix('$') {
+                filled.push_str(before);
+                filled.push_str("${");
+                rest = inside;
+                continue;
+            }
+            filled.push_str(before);
+            let (variable, behind) = inside
+                .split_once('}')
+                .ok_or_else(|| FillError::Open(text.to_owned()))?;
+            let (name, otherwise) = match variable.split_once(":-") {
+                Some((name, otherwise)) => (name, Some(otherwise)),
+                None => (variable, None),
+            };
+            match (self.get(name), otherwise) {
+                (Some(value), _) => filled.push_str(&value),
+                (None, Some(otherwise)) => filled.push_str(otherwise),
+                (None, None) => return Err(FillError::Unset(name.to_owned())),
+            }
+            rest = behind;
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    /// The same for every text in a value.
+    pub fn fill_value(&self, value: &Value) -> Result<Value, FillError> {
+        Ok(match value {
+            Value::String(text) => Value::String(self.fill(text)?),
+            Value::Array(values) => {
+                let filled: Result<_, _> =
+                    values.iter().map(|value| self.fill_value(value)).collect();
+                Value::Array(filled?)
+            }
+            Value::Object(fields) => {
+                let filled: Result<_, _> = fields
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), self.fill_value(value)?)))
+                    .collect();
+                Value::Object(filled?)
+            }
+            other => other.clone(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values are secrets.
+        formatter
+            .debug_struct("Environment")
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in_and_noted() {
+        let environment = Environment::new(|name| (name == "TOKEN").then(|| "hunter2".to_owned()));
+        let fill = |text: &str| environment.fill(text);
+        assert_eq!(fill("Bearer ${TOKEN}!").unwrap(), "Bearer hunter2!");
+        assert_eq!(
+            fill("${OTHER:-none} $5 $${TOKEN}").unwrap(),
+            "none $5 ${TOKEN}"
+        );
+        assert_eq!(fill("${OTHER}"), Err(FillError::Unset("OTHER".into())));
+        assert_eq!(fill("a ${TOKEN"), Err(FillError::Open("a ${TOKEN".into())));
+        let filled = environment.fill_value(&json!({ "a": ["${TOKEN}", 1] }));
+        assert_eq!(filled.unwrap(), json!({ "a": ["hunter2", 1] }));
+        assert!(environment.secrets().contains("hunter2"));
+        assert!(!format!("{environment:?}").contains("hunter2"));
+    }
+}
