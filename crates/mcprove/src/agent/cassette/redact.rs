@@ -40,7 +40,7 @@ pub const PLACES_MAX: usize = 50;
 ///
 /// let redactor = Redactor::new(["hunter22".to_owned()]);
 /// assert_eq!(redactor.text("it is hunter22!"), "it is <redacted>!");
-/// assert_eq!(redactor.text(r#"{"api_key":"abc","n": 1}"#), r#"{"api_key":"<redacted>","n": 1}"#);
+/// assert_eq!(redactor.text(r#"{"api_key":"abc-1234","n": 1}"#), r#"{"api_key":"<redacted>","n": 1}"#);
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {

@@ -48,7 +48,7 @@ use variables::Variables;
 /// use std::path::Path;
 /// use mcprove::suite::file::parse_yaml;
 ///
-/// let text = "
+/// let text = r#"
 /// servers:
 ///   api: { command: [python, -m, my_mcp] }
 /// tools:
@@ -56,8 +56,8 @@ use variables::Variables;
 ///     tool: search
 ///     args: { query: x }
 ///     expect:
-///       - { target: result.content[0].text, matcher: { contains: x } }
-/// ";
+///       - { target: "result.content[0].text", matcher: { contains: x } }
+/// "#;
 /// let plan = parse_yaml(text, "suite.yml", Path::new("")).unwrap();
 /// assert_eq!(plan.tools[0].server, "api");
 ///
