@@ -242,7 +242,7 @@ mod tests {
                 "\\*\\*bold\\*\\* \\_it\\_ p99_latency",
             ),
             ("a`b`c \\", "a\\`b\\`c \\\\"),
-            ("&lt; & &#60;", "\\&lt; & \\&#60;"),
+            ("&lt; & &#60;", "\\&lt; & `&#60;`"),
         ] {
             assert_eq!(escape(text), escaped, "{text}");
         }
@@ -266,7 +266,7 @@ mod tests {
             ("[x](http://e.vil)", "`[x](http://e.vil)`"),
             (
                 "HTTPS://e.vil/`x`` *b*",
-                "```HTTPS://e.vil/`x`` ``` \\*b\\*",
+                "``` HTTPS://e.vil/`x`` ``` \\*b\\*",
             ),
             ("www.e.vil mailto:x", "`www.e.vil` `mailto:x`"),
             ("a @ b # c #d x@", "a @ b # c #d x@"),
