@@ -106,14 +106,14 @@ async fn run_all<'a>(
     execute: &dyn Fn(TestOf<'a>) -> Running<'a>,
 ) -> SuiteReport {
     let mut results = Results::new(tests.len(), listener);
-    let mut todo = Vec::new();
+    let mut chosen_to_run = Vec::new();
     for (place, test) in tests.iter().enumerate() {
         match &test.head().skip {
             Some(reason) => results.put(place, test.report().not_run(reason)),
-            None => todo.push((place, *test)),
+            None => chosen_to_run.push((place, *test)),
         }
     }
-    let needs = todo.iter().map(|(_, test)| needs(test)).collect();
+    let needs = chosen_to_run.iter().map(|(_, test)| needs(test)).collect();
     let mut schedule = Schedule::new(needs, options.jobs);
     let mut running = FuturesUnordered::new();
     let mut is_failed = false;
@@ -122,7 +122,7 @@ async fn run_all<'a>(
             schedule.close();
         }
         while let Some(number) = schedule.start() {
-            let Some((place, test)) = todo.get(number).copied() else {
+            let Some((place, test)) = chosen_to_run.get(number).copied() else {
                 continue;
             };
             results.start(place, test);
