@@ -28,6 +28,15 @@ pub fn style() -> Style {
     }
 }
 
+/// How to draw lines that programs take apart too: in a pipe they are as long as they are.
+pub fn style_of_lines() -> Style {
+    if std::io::stdout().is_terminal() {
+        style()
+    } else {
+        Style::plain(usize::MAX)
+    }
+}
+
 /// Whether the locale says that more than ASCII can be shown. Windows terminals say nothing, and
 /// can.
 fn speaks_unicode() -> bool {

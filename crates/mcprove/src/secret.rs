@@ -1,4 +1,13 @@
 //! What must not be written down or shown: the same rules for files, reports and messages.
+//!
+//! Here is what shows by its name or its looks that it is a secret; [`KnownSecrets`] takes out values that are known
+//! to be some.
+
+mod forms;
+mod known;
+
+pub use forms::SECRET_CHARS_MIN;
+pub use known::KnownSecrets;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "<redacted>";
@@ -44,7 +53,7 @@ pub(crate) const SECRET_PREFIXES: &[&str] = &[
 ];
 
 /// Tokens of services are longer than this.
-const SECRET_CHARS_MIN: usize = 8;
+const TOKEN_CHARS_MIN: usize = 8;
 
 /// Whether what has this name is a secret.
 ///
@@ -91,7 +100,7 @@ pub(crate) fn words_of(name: &str) -> Vec<String> {
 /// Whether a value shows by itself that it is a secret.
 fn is_secret_value(value: &str) -> bool {
     let value = value.trim_start_matches(['"', '\'']);
-    value.len() >= SECRET_CHARS_MIN
+    value.len() >= TOKEN_CHARS_MIN
         && SECRET_PREFIXES
             .iter()
             .any(|prefix| value.starts_with(prefix))

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod example_config;
 pub mod fixture;
+pub mod folder;
 pub mod init;
 pub mod lab;
 pub mod list_scenarios;

@@ -20,6 +20,7 @@ use mcprove::suite::load::{Format, LoadConfig};
 
 use self::files::{Inputs, recognise};
 use self::flags::{Given, SuiteArguments};
+use crate::commands::folder::tell_passed_over;
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
@@ -28,7 +29,7 @@ use crate::terminal;
 
 const EXPLANATION: &str = "\
 What it does with suites (YAML with `servers:` and `tools:`, `agents:` or
-`load:`; a folder stands for every suite in it):
+`load:`; a folder stands for every suite in it, and names what is none):
   1. Reads all of them; every problem is told at once, with its place.
   2. Chooses tests: --filter, --tag, --last-failed, then a share: --shard.
      That nothing is chosen is an error. --list shows them and runs none.
@@ -135,11 +136,12 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let first = files.first().map(|path| path.display().to_string());
     match recognise(&files, arguments.given.has_suite_flag())? {
         Inputs::Suites(found) => {
-            let first = found.first().map(|path| path.display().to_string());
+            let first = found.files.first().map(|path| path.display().to_string());
             arguments
                 .given
                 .check_for_suites(&first.unwrap_or_default())?;
-            suites::run(arguments, &found).await
+            tell_passed_over(&found.passed_over);
+            suites::run(arguments, &found.files).await
         }
         Inputs::Loads => {
             arguments.given.check_for_loads(first.as_deref())?;

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use mcprove::report::printable;
 use mcprove::suite::plan::Environment;
-use mcprove::suite::{CheckedFile, FileKind, VALIDATION_FORMAT, Validation, check};
+use mcprove::suite::{CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check};
 
+use crate::commands::folder::{Found, tell_passed_over, yaml_files};
 use crate::failure::{COULD_NOT_RUN, Failure};
 use crate::terminal;
 
@@ -24,6 +25,9 @@ once: file, line and column, the line itself, and what to try. What a file is te
   faults                faults, or the bare list; TOML too
   a tools file          tools of a mock; TOML and recordings too
 
+A folder stands for every .yml and .yaml file in it, but not in folders below; those of other
+programs are named and passed over.
+
 Nothing is started, no connection is opened, nothing is written. Of other files it reads the tools
 files that a suite names. A variable of the environment that a suite needs and that is not set is a
 warning.
@@ -34,7 +38,7 @@ Exit codes: 0 all are in order, 2 something is wrong.
 /// Arguments of `mcprove validate`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The files
+    /// The files, or folders of them
     #[arg(value_name = "FILE", required_unless_present = "explain")]
     files: Vec<PathBuf>,
 
@@ -55,8 +59,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let environment = Environment::of_process();
     let mut files = Vec::new();
-    for path in &arguments.files {
-        let (file, errors) = check(path, &environment);
+    for path in paths(&arguments.files)? {
+        let (file, errors) = check(&path, &environment);
         if !arguments.json {
             show_warnings(&file);
             match errors {
@@ -81,6 +85,29 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::from(COULD_NOT_RUN)
     })
+}
+
+/// The files, and those of the folders. Files of other programs in folders are named, and left out.
+fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            paths.push(path.clone());
+            continue;
+        }
+        let is_foreign = |found: &Found| matches!(found.1, Recognised::Foreign(_));
+        let (foreign, ours): (Vec<Found>, Vec<Found>) =
+            yaml_files(path)?.into_iter().partition(is_foreign);
+        tell_passed_over(&foreign);
+        if ours.is_empty() {
+            return Err(Failure::new(
+                format!("there is no file of mcprove in {}", path.display()),
+                "they end in .yml or .yaml; folders in it are not looked into",
+            ));
+        }
+        paths.extend(ours.into_iter().map(|(path, _)| path));
+    }
+    Ok(paths)
 }
 
 fn show_warnings(file: &CheckedFile) {

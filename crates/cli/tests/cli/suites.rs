@@ -325,3 +325,60 @@ fn list_and_explain_start_nothing_and_reach_nobody() {
         assert!(place.path("started").exists());
     }
 }
+
+#[test]
+fn a_slip_drops_no_suite_from_a_folder() {
+    let place = Place::new(&[SUITE]);
+    place.write("ci.yml", "name: CI\non: push\njobs: { a: { steps: [] } }\n");
+    place.write("other.yml", "services: { db: { image: x } }\n");
+    let output = place.run(&["."]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for (file, what) in [
+        ("ci.yml", "a workflow of GitHub Actions"),
+        ("other.yml", "no file that mcprove knows"),
+        ("tools.yml", "a tools file"),
+    ] {
+        let file = PathBuf::from(".").join(file);
+        let note = format!("note: {} is passed over: it is {what}\n", file.display());
+        assert!(output.stderr.contains(&note), "{output:?}");
+    }
+    let test = "tools: [{ name: t, tool: search, args: {} }]\n";
+    for (top, hint) in [
+        (
+            "severs: { fake: { mock: ./tools.yml } }\n",
+            "did you mean \"servers\"?",
+        ),
+        (
+            "server: { fake: { mock: ./tools.yml } }\n",
+            "did you mean \"servers\"?",
+        ),
+        ("", "server"),
+    ] {
+        place.write("slip.yml", &format!("{top}{test}"));
+        let output = place.run(&["."]);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stderr.contains("slip.yml"), "{output:?}");
+        assert!(output.stderr.contains(hint), "{output:?}");
+    }
+    let output = place.run(&["ci.yml"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("is no suite: it is a workflow"));
+}
+
+#[test]
+fn in_a_pipe_each_listed_test_is_one_line() {
+    let name = "a name that goes on and on ".repeat(8);
+    let suite = [
+        SUITE,
+        &SKIPPED.replace("name: skipped", &format!("name: {}", name.trim())),
+    ];
+    let output = Place::new(&suite).run(&["suite.yml", "--list"]);
+    let line = output
+        .stdout
+        .lines()
+        .find(|line| line.contains("on and on"));
+    let line = line.unwrap_or_default();
+    assert!(line.contains(name.trim()), "{output:?}");
+    assert!(line.starts_with("  tool  skipped  suite.yml:"), "{line}");
+    assert!(line.ends_with("(skipped: needs a key)"), "{line}");
+}

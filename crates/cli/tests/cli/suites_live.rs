@@ -107,3 +107,42 @@ fn progress_is_for_terminals_only() {
     wait(&mut child).unwrap();
     assert_eq!(text, "");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_load_that_is_broken_off_is_an_error_with_its_numbers() {
+    let load = "load:\n  - name: long\n    server: fake\n    \
+                scenario: { type: sustained, concurrent: 1, duration: 60s }\n";
+    let place = Place::new(&[SUITE, load]);
+    let all = ["suite.yml", "--report", "json=report.json"];
+    let mut child = start(&place, &all, "log");
+    // Until the load runs.
+    let runs = || {
+        let found = std::fs::read_dir(place.path("runs")).into_iter().flatten();
+        found.count().to_string()
+    };
+    wait_for(runs, "1");
+    std::thread::sleep(Duration::from_secs(2));
+    interrupt(&child);
+    let status = wait(&mut child).unwrap();
+    assert_eq!(status.code(), Some(130), "{}", place.read("log"));
+    let report: Value = serde_json::from_str(&place.read("report.json")).unwrap();
+    let test = &report["tests"][2];
+    assert_eq!(test["outcome"], "error", "{report}");
+    assert!(
+        test["errors"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("broken off"),
+        "{report}"
+    );
+    assert!(
+        test["targets"]["throughput.total_requests"].is_u64(),
+        "{report}"
+    );
+    assert!(
+        test["details"].as_str().unwrap().contains("runs/"),
+        "{report}"
+    );
+    assert!(place.read("log").contains("INTERRUPTED"));
+}

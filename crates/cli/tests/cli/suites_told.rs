@@ -106,7 +106,64 @@ fn a_broken_suite_leaves_no_report_of_an_earlier_run() {
         "{output:?}"
     );
     assert!(place.read("r.xml").contains("errors=\"1\""));
-    assert!(!place.path("r.json").exists());
+    let json: Value = serde_json::from_str(&place.read("r.json")).unwrap();
+    assert!(validator("suite-report.v1").is_valid(&json), "{json}");
+    assert_eq!(json["passed"], false);
+    assert_eq!(json["problems"][0]["file"], "suite.yml");
+    assert!(json["problems"][0]["line"].is_u64(), "{json}");
+}
+
+#[test]
+fn every_report_says_why_nothing_was_run() {
+    let place = Place::new(&[SUITE]);
+    let printed = |report: &str, more: &[&str]| {
+        let flags = [&["suite.yml", "--report", report], more].concat();
+        let output = place.run(&flags);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stderr.starts_with("error: "), "{output:?}");
+        output.stdout
+    };
+    let none = ["--filter", "no such test"];
+    assert_eq!(
+        place.run(&["suite.yml", "--report", "tap=r.tap"]).code,
+        Some(0)
+    );
+    printed("tap=r.tap", &none);
+    assert!(place.read("r.tap").contains("Bail out! "));
+    assert!(printed("tap", &none).starts_with("TAP version 14\nBail out! "));
+    assert!(printed("github", &none).starts_with("::error title=mcprove cannot run::"));
+    let json: Value = serde_json::from_str(&printed("json", &none)).unwrap();
+    assert!(json["problems"][0].get("file").is_none(), "{json}");
+    place.write("suite.yml", &SUITE.replace("tool:", "tol:"));
+    let github = printed("github", &[]);
+    assert!(
+        github.starts_with("::error file=suite.yml,line="),
+        "{github}"
+    );
+    assert!(printed("tap", &[]).contains("Bail out! suite.yml:"));
+    assert!(printed("junit", &[]).contains("errors=\"1\""));
+    assert!(printed("markdown", &[]).contains("Why nothing was run"));
+}
+
+#[test]
+fn that_all_is_skipped_is_no_pass() {
+    let output = Place::new(&[SUITE, SKIPPED]).run(&["suite.yml", "--filter", "skip"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(output.stdout.contains("nothing was tested"), "{output:?}");
+    assert!(!output.stdout.contains("PASS"), "{output:?}");
+}
+
+#[test]
+fn hints_name_keys_of_the_suite() {
+    let place = Place::new(&[]);
+    place.write(
+        "suite.yml",
+        "servers: { gone: { url: \"http://127.0.0.1:1/mcp\" } }\ntools: [{ name: t, tool: x }]\n",
+    );
+    let output = place.run(&["suite.yml"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(!output.stdout.contains("--transport"), "{output:?}");
+    assert!(output.stdout.contains("(`transport:"), "{output:?}");
 }
 
 #[test]

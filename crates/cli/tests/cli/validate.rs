@@ -194,3 +194,37 @@ fn a_file_must_be_given() {
             .contains("Nothing is started")
     );
 }
+
+#[test]
+fn a_folder_stands_for_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("ci.yml", "name: CI\non: push\njobs: {}\n");
+    write("tools.yml", "tools: [{ name: search }]\n");
+    let suite = "servers: { a: { mock: tools.yml } }\ntools: [{ name: t, tool: search }]\n";
+    write("suite.yml", suite);
+    let path = folder.path().display().to_string();
+    let output = finish(mcprove(&["validate", &path]));
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(
+        output.stdout.contains("suite.yml: ok, a suite"),
+        "{output:?}"
+    );
+    assert!(output.stdout.contains("ok, a tools file"), "{output:?}");
+    assert!(
+        output.stderr.contains("ci.yml is passed over"),
+        "{output:?}"
+    );
+    write("suite.yml", &suite.replace("servers", "severs"));
+    let output = finish(mcprove(&["validate", &path]));
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let workflow = folder.path().join("ci.yml").display().to_string();
+    let output = finish(mcprove(&["validate", &workflow]));
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output
+            .stderr
+            .contains("is no suite: it is a workflow of GitHub Actions"),
+        "{output:?}"
+    );
+}

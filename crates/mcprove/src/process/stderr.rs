@@ -154,7 +154,11 @@ impl Tail {
         let start = after_newline
             .filter(|start| self.cut && *start < bytes.len())
             .unwrap_or(0);
-        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
+        let text = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default());
+        if self.cut && start == 0 {
+            return format!("…{text}");
+        }
+        text.into_owned()
     }
 }
 

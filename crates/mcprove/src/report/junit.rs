@@ -54,11 +54,6 @@ pub fn score_junit(scored: &Scored<'_>) -> String {
 /// Files that cannot be used, as `JUnit` XML: an error each, never a pass, and never what an earlier
 /// run left behind.
 pub fn unread_junit(errors: &ConfigErrors) -> String {
-    unread_junit_of(SCORE, "score", errors)
-}
-
-/// The same of another command, whose cases are of this class.
-pub(super) fn unread_junit_of(report: &str, class: &str, errors: &ConfigErrors) -> String {
     let mut files: Vec<(&str, Vec<Problem>)> = Vec::new();
     for error in &errors.0 {
         match files.iter_mut().find(|(file, _)| *file == error.file) {
@@ -68,10 +63,10 @@ pub(super) fn unread_junit_of(report: &str, class: &str, errors: &ConfigErrors) 
     }
     let suites = files.into_iter().map(|(file, problems)| {
         let mut suite = TestSuite::new(line(file));
-        suite.add_test_case(case(class, "input", &problems));
+        suite.add_test_case(case("score", "input", &problems));
         suite
     });
-    write(report, suites)
+    write(SCORE, suites)
 }
 
 fn unread(error: &ConfigError) -> Problem {

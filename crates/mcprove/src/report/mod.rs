@@ -37,9 +37,7 @@ pub use runs::runs_text;
 pub use score::{ScoreDocument, Scored, score_text};
 pub use side_by_side::side_by_side_text;
 pub use style::Style;
-pub use suite::{
-    REPORTERS, Reporter, suite_list_text, suite_progress_line, suite_text, unread_suite_junit,
-};
+pub use suite::{REPORTERS, Reporter, suite_list_text, suite_progress_line, suite_text};
 
 #[cfg(test)]
 mod samples;

@@ -12,6 +12,7 @@ use super::document::{Data, Document, Field, Node};
 use super::error::{ConfigError, ConfigErrors};
 use super::file::{self, document, folder_of};
 use super::plan::Environment;
+use super::recognise::{Recognised, recognise};
 use super::{LoadConfig, faults, gates, mock};
 
 /// The name of the format.
@@ -135,10 +136,17 @@ fn look(
     let parse = if is_toml {
         Document::from_toml
     } else {
-        Document::from_yaml
+        Document::from_yaml_with_repeats
     };
     let document = document(path, parse)?;
-    let kind = kind_of(&document.root);
+    let kind = match recognise(&document.root) {
+        Recognised::Ours(kind) => kind,
+        other => return Err(foreign(&document.file, other)),
+    };
+    // Where keys that are there twice are not told with all the rest, they are told alone.
+    if kind != FileKind::Suite {
+        document.refuse_repeats()?;
+    }
     checked.kind = Some(kind);
     let mut count = |what: &str, count: usize| {
         if count > 0 {
@@ -177,6 +185,14 @@ fn look(
     Ok(())
 }
 
+fn foreign(file: &str, what: Recognised) -> ConfigErrors {
+    ConfigErrors::of(ConfigError::of_file(
+        file,
+        format!("is no suite: it is {}", what.describe()),
+        "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
+    ))
+}
+
 fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErrors> {
     checked.kind = Some(FileKind::Tools);
     let read = mock::read(path)?;
@@ -193,82 +209,9 @@ fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErr
     Ok(())
 }
 
-/// What a file is, by what is in it.
-pub fn kind_of(root: &Node) -> FileKind {
-    let elements = |node: &Node| match &node.data {
-        Data::List(nodes) => nodes.clone(),
-        _ => Vec::new(),
-    };
-    let is_fault = |node: &Node| matches!(node.data, Data::Text(_)) || has(node, "kind");
-    if let Data::List(nodes) = &root.data {
-        return if nodes.iter().all(is_fault) {
-            FileKind::Faults
-        } else {
-            FileKind::Tools
-        };
-    }
-    let top = fields(root);
-    let is_there = |name: &str| has(root, name);
-    if is_there("scenario") || is_there("server") {
-        return FileKind::Load;
-    }
-    let of_suites = ["servers", "agents", "load", "defaults", "variables"];
-    if of_suites.into_iter().any(is_there) {
-        return FileKind::Suite;
-    }
-    let of_mocks = [
-        "mock_server",
-        "resources",
-        "prompts",
-        "jsonrpc",
-        "nextCursor",
-    ];
-    let tools = top.iter().find(|field| field.name == "tools");
-    match tools.map(|field| elements(&field.value)) {
-        Some(tools) if !tools.iter().any(|tool| has(tool, "tool")) => FileKind::Tools,
-        None if of_mocks.into_iter().any(is_there) => FileKind::Tools,
-        None if is_there("faults") => FileKind::Faults,
-        None if top.iter().any(|field| gates::is_block(&field.name)) => FileKind::Gates,
-        _ => FileKind::Suite,
-    }
-}
-
 fn fields(node: &Node) -> &[Field] {
     match &node.data {
         Data::Table(fields) => fields,
         _ => &[],
-    }
-}
-
-fn has(node: &Node, name: &str) -> bool {
-    fields(node).iter().any(|field| field.name == name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_file_is_tells_what_is_in_it() {
-        for (text, kind) in [
-            ("servers: {}\ntools: []", FileKind::Suite),
-            ("agents: []", FileKind::Suite),
-            ("tools: [{ name: t, server: a, tool: x }]", FileKind::Suite),
-            ("tols: []", FileKind::Suite),
-            ("", FileKind::Suite),
-            ("server: {}\nscenario: {}", FileKind::Load),
-            ("scenario: { type: soak }", FileKind::Load),
-            ("narrative: {}", FileKind::Gates),
-            ("trajectory-axes: {}\nnarative: {}", FileKind::Gates),
-            ("faults: [hang]", FileKind::Faults),
-            ("[hang, { kind: slow }]", FileKind::Faults),
-            ("tools: [{ name: search, response: x }]", FileKind::Tools),
-            ("name: demo\ntools: [{ name: search }]", FileKind::Tools),
-            ("mock_server: { tools: [] }", FileKind::Tools),
-            ("[{ name: search }]", FileKind::Tools),
-        ] {
-            let document = Document::from_yaml(text, "x").unwrap();
-            assert_eq!(kind_of(&document.root), kind, "{text}");
-        }
     }
 }

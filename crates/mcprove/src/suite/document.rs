@@ -5,6 +5,7 @@
 
 mod json;
 mod toml;
+mod words;
 mod yaml;
 
 use std::ops::Range;
@@ -27,6 +28,9 @@ pub struct Document {
     /// What it holds.
     pub root: Node,
     source: Source,
+    /// Keys that are there twice, where these are told with all the rest. The first of each is kept.
+    repeats: Vec<ConfigError>,
+    is_yaml: bool,
 }
 
 /// A value and where it stands.
@@ -83,7 +87,37 @@ impl Document {
 
     /// Reads YAML; `file` is its name in messages.
     pub fn from_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
-        Self::from_text(text, file, yaml::parse)
+        let document = Self::from_yaml_with_repeats(text, file)?;
+        document.refuse_repeats()?;
+        Ok(document)
+    }
+
+    /// Reads YAML; keys that are there twice are told by whoever reads the document, with all else that is
+    /// wrong with it.
+    pub(super) fn from_yaml_with_repeats(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        let mut repeats = Problems::default();
+        let mut document = Self::from_text(text, file, |source, report| {
+            yaml::parse_with_repeats(source, report, &mut |error| {
+                repeats.push(|| source.error(file, &error.span, error.message, error.hint));
+            })
+        })?;
+        document.is_yaml = true;
+        document.repeats = repeats.into_errors(file).0;
+        Ok(document)
+    }
+
+    /// Keys that are there twice, as an error.
+    pub(super) fn refuse_repeats(&self) -> Result<(), ConfigErrors> {
+        if self.repeats.is_empty() {
+            Ok(())
+        } else {
+            Err(ConfigErrors(self.repeats.clone()))
+        }
+    }
+
+    /// Keys that are there twice.
+    pub(super) fn repeats(&self) -> &[ConfigError] {
+        &self.repeats
     }
 
     /// Reads JSON; `file` is its name in messages.
@@ -94,7 +128,7 @@ impl Document {
     fn from_text(
         text: &str,
         file: &str,
-        parse: fn(&Source, &mut dyn FnMut(SyntaxError)) -> Option<Node>,
+        parse: impl FnOnce(&Source, &mut dyn FnMut(SyntaxError)) -> Option<Node>,
     ) -> Result<Self, ConfigErrors> {
         if text.len() > FILE_BYTES_MAX {
             return Err(ConfigErrors::of(too_large(file)));
@@ -109,6 +143,8 @@ impl Document {
                 file: file.to_owned(),
                 root,
                 source,
+                repeats: Vec::new(),
+                is_yaml: false,
             }),
             _ => Err(problems.into_errors(file)),
         }
@@ -121,6 +157,10 @@ impl Document {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) -> ConfigError {
+        let (mut message, mut hint) = (message.into(), hint.into());
+        if self.is_yaml {
+            (message, hint) = (words::message(message), words::hint(hint));
+        }
         self.source.error(&self.file, span, message, hint)
     }
 }

@@ -6,14 +6,19 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::report::printable;
 
-/// How many problems of one file are shown.
+/// How many problems of one file are shown to people: the first by their places.
 pub const ERRORS_MAX: usize = 50;
+/// How many problems of one file are kept, for programs.
+pub const KEPT_MAX: usize = 2000;
 /// How many characters of a line are shown before what is meant.
 const EXCERPT_BEFORE: usize = 60;
 /// How many columns of a line are shown from there on.
 const EXCERPT_AFTER: usize = 60;
 /// The longest message or hint that is shown whole.
 const MESSAGE_MAX: usize = 500;
+
+/// What to do about more problems than are shown.
+const MEND: &str = "mend those above first";
 
 /// One problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,9 +94,9 @@ impl ConfigErrors {
 }
 
 impl Problems {
-    /// Takes a problem down; beyond [`ERRORS_MAX`] it is only counted.
+    /// Takes a problem down; beyond [`KEPT_MAX`] it is only counted.
     pub fn push(&mut self, error: impl FnOnce() -> ConfigError) {
-        if self.errors.len() < ERRORS_MAX {
+        if self.errors.len() < KEPT_MAX {
             self.errors.push(error());
         } else {
             self.left_out += 1;
@@ -121,8 +126,8 @@ impl Problems {
         if self.left_out > 0 {
             self.errors.push(ConfigError::of_file(
                 file,
-                format!("{} more problems are not shown", self.left_out),
-                "mend those above first",
+                format!("{} more problems are not told", self.left_out),
+                MEND,
             ));
         }
         ConfigErrors(self.errors)
@@ -204,13 +209,22 @@ impl fmt::Display for ConfigError {
     }
 }
 
+/// The first problems of each file, and how many more there are.
 impl fmt::Display for ConfigErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
-            if index > 0 {
-                formatter.write_str("\n\n")?;
+        let mut between = "";
+        let of_files = self.0.chunk_by(|one, other| one.file == other.file);
+        for errors in of_files {
+            for error in errors.iter().take(ERRORS_MAX) {
+                write!(formatter, "{between}{error}")?;
+                between = "\n\n";
             }
-            error.fmt(formatter)?;
+            let more = errors.len().saturating_sub(ERRORS_MAX);
+            if let (1.., Some(last)) = (more, errors.last()) {
+                let message = format!("{more} more problems are not shown");
+                let more = ConfigError::of_file(&last.file, message, MEND);
+                write!(formatter, "{between}{more}")?;
+            }
         }
         Ok(())
     }

@@ -18,9 +18,11 @@ pub mod load;
 pub mod mock;
 pub mod plan;
 pub(crate) mod reader;
+mod recognise;
 mod table;
 pub mod traces;
 
-pub use check::{CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, kind_of};
+pub use check::{CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check};
 pub use error::{ConfigError, ConfigErrors, Excerpt, Place};
 pub use load::{Format, LoadConfig, OutputSettings, SessionSettings};
+pub use recognise::{Recognised, recognise_file};

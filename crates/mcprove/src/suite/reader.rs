@@ -58,9 +58,13 @@ impl<'d> Section<'d> {
 impl<'d> Reader<'d> {
     /// Of this document.
     pub fn new(document: &'d Document) -> Self {
+        let mut problems = Problems::default();
+        for error in document.repeats() {
+            problems.push(|| error.clone());
+        }
         Self {
             document,
-            problems: Problems::default(),
+            problems,
             warnings: Vec::new(),
         }
     }

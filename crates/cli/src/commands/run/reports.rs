@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use mcprove::report::{REPORTERS, Reporter, Style, unread_suite_junit};
-use mcprove::run::suite::SuiteReport;
-use mcprove::suite::ConfigErrors;
+use mcprove::report::{REPORTERS, Reporter, Style};
+use mcprove::run::suite::{SuiteProblem, SuiteReport};
 
 use crate::failure::Failure;
 use crate::output_file::{OutputFile, keep_apart};
@@ -14,6 +13,8 @@ use crate::terminal;
 
 /// What stands for standard output.
 const STDOUT: &str = "-";
+/// The report for people.
+const PEOPLE: &str = "terminal";
 /// The width of what people read in a file.
 const FILE_WIDTH: usize = 100;
 
@@ -93,7 +94,7 @@ impl Reports {
             keep_apart((&flag, Some(&file)), &others)?;
             written.push((target, file));
         }
-        let people = || "terminal".parse().map_err(anyhow::Error::msg);
+        let people = || PEOPLE.parse().map_err(anyhow::Error::msg);
         Ok(Self {
             printed: printed.map_or_else(people, Ok)?,
             written,
@@ -122,18 +123,17 @@ impl Reports {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Leaves nothing of an earlier run behind when suites cannot be read: nobody must take it for one of
-    /// this run.
-    pub fn tell_unread(&self, errors: &ConfigErrors) {
+    /// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
+    /// for one of this run. People are told by the error itself.
+    pub fn tell_unrun(&self, problems: Vec<SuiteProblem>) {
+        let report = SuiteReport::unrun(problems);
         for (target, path) in &self.written {
+            let text = (target.reporter.render)(&report, Style::plain(FILE_WIDTH));
             // What cannot be written is told of when it is needed.
-            let _ = if target.name == "junit" {
-                std::fs::write(path, unread_suite_junit(errors))
-            } else if path.is_file() {
-                std::fs::remove_file(path)
-            } else {
-                Ok(())
-            };
+            let _ = std::fs::write(path, text);
+        }
+        if self.printed.name != PEOPLE {
+            terminal::print(&(self.printed.reporter.render)(&report, terminal::style()));
         }
     }
 }

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcprove::agent::cassette::same_file_of_suites;
 use mcprove::drive::Stop;
 use mcprove::report::{progress_line, suite_progress_line};
 use mcprove::run::suite::{
-    Counts, FailedTests, LastFailedError, ListedTest, NothingSelected, RunRules, Selection,
-    SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteReport, TestOf, run_suites, tests_of,
+    CassetteMode, Counts, FailedTests, LastFailedError, ListedTest, NothingSelected, RunRules,
+    Selection, SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport,
+    TestOf, run_suites, tests_of,
 };
 use mcprove::suite::file;
 use mcprove::suite::plan::{Environment, SuitePlan};
@@ -52,11 +54,14 @@ async fn round(
     stop: &Stop,
 ) -> Result<ExitCode, Failure> {
     let plans = read(suites).map_err(|errors| {
-        reports.tell_unread(&errors);
+        reports.tell_unrun(errors.0.iter().map(SuiteProblem::from).collect());
         Failure::of_file(&errors.to_string())
     })?;
     warn(&plans);
     let options = options(arguments, stop);
+    if options.cassettes == CassetteMode::Record {
+        same_file_of_suites(&plans).map_err(|it| Failure::new(it.to_string(), it.hint()))?;
+    }
     let before = FailedTests::read(&options.output_dir);
     let Some(selection) = select(arguments, &plans, &before)? else {
         return Ok(ExitCode::SUCCESS);
@@ -71,7 +76,16 @@ async fn round(
     let ended = run_suites(&plans, &selection, &options, rules, &listener).await;
     drop(listener);
     drop(status);
-    let report = ended.map_err(|nothing| unselected(&nothing))?;
+    let report = ended.map_err(|nothing| {
+        reports.tell_unrun(vec![SuiteProblem {
+            file: None,
+            line: None,
+            column: None,
+            message: nothing.message.clone(),
+            hint: Some(nothing.hint.clone()),
+        }]);
+        unselected(&nothing)
+    })?;
     let after = before.ok().flatten().unwrap_or_default();
     let kept = after.after(&plans, &report).write(&options.output_dir);
     reports.tell(&report, files)?;
@@ -123,7 +137,7 @@ async fn watch(
 /// being written is not lost.
 fn again(arguments: &Arguments, before: &[PathBuf]) -> Vec<PathBuf> {
     match files::recognise(&arguments.all_files(), true) {
-        Ok(Inputs::Suites(suites)) => suites,
+        Ok(Inputs::Suites(suites)) => suites.files,
         _ => before.to_vec(),
     }
 }
@@ -147,7 +161,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     terminal::print(&if arguments.output.json {
         list.to_json()
     } else {
-        mcprove::report::suite_list_text(&list, terminal::style())
+        mcprove::report::suite_list_text(&list, terminal::style_of_lines())
     });
     Ok(ExitCode::SUCCESS)
 }

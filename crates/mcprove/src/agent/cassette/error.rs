@@ -41,6 +41,14 @@ pub enum CassetteError {
         /// What changed, from what to what.
         changes: String,
     },
+    /// It is of an agent of another suite.
+    #[error("{file}: the cassette is of the suite {suite:?}, and would be overwritten")]
+    OtherSuite {
+        /// The file.
+        file: String,
+        /// The suite that it is of.
+        suite: String,
+    },
     /// Two tests would have the same file.
     #[error("the agents {one:?} and {other:?} would have the same cassette, {file}")]
     SameFile {
@@ -63,6 +71,9 @@ impl CassetteError {
             }
             Self::Drift { .. } => {
                 "record it again with --record, or run with --live to leave the cassette aside"
+            }
+            Self::OtherSuite { .. } => {
+                "give one of the agents another name; if the suite was renamed, remove the cassette first"
             }
             Self::SameFile { .. } => "give one of them another name",
         }

@@ -2,6 +2,9 @@
 //!
 //! What the runs are held to is no part of it: a replay is judged anew.
 
+use std::collections::BTreeMap;
+
+use mcprove_score::agent::recovery::MAX_DETECTION_MS;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +12,8 @@ use serde_json::Value;
 use super::difference::{first_difference, shortened};
 use super::redact::{Redactor, fits};
 use crate::agent::toolbox::OfferedTool;
+use crate::hash::fnv_1a;
+use crate::secret::{REDACTED, is_secret_name};
 use crate::suite::plan::{AgentTestPlan, Driver, Provider, Reach, SuitePlan};
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
@@ -42,6 +47,12 @@ pub struct Fits {
     /// The faults that calls meet, as after `--fault`, in the order in which they are tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
+    /// How long a call that never returns takes until it is noticed, where faults are injected, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_detection_ms: Option<u64>,
+    /// The variables that a process is given, each with a digest of its value; of a secret, `<redacted>`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
     /// The servers and the tools that they offered.
     pub servers: Vec<FitsServer>,
 }
@@ -73,6 +84,20 @@ pub struct FitsServer {
     /// Its tools, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<FitsTool>,
+    /// Of a mock: what it answers and the faults of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mock: Option<FitsMock>,
+}
+
+/// What a mock answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FitsMock {
+    /// A digest of all that it is and answers.
+    pub digest: String,
+    /// Its faults, as after `--fault`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
 }
 
 /// A tool that was offered.
@@ -114,6 +139,8 @@ impl Fits {
             },
             runs: test.runs,
             faults: test.inject.iter().map(ToString::to_string).collect(),
+            max_detection_ms: None,
+            env: BTreeMap::new(),
             servers: test
                 .servers
                 .iter()
@@ -126,14 +153,36 @@ impl Fits {
                 fits.provider = Some(provider_name(model.provider).to_owned());
                 fits.max_tokens = Some(model.max_tokens);
                 fits.temperature = model.temperature;
+                // The time of a process is its own.
+                let recovery = test.gates.recovery.as_ref();
+                let limit = recovery.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
+                fits.max_detection_ms = (!test.inject.is_empty()).then_some(limit);
             }
             Driver::Command(command) => {
                 fits.model.clone_from(&command.model);
                 let words = std::iter::once(&command.program).chain(&command.args);
                 fits.command = Some(words.cloned().collect());
+                let digests = command.env.iter().map(|(name, value)| {
+                    let digest = if is_secret_name(name) {
+                        REDACTED.to_owned()
+                    } else {
+                        digest(value)
+                    };
+                    (name.clone(), digest)
+                });
+                fits.env = digests.collect();
             }
         }
         fits
+    }
+
+    /// The same, with what the mocks of the suite answer.
+    #[must_use]
+    pub fn with_mocks(mut self, plan: &SuitePlan) -> Self {
+        for server in &mut self.servers {
+            server.mock = answers(&server.name, plan);
+        }
+        self
     }
 
     /// Whether it is the recording of a process.
@@ -204,12 +253,39 @@ impl Fits {
             self.faults.clone().into(),
             now.faults.clone().into(),
         );
+        // With other faults it is said already.
+        if let (Some(old), Some(new)) = (self.max_detection_ms, now.max_detection_ms) {
+            compare("recovery.max_detection_ms", old.into(), new.into());
+        }
+        let names = |fits: &Self| -> Value { fits.env.keys().cloned().collect::<Vec<_>>().into() };
+        compare("env", names(self), names(&now));
+        for (name, old) in &self.env {
+            if now.env.get(name).is_some_and(|new| new != old) {
+                compare(
+                    "env",
+                    format!("{name} as it was").into(),
+                    format!("another {name}").into(),
+                );
+            }
+        }
         let names = |fits: &Self| -> Value {
             let names = fits.servers.iter().map(|server| server.name.as_str());
             names.collect::<Vec<&str>>().into()
         };
         compare("servers", names(self), names(&now));
         for server in &self.servers {
+            let now = answers(&server.name, plan);
+            if let (Some(old), Some(new)) = (&server.mock, now) {
+                let name = &server.name;
+                let faults = |mock: &FitsMock| Value::from(mock.faults.clone());
+                compare(&format!("the faults of {name}"), faults(old), faults(&new));
+                let digest = |mock: &FitsMock| Value::from(format!("those of {}", mock.digest));
+                compare(&format!("the answers of {name}"), digest(old), digest(&new));
+            }
+        }
+        // Of a process the tools are not recorded: it asks the servers itself.
+        let listed = self.servers.iter().filter(|_| !self.is_command());
+        for server in listed {
             if let Some(offered) = mocked(&server.name, plan) {
                 let recorded = serde_json::to_value(&server.tools).unwrap_or_default();
                 let offered = serde_json::to_value(&offered).unwrap_or_default();
@@ -248,7 +324,25 @@ fn server(name: &str, tools: &[OfferedTool]) -> FitsServer {
     FitsServer {
         name: name.to_owned(),
         tools: own.collect(),
+        mock: None,
     }
+}
+
+/// What a mock of the suite answers; `None` for any other server.
+fn answers(name: &str, plan: &SuitePlan) -> Option<FitsMock> {
+    let Reach::Mock { spec, faults } = &plan.servers.get(name)?.reach else {
+        return None;
+    };
+    Some(FitsMock {
+        // This way of writing it has everything that it is.
+        digest: digest(&format!("{spec:?}")),
+        faults: faults.iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// Something short that differs where the text does.
+fn digest(text: &str) -> String {
+    format!("{:016x}", fnv_1a(text.bytes()))
 }
 
 /// The tools that a mock of the suite lists; `None` for any other server.

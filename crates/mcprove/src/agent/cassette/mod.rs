@@ -24,12 +24,12 @@ mod tests;
 
 pub use error::CassetteError;
 pub use file::{BYTES_MAX, read, write};
-pub use fits::{Fits, FitsBudget, FitsServer, FitsTool};
+pub use fits::{Fits, FitsBudget, FitsMock, FitsServer, FitsTool};
 pub use format::{
     Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
     RecordedRun, ToolExchange, Verdict, WireFailure,
 };
-pub use name::{FOLDER, file_name, same_file};
+pub use name::{FOLDER, file_name, same_file, same_file_of_suites};
 pub use other_model::none_of_another_model;
 pub use record::{RECORDED_BYTES_MAX, Recorder, Take};
 pub use redact::{PLACES_MAX, Redacted, Redactor, SECRET_CHARS_MIN};

@@ -1,5 +1,8 @@
 //! The files of cassettes: `cassettes/<agent>__<model>.json` beside the suite.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::error::CassetteError;
 use crate::suite::plan::{AgentTestPlan, Driver, SuitePlan};
 
@@ -62,4 +65,34 @@ pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), CassetteE
             other: other.head.name.clone(),
         }),
     }
+}
+
+/// Refuses suites of which two agents would write the same cassette.
+///
+/// ```
+/// use mcprove::agent::cassette::same_file_of_suites;
+///
+/// assert!(same_file_of_suites(&[]).is_ok());
+/// ```
+pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), CassetteError> {
+    let mut seen: BTreeMap<PathBuf, (&str, &str)> = BTreeMap::new();
+    for plan in plans {
+        // Two ways to write a folder are one folder.
+        let folder = plan.folder.canonicalize();
+        let folder = folder.unwrap_or_else(|_| plan.folder.clone());
+        for agent in &plan.agents {
+            let name = file_name(agent).to_lowercase();
+            let own = (plan.file.as_str(), agent.head.name.as_str());
+            let before = seen.insert(folder.join(name), own);
+            // Those of one suite are refused one by one.
+            if let Some((file, other)) = before.filter(|(file, _)| *file != plan.file) {
+                return Err(CassetteError::SameFile {
+                    file: file_name(agent),
+                    one: format!("{other} of {file}"),
+                    other: format!("{} of {}", agent.head.name, plan.file),
+                });
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,14 +1,13 @@
 //! Taking secrets out of what is written down: cassettes, traces, reports.
 //!
 //! Taken out are the values that the environment gave ([`Environment::secrets`]), in every form in which they
-//! may come back ([`forms`]); what stands in JSON under a name like `api_key`
+//! may come back ([`KnownSecrets`]); what stands in JSON under a name like `api_key`
 //! ([`names`]); and what shows by itself that it is a key ([`plain`]). In its place stands `<redacted>`.
 //!
 //! JSON stays JSON: only texts in it change, and everything else keeps its bytes. What is done depends on
 //! the text alone that it is done to, and done twice it changes nothing more, so that a request that is built
 //! from redacted answers is the redacted request.
 
-mod forms;
 mod json;
 mod names;
 mod plain;
@@ -17,16 +16,15 @@ mod plain;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use mcprove_score::trace::AgentRun;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::secret::REDACTED;
+use crate::secret::{KnownSecrets, REDACTED};
 use crate::suite::plan::Environment;
 
-pub use forms::SECRET_CHARS_MIN;
+pub use crate::secret::SECRET_CHARS_MIN;
 
 /// How deep JSON in texts of JSON is looked into.
 const NESTED_MAX: usize = 6;
@@ -44,10 +42,8 @@ pub const PLACES_MAX: usize = 50;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Every form of every secret, the longest first.
-    forms: Vec<String>,
-    /// Secrets that are numbers.
-    numbers: BTreeSet<String>,
+    /// What the environment gave.
+    known: KnownSecrets,
 }
 
 /// A text without secrets, and where they were.
@@ -62,17 +58,9 @@ pub struct Redacted<'a> {
 impl Redactor {
     /// One that knows these secrets, besides what it recognises.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut all = BTreeSet::new();
-        let mut numbers = BTreeSet::new();
-        for secret in secrets {
-            forms::add(&secret, &mut all);
-            if forms::is_long_number(&secret) {
-                numbers.insert(secret);
-            }
+        Self {
+            known: KnownSecrets::new(secrets),
         }
-        let mut forms: Vec<String> = all.into_iter().collect();
-        forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        Self { forms, numbers }
     }
 
     /// One that knows what the environment gave so far.
@@ -80,9 +68,9 @@ impl Redactor {
         Self::new(environment.secrets())
     }
 
-    /// Every form of every secret that it knows, the longest first.
-    pub(crate) fn forms(&self) -> &[String] {
-        &self.forms
+    /// Whether a number in JSON is a secret.
+    pub(crate) fn has_number(&self, number: &str) -> bool {
+        self.known.has_number(number)
     }
 
     /// The text without secrets.
@@ -131,13 +119,7 @@ impl Redactor {
 
     /// What a text that is no JSON becomes, if it has secrets.
     fn words(&self, text: &str) -> Option<String> {
-        let mut changed: Option<String> = None;
-        for form in &self.forms {
-            let now = changed.as_deref().unwrap_or(text);
-            if now.contains(form.as_str()) {
-                changed = Some(now.replace(form.as_str(), REDACTED));
-            }
-        }
+        let changed = self.known.text(text);
         let now = changed.as_deref().unwrap_or(text);
         plain::redact(now).or(changed)
     }

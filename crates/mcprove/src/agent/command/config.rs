@@ -7,7 +7,8 @@
 //! | `MCPROVE_TURNS` | the turns, as a list in JSON |
 //! | `MCPROVE_MCP_CONFIG` | the path of a file with `mcpServers` |
 //! | `MCPROVE_MCP_SERVERS` | what stands in that file |
-//! | `MCPROVE_SYSTEM`, `MCPROVE_MODEL`, `MCPROVE_MAX_TURNS` | what the suite says of them, where it does |
+//! | `MCPROVE_SYSTEM`, `MCPROVE_MODEL` | what the suite says of them, where it does |
+//! | `MCPROVE_MAX_TURNS` | the most answers of the model |
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcprove_score::trace::AgentRun;
 use mcprove_score::trace::import::{Format, ImportError, import_as};
@@ -18,14 +19,21 @@ use super::stand::Written;
 /// The largest recording that is read; the rest is left out.
 const RECORDING_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// The name of the line that says when the agent ended.
+const ENDED: &str = "agent_ended";
+
 /// A run, as far as proxies saw it.
 pub(super) struct Merged {
     pub run: AgentRun,
     pub notes: Vec<String>,
 }
 
-/// Reads what the proxies of these servers wrote down.
-pub(super) fn merge(names: &[&str], written: &[Written]) -> Result<Merged, CommandError> {
+/// Reads what the proxies of these servers wrote down until their agent ended.
+pub(super) fn merge(
+    names: &[&str],
+    written: &[Written],
+    ended: SystemTime,
+) -> Result<Merged, CommandError> {
     let mut texts = Vec::new();
     for (name, written) in names.iter().zip(written) {
         let text = text_of(written).map_err(|source| CommandError::File {
@@ -34,7 +42,7 @@ pub(super) fn merge(names: &[&str], written: &[Written]) -> Result<Merged, Comma
         })?;
         // A server that the agent never started has none.
         if !text.trim().is_empty() {
-            texts.push((*name, text));
+            texts.push((*name, until(text, ended)));
         }
     }
     merge_texts(&texts)
@@ -49,6 +57,21 @@ fn text_of(written: &Written) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(RECORDING_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A recording that goes on until this moment, though nothing passed any more.
+pub(super) fn until(mut text: String, ended: SystemTime) -> String {
+    let ended = ended.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ended = u64::try_from(ended.as_millis()).unwrap_or(u64::MAX);
+    let lasted = started(&text).and_then(|started| ended.checked_sub(started));
+    let lasted = lasted.and_then(|lasted| u32::try_from(lasted).ok());
+    // Nothing may stand behind a line that is cut.
+    if let Some(lasted) = lasted.filter(|_| text.ends_with('\n')) {
+        let line = json!({ "ts": f64::from(lasted) / 1e3, "kind": "scenario_event", "name": ENDED, "message": "" });
+        text.push_str(&line.to_string());
+        text.push('\n');
+    }
+    text
 }
 
 pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<Merged, CommandError> {
@@ -121,7 +144,9 @@ fn as_one(texts: &[(&str, String)]) -> String {
                 .get("session")
                 .or_else(|| line.get("data")?.get("session"));
             let session = session.and_then(Value::as_u64).unwrap_or_default();
-            open.insert((place, session));
+            if line.get("name").and_then(Value::as_str) != Some(ENDED) {
+                open.insert((place, session));
+            }
             if line.get("name").and_then(Value::as_str) == Some("left") {
                 left = left.map(|left| left.max(time)).or(Some(time));
                 open.remove(&(place, session));

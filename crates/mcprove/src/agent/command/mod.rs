@@ -72,7 +72,7 @@ pub async fn run_once(
     let recordings = stand::take_down(stands).await;
     let ended = ended?;
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-    let merged = merge::merge(&names, &recordings)?;
+    let merged = merge::merge(&names, &recordings, ended.at)?;
     let mut told = told(test, command, merged, &ended);
     told.run.prompt = spoken.prompts.into_iter().next();
     Ok(told)
@@ -94,7 +94,8 @@ fn told(
     }
     let stop = stop_reason(test, &run, &output, &ended.how, &mut notes);
     run.model = output.model.or_else(|| command.model.clone());
-    run.final_response = Some(output.final_response).filter(|text| !text.is_empty());
+    // What it did not say is known too.
+    run.final_response = Some(output.final_response);
     run.conversation = Some(Conversation {
         stop_reason: Some(stop),
         // Whole milliseconds are the same when they are read again.
@@ -103,7 +104,27 @@ fn told(
         turns: output.turns,
         ..Conversation::default()
     });
+    recovered_by_reply(&mut run);
     CommandRun { run, notes }
+}
+
+/// An agent that noticed a fault, ended by itself and told its user something has recovered by then, whatever its calls
+/// came to. Of a recording alone nobody knows that; of a process we do.
+fn recovered_by_reply(run: &mut AgentRun) {
+    let is_reply = |reply: &str| !reply.trim().is_empty();
+    if run.stop_reason() != Some(StopReason::Completed)
+        || !run.final_response.as_deref().is_some_and(is_reply)
+    {
+        return;
+    }
+    for mark in &mut run.faults {
+        if let (Some(detected), None) = (mark.detected_ms, mark.recovered_ms) {
+            // The recordings go on until the process has ended.
+            let end = mark.watched_ms.and_then(|time| i64::try_from(time).ok());
+            mark.recovered_ms = Some(end.unwrap_or(detected).max(detected));
+            mark.went_on = None;
+        }
+    }
 }
 
 fn stop_reason(

@@ -2,7 +2,7 @@
 
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -28,6 +28,8 @@ pub(super) struct Ended {
     /// Whether there was more.
     pub is_cut: bool,
     pub duration: Duration,
+    /// When, by the clock that recordings begin by.
+    pub at: SystemTime,
 }
 
 /// How a process ended.
@@ -57,7 +59,7 @@ pub(super) async fn run(
     let writing = tokio::spawn(write(stdin, input));
     let reading = tokio::spawn(read(stdout));
     let exit = timeout(time, child.wait()).await.ok();
-    let duration = began.elapsed();
+    let (duration, at) = (began.elapsed(), SystemTime::now());
     writing.abort();
     // Also what it left behind: proxies, which write down what passed and are ended here.
     child.stop(Duration::ZERO).await;
@@ -78,6 +80,7 @@ pub(super) async fn run(
         stdout: String::from_utf8_lossy(&stdout).into_owned(),
         is_cut,
         duration,
+        at,
     })
 }
 

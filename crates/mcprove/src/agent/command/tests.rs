@@ -1,7 +1,16 @@
+use std::time::{Duration, UNIX_EPOCH};
+
+use mcprove_score::agent::recovery::observe_run;
+use mcprove_score::gate::Gates;
+use mcprove_score::trace::AgentRun;
 use serde_json::json;
 
-use super::merge::merge_texts;
+use super::merge::{merge_texts, until};
 use super::output::Output;
+use super::process::{Ended, How};
+use super::told;
+use crate::suite::Place;
+use crate::suite::plan::{AgentTestPlan, Budget, CommandPlan, Driver, TestHead};
 
 #[test]
 fn last_words_are_a_text_or_an_object() {
@@ -99,4 +108,77 @@ fn recordings_of_several_servers_become_one_run() {
         .err()
         .unwrap();
     assert!(broken.to_string().contains("\"a\""), "{broken}");
+}
+
+/// A run as it is told of an agent whose only call hung, was cancelled after 500 ms, and which ended 700 ms after it began.
+fn told_of(stdout: &str, how: How) -> AgentRun {
+    let fault = json!({ "kind": "scenario_event", "name": "fault", "message": "", "data": {
+        "session": 0, "request_id": 2, "tool": "get", "fault": "dead", "kind": "hang", "server": "a" } });
+    let cancelled = json!({ "kind": "scenario_event", "name": "cancelled", "message": "", "data": { "session": 0, "request_id": 2 } });
+    let tape = recording(
+        "a",
+        1_000,
+        &[(20, call(2, "get")), (20, fault), (520, cancelled)],
+    );
+    let ended = UNIX_EPOCH + Duration::from_millis(1_720);
+    let tapes = [("a", until(tape, ended))];
+    let merged = merge_texts(&tapes).unwrap_or_else(|error| panic!("{error}"));
+    let command = CommandPlan {
+        program: "agent".to_owned(),
+        args: Vec::new(),
+        env: std::collections::BTreeMap::new(),
+        working_dir: None,
+        model: None,
+    };
+    let test = AgentTestPlan {
+        head: TestHead {
+            name: "t".to_owned(),
+            place: Place { line: 1, column: 1 },
+            tags: Vec::new(),
+            skip: None,
+        },
+        driver: Driver::Command(command.clone()),
+        servers: vec!["a".to_owned()],
+        system: None,
+        prompts: vec!["Get it.".to_owned()],
+        budget: Budget {
+            turns: 5,
+            tokens: None,
+            tool_calls: None,
+            time: Duration::from_mins(1),
+            call: Duration::from_secs(5),
+        },
+        runs: 1,
+        inject: Vec::new(),
+        gates: Gates::default(),
+    };
+    let ended = Ended {
+        how,
+        stdout: stdout.to_owned(),
+        is_cut: false,
+        duration: Duration::from_millis(720),
+        at: ended,
+    };
+    told(&test, &command, merged, &ended).run
+}
+
+#[test]
+fn an_agent_that_tells_of_a_dead_tool_has_recovered() {
+    let run = told_of("Get does not answer.", How::Done);
+    let mark = &run.faults[0];
+    assert_eq!(
+        (mark.detected_ms, mark.recovered_ms),
+        (Some(500), Some(700)),
+        "{run:?}"
+    );
+    let recovery = observe_run(&run, 1_000);
+    assert_eq!(
+        (recovery.recovered, recovery.clean_timeout),
+        (Some(true), Some(true))
+    );
+    // Nothing said, or broken off, is not recovered.
+    for run in [told_of("", How::Done), told_of("Get…", How::TimedOut)] {
+        assert_eq!(run.faults[0].recovered_ms, None);
+        assert_eq!(observe_run(&run, 1_000).recovered, Some(false));
+    }
 }

@@ -174,7 +174,11 @@ struct Block {
 fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
     let reply: Reply = serde_json::from_slice(body).map_err(|error| AnswerError::json(&error))?;
     let Some(content) = reply.content else {
-        return Err(AnswerError("it has no `content`".to_owned()));
+        let why = match super::error_message(body) {
+            Some(error) => format!("it is an error, {error}"),
+            None => "it has no `content`".to_owned(),
+        };
+        return Err(AnswerError(why));
     };
     let mut text = String::new();
     let mut uses = Vec::new();

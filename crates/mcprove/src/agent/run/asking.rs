@@ -127,11 +127,16 @@ fn is_passing(status: u16) -> bool {
 }
 
 fn given_up(tries: u32, failed: FailedTry) -> RunFailure {
-    let message = match failed.status {
+    let status = failed.status;
+    let message = match status {
         Some(status) => format!("HTTP {status}, {}", failed.message),
         None => failed.message,
     };
-    RunFailure::Unanswered { tries, message }
+    RunFailure::Unanswered {
+        tries,
+        status,
+        message,
+    }
 }
 
 /// What a provider says of a failure, in its form or any other.

@@ -16,10 +16,12 @@ pub enum RunFailure {
         message: String,
     },
     /// The provider could not be asked, often enough.
-    #[error("the model gave no answer in {tries} tries, the last time: {message}")]
+    #[error("the model gave no answer in {}, the last time: {message}", in_words(*tries))]
     Unanswered {
         /// How often it was tried.
         tries: u32,
+        /// The HTTP status of the last time, if there was one.
+        status: Option<u16>,
         /// What happened the last time.
         message: String,
     },
@@ -51,13 +53,45 @@ impl RunFailure {
                 _ => "try again later, or with fewer tests at once",
             }
             .to_owned(),
-            Self::Unanswered { .. } => {
-                "check base_url and the network, or try again later".to_owned()
+            Self::Unanswered { status, .. } => match status {
+                Some(429) => {
+                    "the provider takes no more requests of this key for now: run fewer tests at once with --jobs, raise the limits of the account, or try again later"
+                }
+                Some(_) => "the provider is in trouble or overloaded: try again later",
+                None => "check base_url and the network, or try again later",
             }
+            .to_owned(),
             Self::NotUnderstood(_) => {
                 "check that base_url is of the provider that `provider` says".to_owned()
             }
             Self::NotRecorded { hint, .. } => hint.clone(),
         }
+    }
+}
+
+fn in_words(tries: u32) -> String {
+    if tries == 1 {
+        "1 try".to_owned()
+    } else {
+        format!("{tries} tries")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_try_depends_on_what_happened() {
+        let failure = |tries, status| RunFailure::Unanswered {
+            tries,
+            status,
+            message: "no".to_owned(),
+        };
+        assert!(failure(1, None).to_string().contains("in 1 try,"));
+        assert!(failure(5, None).to_string().contains("in 5 tries,"));
+        assert!(failure(5, None).hint().contains("base_url"));
+        assert!(failure(5, Some(429)).hint().contains("--jobs"));
+        assert!(!failure(5, Some(529)).hint().contains("base_url"));
     }
 }

@@ -88,7 +88,8 @@ impl Record {
             run: AgentRun {
                 model: Some(model),
                 prompt,
-                final_response: end.final_response,
+                // Nobody else could have said anything: no reply is an empty one.
+                final_response: Some(end.final_response.unwrap_or_default()),
                 conversation: Some(Conversation {
                     stop_reason: Some(end.stop),
                     duration_ms: Some(milliseconds(clock)),

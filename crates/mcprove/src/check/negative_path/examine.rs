@@ -152,8 +152,9 @@ fn with_stderr(breach: String, session: &Session) -> String {
         return breach;
     }
     let skipped = tail.chars().count().saturating_sub(STDERR_CHARACTERS_MAX);
+    let mark = if skipped > 0 { "…" } else { "" };
     let end: String = tail.chars().skip(skipped).collect();
-    format!("{breach}; its stderr ends with: {end}")
+    format!("{breach}; its stderr ends with: {mark}{end}")
 }
 
 /// The probe, its fault, what was sent, what came back, what to do.

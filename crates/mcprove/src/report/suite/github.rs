@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::problems::{Problem, bad, line, name, problems, summary};
-use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
+use crate::run::suite::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The report as workflow commands.
 pub(super) fn render(report: &SuiteReport) -> String {
@@ -25,6 +25,9 @@ pub(super) fn render(report: &SuiteReport) -> String {
             annotate(&mut lines, "notice", test, "skipped", &line(reason));
         }
     }
+    for problem in &report.problems {
+        unusable(&mut lines, problem);
+    }
     let level = if report.passed { "notice" } else { "error" };
     let _ = writeln!(
         lines,
@@ -36,17 +39,40 @@ pub(super) fn render(report: &SuiteReport) -> String {
 
 fn annotate(lines: &mut String, level: &str, test: &TestReport, word: &str, message: &str) {
     let title = format!("{} {word}", name(test));
-    // GitHub knows files by their names in the repository, with slashes.
-    let file = line(&test.file).replace('\\', "/");
-    let file = file.strip_prefix("./").unwrap_or(&file);
     let _ = writeln!(
         lines,
         "::{level} file={},line={},title={}::{}",
-        escape_property(file),
+        of_file(&test.file),
         test.line,
         escape_property(&title),
         escape_data(message)
     );
+}
+
+/// What kept all tests from being run, at its place.
+fn unusable(lines: &mut String, problem: &SuiteProblem) {
+    let mut properties = Vec::new();
+    properties.extend(
+        problem
+            .file
+            .as_deref()
+            .map(|it| format!("file={}", of_file(it))),
+    );
+    properties.extend(problem.line.map(|it| format!("line={it}")));
+    properties.extend(problem.column.map(|it| format!("col={it}")));
+    properties.push("title=mcprove cannot run".to_owned());
+    let mut message = line(&problem.message);
+    if let Some(hint) = &problem.hint {
+        let _ = write!(message, "\nhint: {}", line(hint));
+    }
+    let (properties, message) = (properties.join(","), escape_data(&message));
+    let _ = writeln!(lines, "::error {properties}::{message}");
+}
+
+/// GitHub knows files by their names in the repository, with slashes.
+fn of_file(file: &str) -> String {
+    let file = line(file).replace('\\', "/");
+    escape_property(file.strip_prefix("./").unwrap_or(&file))
 }
 
 fn of_problem(problem: &Problem) -> String {

@@ -4,17 +4,11 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
 use super::problems;
-use crate::report::junit::{Problem, case, failed, line, lines, unjudged, unread_junit_of, write};
-use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
-use crate::suite::ConfigErrors;
+use crate::report::junit::{Problem, case, failed, line, lines, unjudged, write};
+use crate::run::suite::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The name of the report.
 const NAME: &str = "mcprove run";
-
-/// Suites that cannot be read, as `JUnit` XML: an error each, and never what an earlier run left behind.
-pub fn unread_suite_junit(errors: &ConfigErrors) -> String {
-    unread_junit_of(NAME, "suite", errors)
-}
 
 /// The report as `JUnit` XML.
 pub(super) fn render(report: &SuiteReport) -> String {
@@ -29,7 +23,30 @@ pub(super) fn render(report: &SuiteReport) -> String {
             suite.add_test_case(of_test(test));
         }
     }
+    suites.extend(unrun(&report.problems));
     write(NAME, suites.into_iter())
+}
+
+/// What kept all tests from being run: an error for each file.
+fn unrun(problems: &[SuiteProblem]) -> Vec<TestSuite> {
+    let of_files = problems.chunk_by(|one, other| one.file == other.file);
+    let suites = of_files.map(|of_file| {
+        let file = of_file.first().and_then(|problem| problem.file.as_deref());
+        let wrong = of_file.iter().map(|problem| Problem {
+            kind: NonSuccessKind::Error,
+            name: "unusable".to_owned(),
+            message: problem.message.clone(),
+            text: match &problem.hint {
+                Some(hint) => format!("{}\nhint: {hint}", problems::told(problem)),
+                None => problems::told(problem),
+            },
+        });
+        let wrong: Vec<Problem> = wrong.collect();
+        let mut suite = TestSuite::new(line(file.unwrap_or(NAME)));
+        suite.add_test_case(case("suite", "input", &wrong));
+        suite
+    });
+    suites.collect()
 }
 
 fn of_test(test: &TestReport) -> TestCase {

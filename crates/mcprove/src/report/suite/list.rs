@@ -9,6 +9,7 @@ use crate::run::suite::{ListedTest, SuiteList};
 
 /// The tests: kind, where it stands, then its whole name with its tags, and why it is skipped.
 pub fn suite_list_text(list: &SuiteList, style: Style) -> String {
+    let is_skipped = list.tests.iter().any(|test| test.skip.is_some());
     let row = |test: &ListedTest| {
         let mut name = line(&test.name);
         if !test.tags.is_empty() {
@@ -18,7 +19,13 @@ pub fn suite_list_text(list: &SuiteList, style: Style) -> String {
             let _ = write!(name, " (skipped: {})", line(reason));
         }
         let place = format!("{}:{}", line(&test.file), test.line);
-        vec![test.kind.name().to_owned(), place, name]
+        let mut row = vec![test.kind.name().to_owned()];
+        if is_skipped {
+            let word = test.skip.as_ref().map_or("", |_| "skipped");
+            row.push(word.to_owned());
+        }
+        row.extend([place, name]);
+        row
     };
     let rows: Vec<Vec<String>> = list.tests.iter().map(row).collect();
     let count = match list.tests.len() {

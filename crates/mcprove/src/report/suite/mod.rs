@@ -18,7 +18,6 @@ use mcprove_score::registry::{self, Entry, RegistryError};
 use super::style::Style;
 use crate::run::suite::SuiteReport;
 
-pub use junit::unread_suite_junit;
 pub use list::suite_list_text;
 pub use progress::suite_progress_line;
 pub use terminal::suite_text;

@@ -4,7 +4,7 @@ use mcprove_score::gate::GateFailure;
 use serde_json::Value;
 
 use crate::report::printable::printable;
-use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
+use crate::run::suite::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The longest message that is shown whole.
 pub(super) const MESSAGE_MAX: usize = 1000;
@@ -118,6 +118,18 @@ pub(super) fn reason(test: &TestReport) -> String {
     line(test.skipped.as_deref().unwrap_or("no reason is given"))
 }
 
+/// What kept all tests from being run, in one sentence with its place.
+pub(super) fn told(problem: &SuiteProblem) -> String {
+    let message = line(&problem.message);
+    let place = [problem.line, problem.column].into_iter().flatten();
+    let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
+    let place = place.concat();
+    match &problem.file {
+        Some(file) => format!("{}{place}: {message}", line(file)),
+        None => message,
+    }
+}
+
 /// Those that did not pass: failures first, then what could not be judged, each in the order of the files.
 pub(super) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
     let of = |outcome| {
@@ -130,12 +142,15 @@ pub(super) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
 /// How it ended in one word.
 pub(super) fn word(report: &SuiteReport) -> &'static str {
     let counts = report.counts();
-    if counts.errors > 0 {
+    if report.partial && counts.failed == 0 {
+        "INTERRUPTED"
+    } else if counts.errors > 0 || !report.problems.is_empty() {
         "ERROR"
     } else if counts.failed > 0 {
         "FAIL"
-    } else if report.partial {
-        "INTERRUPTED"
+    } else if counts.passed == 0 {
+        // What was skipped proves nothing.
+        "SKIPPED"
     } else {
         "PASS"
     }
@@ -169,8 +184,35 @@ pub(super) fn summary(report: &SuiteReport) -> String {
     } else {
         ""
     };
+    if !report.problems.is_empty() {
+        return match report.problems.len() {
+            1 => "no test was run: 1 problem".to_owned(),
+            count => format!("no test was run: {count} problems"),
+        };
+    }
     if parts.is_empty() {
         return format!("{tests}{end}");
     }
-    format!("{tests}: {}{end}", parts.join(", "))
+    let none = if counts.skipped == report.tests.len() && !report.partial {
+        "; nothing was tested"
+    } else {
+        ""
+    };
+    format!("{tests}: {}{none}{end}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_run;
+
+    #[test]
+    fn a_run_is_named_once() {
+        assert_eq!(of_run(Some(0), "it broke"), "run 0: it broke");
+        assert_eq!(of_run(Some(0), "run 0: it broke"), "run 0: it broke");
+        assert_eq!(
+            of_run(Some(1), "run 10: it broke"),
+            "run 1: run 10: it broke"
+        );
+        assert_eq!(of_run(None, "it broke"), "it broke");
+    }
 }

@@ -1,6 +1,6 @@
 //! The report as a document: what is wrong, test by test, and a table of all. Markdown and HTML draw it.
 
-use super::problems::{bad, name, place, problems, reason};
+use super::problems::{bad, name, place, problems, reason, told};
 use crate::report::document::{Line, Section, Table};
 use crate::report::figure;
 use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
@@ -12,10 +12,22 @@ const ROWS_MAX: usize = 5000;
 
 /// All sections that have something in them.
 pub(super) fn all(report: &SuiteReport) -> Vec<Section> {
-    [wrong(report), skipped(report), tests(report)]
+    [unrun(report), wrong(report), skipped(report), tests(report)]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// What kept all tests from being run.
+fn unrun(report: &SuiteReport) -> Option<Section> {
+    let mut lines = Vec::new();
+    for problem in report.problems.iter().take(BAD_MAX) {
+        lines.push(Line::plain(told(problem)));
+        if let Some(hint) = &problem.hint {
+            lines.push(Line::sentence(format!("What to try: {hint}")));
+        }
+    }
+    (!lines.is_empty()).then(|| Section::new("Why nothing was run").list(lines))
 }
 
 fn wrong(report: &SuiteReport) -> Option<Section> {

@@ -4,13 +4,17 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::problems::{Problem, line, name, place, problems, reason};
+use super::problems::{Problem, line, name, place, problems, reason, told};
 use crate::report::printable::printable_json;
 use crate::run::suite::{SuiteReport, TestOutcome, TestReport};
 
 /// The report as TAP.
 pub(super) fn render(report: &SuiteReport) -> String {
-    let mut lines = format!("TAP version 14\n1..{}\n", report.tests.len());
+    let mut lines = "TAP version 14\n".to_owned();
+    // `1..0` would say that all was skipped on purpose.
+    if report.problems.is_empty() {
+        let _ = writeln!(lines, "1..{}", report.tests.len());
+    }
     for (place, test) in report.tests.iter().enumerate() {
         let is_ok = matches!(test.outcome, TestOutcome::Passed | TestOutcome::Skipped);
         let word = if is_ok { "ok" } else { "not ok" };
@@ -21,6 +25,12 @@ pub(super) fn render(report: &SuiteReport) -> String {
         lines.push('\n');
         if !is_ok {
             diagnose(test, &mut lines);
+        }
+    }
+    for problem in &report.problems {
+        let _ = writeln!(lines, "Bail out! {}", escape(&told(problem)));
+        if let Some(hint) = &problem.hint {
+            let _ = writeln!(lines, "# hint: {}", line(hint));
         }
     }
     if report.partial {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::problems::{Problem, bad, line, name, place, problems, reason, summary, word};
+use super::problems::{Problem, bad, line, name, place, problems, reason, summary, told, word};
 use crate::report::figure;
 use crate::report::style::{Color, Style};
 use crate::report::table::{cut, lay_out, wrap};
@@ -24,6 +24,12 @@ const INDENT: usize = 4;
 /// The report for a terminal.
 pub fn suite_text(report: &SuiteReport, style: Style) -> String {
     let mut text = String::new();
+    for problem in report.problems.iter().take(BAD_MAX) {
+        let _ = writeln!(text, "{}", told(problem));
+        if let Some(hint) = &problem.hint {
+            text.push_str(&block(&format!("hint: {}", line(hint)), style));
+        }
+    }
     let mut tests = bad(report);
     for test in tests.by_ref().take(BAD_MAX) {
         text.push_str(&of_bad(test, style));
@@ -53,7 +59,7 @@ fn last_line(report: &SuiteReport, style: Style) -> String {
     let word = word(report);
     let color = match word {
         "PASS" => Color::Green,
-        "INTERRUPTED" => Color::Yellow,
+        "INTERRUPTED" | "SKIPPED" => Color::Yellow,
         _ => Color::Red,
     };
     let rest = style.width.saturating_sub(word.len() + 2);
@@ -165,12 +171,9 @@ fn next_steps(report: &SuiteReport) -> Vec<String> {
     if report.tests.iter().any(is_flaky) {
         steps.push("a flaky test depends on something that changes: time, order, other tests, a shared server (`fresh: true` gives each test its own)".to_owned());
     }
-    if report
-        .tests
-        .iter()
-        .all(|test| test.outcome == TestOutcome::Skipped)
-        && !report.partial
-    {
+    let is_skipped = |test: &TestReport| test.outcome == TestOutcome::Skipped;
+    let is_run = report.problems.is_empty() && !report.partial;
+    if is_run && report.tests.iter().all(is_skipped) {
         steps.push("every test was skipped, so nothing is proven".to_owned());
     }
     steps

@@ -93,6 +93,11 @@ async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
                 report.details = None;
             }
             match made.tape {
+                // Whoever stops wants nothing written any more.
+                Some(_) if !context.options.stop.is_running() => {
+                    report.notes.push(nothing_recorded(&path));
+                    report
+                }
                 Some(tape) => record(report, tape, &path),
                 None => report,
             }
@@ -126,6 +131,16 @@ async fn make(test: &AgentTestPlan, context: Setting<'_>, path: &Path) -> Result
     }
     if mode == CassetteMode::Record {
         cassette::same_file(test, context.plan)?;
+        // What cannot be read is nobody's.
+        if let Ok(Some(before)) = cassette::read(path)
+            && before.suite != suite_name(context.plan)
+        {
+            return Err(CassetteError::OtherSuite {
+                file: shown(path),
+                suite: before.suite,
+            }
+            .into());
+        }
     }
     live::make(test, context, mode == CassetteMode::Record).await
 }
@@ -139,14 +154,18 @@ fn not_run(
 ) -> TestReport {
     report.errors = not_made.errors;
     if context.options.cassettes == CassetteMode::Record {
-        let name = shown(path);
-        report.notes.push(if path.exists() {
-            format!("nothing was recorded: {name} is as it was before")
-        } else {
-            format!("nothing was recorded: {name} was not written")
-        });
+        report.notes.push(nothing_recorded(path));
     }
     report.judged()
+}
+
+fn nothing_recorded(path: &Path) -> String {
+    let name = shown(path);
+    if path.exists() {
+        format!("nothing was recorded: {name} is as it was before")
+    } else {
+        format!("nothing was recorded: {name} was not written")
+    }
 }
 
 /// Writes the cassette, with what came of its runs.
@@ -175,11 +194,10 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
 
 /// A cassette of a test of which nothing is recorded yet.
 fn empty_tape(test: &AgentTestPlan, plan: &SuitePlan, fits: cassette::Fits, seed: u64) -> Cassette {
-    let suite = Path::new(&plan.file).file_name().unwrap_or_default();
     Cassette {
         schema: CASSETTE_FORMAT.to_owned(),
         agent: test.head.name.clone(),
-        suite: suite.to_string_lossy().into_owned(),
+        suite: suite_name(plan),
         fits,
         seed,
         variables: std::collections::BTreeMap::new(),
@@ -189,6 +207,12 @@ fn empty_tape(test: &AgentTestPlan, plan: &SuitePlan, fits: cassette::Fits, seed
         },
         runs: Vec::new(),
     }
+}
+
+/// The file of the suite, as cassettes name it.
+fn suite_name(plan: &SuitePlan) -> String {
+    let name = Path::new(&plan.file).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn cassette_path(test: &AgentTestPlan, plan: &SuitePlan) -> PathBuf {

@@ -1,15 +1,22 @@
 //! Starting one server of a suite, with its variables filled in.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use mcprove_score::trace::ErrorCategory;
+
+use super::declined::{Declined, Watching};
+use super::words::in_words_of_suites;
 use crate::drive::{Stop, StopLevel};
 use crate::event::EventStream;
 use crate::mock::{self, Mock, MockError};
 use crate::protocol::Tool;
+use crate::quantity::describe_duration;
 use crate::server::{Server, Transport};
 use crate::session::{CallError, ConnectError, Session};
 use crate::suite::plan::{Environment, FillError, Reach, ServerPlan};
+use crate::transport::Failure;
 
 /// How much of what a server wrote to stderr is told.
 const STDERR_LINES_MAX: usize = 10;
@@ -28,6 +35,15 @@ pub(crate) struct StartError {
 
 /// The tools that a server lists, or why it does not.
 pub(crate) type Listed = Result<Vec<Tool>, CallError>;
+
+/// A session that was just opened.
+pub(crate) struct Opened {
+    pub session: Session,
+    /// The tools that the server lists.
+    pub tools: Listed,
+    /// What it asked for and did not get.
+    pub declined: Arc<Declined>,
+}
 
 /// Which server a session is with, where that makes a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,13 +87,27 @@ impl Connector {
     }
 
     /// A session with the server, and its tools. Where a new server is asked for, a mock counts from the
-    /// beginning; a process is a new one in any case. Ends when the run is broken off.
-    pub(crate) async fn connect(&self, server: Which) -> Result<(Session, Listed), StartError> {
+    /// beginning; a process is a new one in any case. The list of tools is given up after the limit. Ends
+    /// when the run is broken off.
+    pub(crate) async fn connect(
+        &self,
+        server: Which,
+        limit: Option<Duration>,
+    ) -> Result<Opened, StartError> {
         let connected = async {
-            let session = self.reach(server).await?;
+            let (session, declined) = self.reach(server).await?;
             // The list also says how the tools want to be called.
-            let tools = session.list_tools().await;
-            Ok((session, tools))
+            let tools = match limit {
+                Some(limit) => tokio::time::timeout(limit, session.list_tools())
+                    .await
+                    .unwrap_or_else(|_| Err(endless(limit))),
+                None => session.list_tools().await,
+            };
+            Ok(Opened {
+                session,
+                tools,
+                declined,
+            })
         };
         tokio::select! {
             connected = connected => connected,
@@ -85,8 +115,13 @@ impl Connector {
         }
     }
 
-    async fn reach(&self, which: Which) -> Result<Session, StartError> {
-        let options = self.plan.session.options();
+    async fn reach(&self, which: Which) -> Result<(Session, Arc<Declined>), StartError> {
+        let mut options = self.plan.session.options();
+        let declined = Arc::new(Declined::default());
+        options.responder = Arc::new(Watching {
+            inner: options.responder,
+            declined: Arc::clone(&declined),
+        });
         let recorder = EventStream::unobserved().recorder();
         let session = match &self.plan.reach {
             Reach::Server(server) => {
@@ -100,7 +135,8 @@ impl Connector {
                 Session::connect_streams(output, input, options, recorder).await
             }
         };
-        session.map_err(|error| self.unreachable(&error))
+        let session = session.map_err(|error| self.unreachable(&error))?;
+        Ok((session, declined))
     }
 
     fn mock(&self, which: Which) -> Result<Mock, MockError> {
@@ -142,12 +178,13 @@ impl Connector {
         let lines: Vec<&str> = error.stderr().trim_end().lines().collect();
         let first = lines.len().saturating_sub(STDERR_LINES_MAX);
         let tail = lines.get(first..).unwrap_or_default().join("\n");
+        let what = in_words_of_suites(&error.to_string());
         let message = if tail.trim().is_empty() {
-            error.to_string()
+            what
         } else {
-            format!("{error}; its stderr ends with:\n{tail}")
+            format!("{what}; its stderr ends with:\n{tail}")
         };
-        self.failed(&message, error.hint())
+        self.failed(&message, in_words_of_suites(&error.hint()))
     }
 
     fn failed(&self, why: &str, hint: String) -> StartError {
@@ -165,6 +202,12 @@ impl Connector {
             is_stopped: true,
         }
     }
+}
+
+/// That the list of tools did not come in time.
+fn endless(limit: Duration) -> CallError {
+    let message = format!("no whole list within {}", describe_duration(limit));
+    CallError::unsent(Failure::new(ErrorCategory::Timeout, message))
 }
 
 /// The server with the variables in its arguments, its environment, its headers and its address filled in.

@@ -14,11 +14,14 @@ use super::connect::filled;
 use super::context::Context;
 use super::masking::masked;
 use super::progress::{SuiteEvent, SuiteListener};
-use super::redact::redact_files;
+use super::redact::redact_run;
 use super::report::{TestKind, TestReport};
+use super::words::in_words_of_suites;
+use crate::agent::cassette::Redactor;
 use crate::drive::Scenario;
 use crate::mock::{Kind, Listening, Mock, Options};
-use crate::run::{Run, RunDirectory, RunError};
+use crate::run::{Report, Run, RunDirectory, RunError};
+use crate::secret::KnownSecrets;
 use crate::server::Server;
 use crate::suite::load::{Format, LoadConfig, OutputSettings};
 use crate::suite::plan::{Environment, FillError, LoadTestPlan, Reach, ServerPlan};
@@ -42,7 +45,7 @@ pub(crate) async fn run(
         });
         report = report.judged();
     }
-    masked(report, &context.options.environment.secrets())
+    masked(report, &Redactor::of(&context.options.environment))
 }
 
 async fn execute(
@@ -82,12 +85,13 @@ async fn execute(
     match &ended {
         Ok(found) => judge::fill(report, found),
         Err(_) if !options.stop.is_running() => {
-            *report = report.clone().not_run(judge::INTERRUPTED);
+            report.errors = vec![judge::broken_off()];
+            *report = report.clone().judged();
         }
         Err(_) => {}
     }
     if let Some(directory) = &directory {
-        hide_secrets(report, directory, &options.environment);
+        hide_secrets(report, directory, ended.as_ref().ok(), &options.environment);
         if ended.is_ok() {
             let path = directory.path().display().to_string();
             report.details = Some(path.replace('\\', "/"));
@@ -163,8 +167,13 @@ async fn reach(
 }
 
 /// Takes secrets out of the files of a run, also of one that came to nothing: its server may have told them.
-fn hide_secrets(report: &mut TestReport, directory: &RunDirectory, environment: &Environment) {
-    match redact_files(directory.path(), &environment.secrets()) {
+fn hide_secrets(
+    report: &mut TestReport,
+    directory: &RunDirectory,
+    found: Option<&Report>,
+    environment: &Environment,
+) {
+    match redact_run(directory, found, &KnownSecrets::new(environment.secrets())) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             report.notes.push(format!(
                 "secrets could not be taken out of the files of the run: {error}"
@@ -186,10 +195,14 @@ fn unfilled(error: FillError) -> Unmade {
 
 fn unmade(error: &RunError) -> Unmade {
     // Many errors bring a hint of their own, after a semicolon.
-    let message = error.to_string();
+    let message = in_words_of_suites(&error.to_string());
     match message.split_once("; ") {
         Some((what, hint)) => (what.to_owned(), hint.to_owned()),
-        None => (message, error.hint().to_owned()),
+        None if message.contains("the server has no tool") => {
+            let hint = "`mcprove probe` with the same server shows its tools";
+            (message, hint.to_owned())
+        }
+        None => (message, in_words_of_suites(error.hint())),
     }
 }
 

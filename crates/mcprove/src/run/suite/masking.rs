@@ -2,28 +2,30 @@
 //! form in which it may come back, and so is what shows by itself that it is a key.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::report::TestReport;
 use crate::agent::cassette::Redactor;
+use crate::secret::REDACTED;
 
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
-pub(crate) fn masked(mut report: TestReport, secrets: &BTreeSet<String>) -> TestReport {
-    let redactor = Redactor::new(secrets.iter().cloned());
+pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
     for failure in &mut report.failures {
-        mask_value(&mut failure.expected, &redactor);
-        mask_value(&mut failure.actual, &redactor);
-        mask(&mut failure.message, &redactor);
+        mask_value(&mut failure.expected, redactor);
+        mask_value(&mut failure.actual, redactor);
+        mask(&mut failure.message, redactor);
     }
     for error in &mut report.errors {
-        mask(&mut error.message, &redactor);
-        mask(&mut error.hint, &redactor);
+        mask(&mut error.message, redactor);
+        mask(&mut error.hint, redactor);
     }
     for text in report.notes.iter_mut().chain(&mut report.skipped) {
-        mask(text, &redactor);
+        mask(text, redactor);
+    }
+    for value in report.targets.values_mut() {
+        mask_value(value, redactor);
     }
     report
 }
@@ -46,6 +48,9 @@ fn mask_value(value: &mut Value, redactor: &Redactor) {
                 mask_value(&mut value, redactor);
                 fields.insert(name, value);
             }
+        }
+        Value::Number(number) if redactor.has_number(&number.to_string()) => {
+            *value = Value::from(REDACTED);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

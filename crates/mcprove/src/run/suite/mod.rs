@@ -8,6 +8,7 @@ mod agent;
 mod connect;
 mod contained;
 mod context;
+mod declined;
 mod last_failed;
 mod load;
 mod masking;
@@ -24,13 +25,15 @@ mod selection;
 mod servers;
 mod tests_of;
 mod tool;
+mod words;
 
 pub use contained::is_contained;
 pub use context::{CassetteMode, SuiteOptions};
 pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
 pub use progress::{SuiteEvent, SuiteListener};
 pub use report::{
-    Counts, Repeated, SUITE_REPORT_FORMAT, SuiteReport, TestKind, TestOutcome, TestReport,
+    Counts, Repeated, SUITE_REPORT_FORMAT, SuiteProblem, SuiteReport, TestKind, TestOutcome,
+    TestReport,
 };
 pub use runner::{RunRules, run_suites};
 pub use selection::{Chosen, Filter, NothingSelected, Selection, SelectionError, Shard, TagRule};

@@ -1,31 +1,56 @@
 //! Secrets taken out of the files of a load. Reports are `masking`'s.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read as _, Write as _};
 use std::path::Path;
 
-use crate::agent::cassette::Redactor;
+use crate::run::{Report, RunDirectory};
+use crate::secret::KnownSecrets;
 
 /// The most of a line that is held at once.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Takes secrets out of every file of a folder. What stands in their place is as long, so that nothing
-/// that was counted changes.
-pub(super) fn redact_files(folder: &Path, secrets: &BTreeSet<String>) -> io::Result<()> {
-    let redactor = Redactor::new(secrets.iter().cloned());
-    if redactor.forms().is_empty() {
+/// Takes secrets out of every file of a run. Reports for people are made anew, since they write texts in ways of
+/// their own.
+pub(super) fn redact_run(
+    directory: &RunDirectory,
+    report: Option<&Report>,
+    secrets: &KnownSecrets,
+) -> io::Result<()> {
+    if secrets.is_empty() {
         return Ok(());
     }
+    redact_files(directory.path(), secrets)?;
+    // Where a secret is a word of the format itself, what was done to the files has to do.
+    let Some(report) = report.and_then(|report| redacted(report, secrets)) else {
+        return Ok(());
+    };
+    if directory.markdown().exists() {
+        directory.write_markdown(&report)?;
+    }
+    if directory.html().exists() {
+        directory.write_html(&report)?;
+    }
+    Ok(())
+}
+
+fn redacted(report: &Report, secrets: &KnownSecrets) -> Option<Report> {
+    let mut value = serde_json::to_value(report).ok()?;
+    secrets.mask_value(&mut value);
+    serde_json::from_value(value).ok()
+}
+
+/// Blots secrets out in every file of a folder.
+fn redact_files(folder: &Path, secrets: &KnownSecrets) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_file() {
-            redact_file(&path, redactor.forms())?;
+            redact_file(&path, secrets)?;
         }
     }
     Ok(())
 }
 
-fn redact_file(path: &Path, forms: &[String]) -> io::Result<()> {
+fn redact_file(path: &Path, secrets: &KnownSecrets) -> io::Result<()> {
     let mut input = io::BufReader::new(std::fs::File::open(path)?);
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".redacted");
@@ -38,9 +63,8 @@ fn redact_file(path: &Path, forms: &[String]) -> io::Result<()> {
         .read_until(b'\n', &mut line)?
         > 0
     {
-        for form in forms {
-            is_changed |= mask(&mut line, form.as_bytes());
-        }
+        let is_end = !line.ends_with(b"\n");
+        is_changed |= secrets.blot(&mut line, is_end);
         output.write_all(&line)?;
         line.clear();
     }
@@ -53,28 +77,6 @@ fn redact_file(path: &Path, forms: &[String]) -> io::Result<()> {
     }
 }
 
-/// Masks what is looked for. A number may stand for itself in JSON, so it becomes another number, where it
-/// is a number of its own.
-fn mask(line: &mut [u8], form: &[u8]) -> bool {
-    let is_number = form.iter().all(u8::is_ascii_digit);
-    let is_part_of_number =
-        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
-    let mut is_found = false;
-    let found: Vec<usize> = memchr::memmem::find_iter(line, form).collect();
-    for begin in found {
-        let end = begin + form.len();
-        let before = begin.checked_sub(1).and_then(|place| line.get(place));
-        if is_number && (is_part_of_number(before) || is_part_of_number(line.get(end))) {
-            continue;
-        }
-        if let Some(part) = line.get_mut(begin..end) {
-            part.fill(if is_number { b'1' } else { b'*' });
-            is_found = true;
-        }
-    }
-    is_found
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -85,19 +87,22 @@ mod tests {
     fn no_file_of_a_folder_has_them_and_sizes_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.jsonl");
-        let secret = "hunter2\"hunter2";
+        let secret = "hunter2\"<&'hunter2\nsecond line of it";
         let inner = json!({ "text": secret }).to_string();
+        let html = "hunter2&quot;&lt;&amp;&#39;hunter2";
         let text = format!(
-            "{}\nplain {secret} warn 12345678 123456789 1.12345678 aHVudGVyMiJodW50ZXIy\n",
+            "{}\nplain {secret} warn 12345678\n<p>{html}</p> hunter2\"<&…\n",
             json!({ "inner": inner })
         );
         std::fs::write(&path, &text).unwrap();
-        let secrets = [secret, "warn", "12345678"].map(str::to_owned).into();
-        redact_files(folder.path(), &secrets).unwrap();
+        let secrets = [secret, "warn", "12345678"].map(str::to_owned);
+        redact_files(folder.path(), &KnownSecrets::new(secrets)).unwrap();
         let after = std::fs::read_to_string(&path).unwrap();
-        assert!(!after.contains("hunter2"), "{after}");
-        let rest = "warn 11111111 123456789 1.12345678 ********************";
-        assert!(after.contains(rest), "{after}");
+        assert!(
+            !after.contains("hunter2") && !after.contains("second"),
+            "{after}"
+        );
+        assert!(after.contains("warn 99999999"), "{after}");
         assert_eq!(after.len(), text.len());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::suite::ConfigError;
 use crate::suite::plan::{SuitePlan, TestHead};
 
 /// The name of the format.
@@ -25,6 +26,40 @@ pub struct SuiteReport {
     /// Whether the run was broken off, so that tests are missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// Why no test was run: what is wrong with the suites, or with what was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<SuiteProblem>,
+}
+
+/// Something that keeps all tests from being run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteProblem {
+    /// The file; none where it is about no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from one; none when the whole file is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The character in the line, from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl From<&ConfigError> for SuiteProblem {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            file: Some(error.file.clone()),
+            line: error.place.map(|place| place.line),
+            column: error.place.map(|place| place.column),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        }
+    }
 }
 
 /// What kind of test it is.
@@ -127,6 +162,16 @@ impl SuiteReport {
             passed: !partial && tests.iter().all(is_good),
             tests,
             partial,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Of suites of which no test could be run.
+    pub fn unrun(problems: Vec<SuiteProblem>) -> Self {
+        Self {
+            passed: false,
+            problems,
+            ..Self::new(Vec::new(), false)
         }
     }
 

@@ -52,6 +52,10 @@ fn of_agent(agent: &AgentTestPlan, environment: &Environment) {
             fill_all(&model.base_url, environment);
         }
         Driver::Command(command) => {
+            // An agent of the user finds the keys of models by itself.
+            for provider in provider::ENTRIES {
+                let _ = environment.get(provider.api_key_env);
+            }
             fill_all(&command.args, environment);
             fill_values(&command.env, environment);
         }

@@ -7,14 +7,17 @@
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
 mod lease;
+mod remarks;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
 use super::connect::{Connector, Listed, StartError, Which};
 use super::context::SuiteOptions;
+use super::declined::Declined;
 use crate::drive::{Stop, StopLevel};
 use crate::session::Session;
 use crate::suite::plan::SuitePlan;
@@ -53,12 +56,18 @@ struct Past {
 pub(crate) struct Connected {
     pub(crate) session: Arc<Session>,
     pub(crate) tools: Listed,
+    /// What the server asked for and did not get.
+    declined: Arc<Declined>,
+    /// What a reader of every test should know of the session.
+    remarks: Vec<String>,
     company: lease::Company,
 }
 
 /// The right of one test to use a server.
 pub(crate) struct Turn<'a> {
     pool: &'a Pool,
+    /// How long a server may take to list its tools.
+    limit: Option<Duration>,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
@@ -85,6 +94,7 @@ impl Servers {
         let permit = pool.turns.acquire().await.ok();
         Some(Turn {
             pool,
+            limit: None,
             _permit: permit,
         })
     }
@@ -128,7 +138,7 @@ impl Pool {
     }
 
     /// The session that all share, started by the first who asks.
-    async fn shared(&self) -> Result<Arc<Connected>, StartError> {
+    async fn shared(&self, limit: Option<Duration>) -> Result<Arc<Connected>, StartError> {
         let mut current = self.current.lock().await;
         if let Some(connected) = &*current
             && connected.is_fit()
@@ -137,13 +147,17 @@ impl Pool {
         }
         // Those who still use it keep it; else it ends here.
         *current = None;
-        let connected = self.start(Which::Same).await?;
+        let connected = self.start(Which::Same, limit).await?;
         *current = Some(Arc::clone(&connected));
         Ok(connected)
     }
 
     /// A session that nobody else uses.
-    async fn alone(&self, which: Which) -> Result<Arc<Connected>, StartError> {
+    async fn alone(
+        &self,
+        which: Which,
+        limit: Option<Duration>,
+    ) -> Result<Arc<Connected>, StartError> {
         let idle = || {
             self.idle
                 .lock()
@@ -155,23 +169,29 @@ impl Pool {
                 return Ok(connected);
             }
         }
-        self.start(which).await
+        self.start(which, limit).await
     }
 
     /// Starts one more, unless that has failed too often.
-    async fn start(&self, which: Which) -> Result<Arc<Connected>, StartError> {
+    async fn start(
+        &self,
+        which: Which,
+        limit: Option<Duration>,
+    ) -> Result<Arc<Connected>, StartError> {
         if let Some(failure) = &self.lock_past().failure {
             return Err(failure.clone());
         }
-        let started = self.connector.connect(which).await;
+        let started = self.connector.connect(which, limit).await;
         let mut past = self.lock_past();
         match started {
-            Ok((session, tools)) => {
+            Ok(opened) => {
                 past.has_run = true;
                 past.failures = 0;
                 Ok(Arc::new(Connected {
-                    session: Arc::new(session),
-                    tools,
+                    remarks: remarks::of_opening(&opened),
+                    session: Arc::new(opened.session),
+                    tools: opened.tools,
+                    declined: opened.declined,
                     company: lease::Company::default(),
                 }))
             }
@@ -204,6 +224,12 @@ impl<'a> Turn<'a> {
         self.pool.connector.plan()
     }
 
+    /// The same, where a server that does not list its tools in this time goes without a list.
+    pub(crate) const fn within(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
     /// Whether other tests may use the same session meanwhile.
     fn is_in_company(&self) -> bool {
         let plan = self.plan();
@@ -213,10 +239,10 @@ impl<'a> Turn<'a> {
     /// The session that tests share; one of a server that was just started, where each test gets its own.
     pub(crate) async fn session(&self) -> Result<Lease<'a>, StartError> {
         if self.plan().is_fresh {
-            let connected = self.pool.alone(Which::New).await?;
+            let connected = self.pool.alone(Which::New, self.limit).await?;
             return Ok(Lease::new(self.pool, connected, lease::Afterwards::End));
         }
-        let connected = self.pool.shared().await?;
+        let connected = self.pool.shared(self.limit).await?;
         Ok(Lease::new(self.pool, connected, lease::Afterwards::Keep))
     }
 
@@ -225,7 +251,7 @@ impl<'a> Turn<'a> {
         if !self.is_in_company() {
             return self.session().await;
         }
-        let connected = self.pool.alone(Which::Same).await?;
+        let connected = self.pool.alone(Which::Same, self.limit).await?;
         Ok(Lease::new(self.pool, connected, lease::Afterwards::PutBack))
     }
 }

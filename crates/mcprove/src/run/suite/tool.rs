@@ -23,9 +23,13 @@ use super::context::Context;
 use super::masking::masked;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::servers::{Lease, Turn};
-use crate::drive::StopLevel;
+use crate::agent::cassette::Redactor;
+use crate::drive::{Stop, StopLevel};
 use crate::protocol::{Era, Tool, ToolAnnotations};
 use crate::suite::plan::{FillError, ToolTestPlan};
+
+/// How often a session that had ended before the call was sent is replaced.
+const UNSENT_MAX: u32 = 3;
 
 /// Runs one test. Whatever goes wrong is in the report.
 pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
@@ -44,10 +48,13 @@ pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport
     };
     match end {
         End::Judged => {}
-        End::Skipped(reason) => return skipped(report, reason),
+        End::Skipped(reason) => report = skipped(report, reason),
         End::Error(error) => report.errors.push(error),
     }
-    masked(report.judged(), &context.options.environment.secrets())
+    if report.outcome != TestOutcome::Skipped {
+        report = report.judged();
+    }
+    masked(report, &Redactor::of(&context.options.environment))
 }
 
 /// How a test ended.
@@ -75,11 +82,14 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
         return End::Error(no_server(test, context));
     };
     let began = Instant::now();
-    let end = match call(test, &args, &turn, report).await {
+    let stop = &context.options.stop;
+    let turn = turn.within(test.timeout);
+    let end = match call(test, &args, &turn, stop, report).await {
         Ok((called, tool)) => {
             let probes = match &test.negative_path {
                 Some(plan) if judged::may_be_asked_badly(test, &called, report) => {
-                    negative::run(test, plan, &args, &turn, tool, report).await
+                    let asked = (&turn, stop);
+                    negative::run(test, plan, &args, asked, tool, report).await
                 }
                 _ => None,
             };
@@ -133,6 +143,7 @@ async fn call(
     test: &ToolTestPlan,
     args: &Value,
     turn: &Turn<'_>,
+    stop: &Stop,
     report: &mut TestReport,
 ) -> Result<(Called, Listed), End> {
     let mut lease = turn.session().await.map_err(not_running)?;
@@ -144,28 +155,47 @@ async fn call(
         return Err(End::Skipped(reason.to_owned()));
     }
     let mut called = Called::make(test, args, &lease).await;
-    if called.is_end() {
+    // Who finds a session that has ended already has nothing to do with its end.
+    for _ in 0..UNSENT_MAX {
+        if !called.is_unsent() || !stop.is_running() {
+            break;
+        }
         lease.spoil();
-        if lease.had_company() {
-            if may_repeat(test, &listed) {
-                lease.done().await;
-                lease = turn.own_session().await.map_err(not_running)?;
-                let first = called.describe();
-                called = Called::make(test, args, &lease).await;
-                if called.is_end() {
-                    lease.spoil();
-                } else {
-                    report.notes.push(format!(
-                        "the first call was made while other tests used the server, and ended with {first}; \
-                         this is the second, made alone"
-                    ));
-                }
-            } else if !called.is_tool_stuck() {
-                return Err(End::Error(in_company(&called)));
-            }
+        lease.done().await;
+        lease = turn.session().await.map_err(not_running)?;
+        called = Called::make(test, args, &lease).await;
+    }
+    if called.is_end() {
+        lease.hurt();
+    }
+    let is_doubtful =
+        called.may_be_anothers_fault(&lease) || (lease.declined().is_some() && lease.had_company());
+    if is_doubtful && stop.is_running() && may_repeat(test, &listed) {
+        report.notes.extend(lease.remarks());
+        report.notes.push(format!(
+            "the call was made twice: at first while other tests used the server, when it ended with {}; \
+             then alone, and that decides",
+            called.describe()
+        ));
+        lease.done().await;
+        lease = turn.own_session().await.map_err(not_running)?;
+        called = Called::make(test, args, &lease).await;
+        if called.is_end() {
+            lease.hurt();
+        }
+    } else if is_doubtful && called.is_end() && !called.is_tool_stuck() {
+        return Err(End::Error(in_company(&called, stop)));
+    }
+    for remark in lease.remarks() {
+        if !report.notes.contains(&remark) {
+            report.notes.push(remark);
         }
     }
+    let declined = lease.declined();
     lease.done().await;
+    if let Some(method) = declined {
+        return Err(End::Error(declines(&method, &called)));
+    }
     if let Some(remark) = listed.remark(test) {
         // Whatever error is expected, it is not that of a tool that is not there.
         if called.is_error() {
@@ -211,17 +241,35 @@ fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
     }
 }
 
-fn in_company(called: &Called) -> ScoreError {
+fn in_company(called: &Called, stop: &Stop) -> ScoreError {
+    let why = if stop.is_running() {
+        "it seems to write"
+    } else {
+        "the run was interrupted"
+    };
     ScoreError {
         target: None,
         run: None,
         message: format!(
-            "inconclusive: the call ended with {} while other tests used the same server, and it seems to \
-             write, so that it was not made again",
+            "inconclusive: the call ended with {} while other tests used the same server, and {why}, so \
+             that it was not made again",
             called.describe()
         ),
         hint: "give the server `parallel: 1`, or `fresh: true`, to see whose fault it is"
             .to_owned(),
+    }
+}
+
+fn declines(method: &str, called: &Called) -> ScoreError {
+    ScoreError {
+        target: None,
+        run: None,
+        message: format!(
+            "inconclusive: the server asked its client for {method}, which mcprove declines, so that what \
+             came of the call ({}) says nothing of the tool",
+            called.describe()
+        ),
+        hint: "give the server `accept_requests: true` to answer what it asks for".to_owned(),
     }
 }
 

@@ -2,10 +2,12 @@
 
 mod error;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Spanned};
 
 use super::{Data, Field, Node, Source, SyntaxError};
@@ -15,6 +17,9 @@ const DEPTH_MAX: usize = 64;
 /// The stack for that: each level takes up to 50 kB in a build that is not optimised, more than the
 /// threads of a runtime have.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+/// Whole numbers of more digits may be too large for 64 bits.
+const LONG_DIGITS: usize = 18;
 
 /// What YAML holds, before its places are turned into bytes.
 enum Raw {
@@ -27,10 +32,27 @@ enum Raw {
     Table(Vec<(Spanned<String>, Spanned<Raw>)>),
 }
 
+/// Reads YAML in which no key is there twice.
 pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
+    let mut is_clean = true;
+    let mut repeats = Vec::new();
+    let root = parse_with_repeats(source, report, &mut |error| repeats.push(error));
+    for error in repeats {
+        is_clean = false;
+        report(error);
+    }
+    root.filter(|_| is_clean)
+}
+
+/// Reads YAML. A key that is there twice is told to `repeat`, and the first of both is kept.
+pub(super) fn parse_with_repeats(
+    source: &Source,
+    report: &mut dyn FnMut(SyntaxError),
+    repeat: &mut dyn FnMut(SyntaxError),
+) -> Option<Node> {
     let read = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let reading = thread.spawn_scoped(scope, || read(source)).ok()?;
+        let reading = thread.spawn_scoped(scope, || read_all(source)).ok()?;
         reading.join().ok()
     });
     let unread = || SyntaxError {
@@ -38,13 +60,37 @@ pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Opt
         message: "no thread could read the YAML".into(),
         hint: "try again when fewer programs run, or write the file as TOML".into(),
     };
-    read.unwrap_or_else(|| Err(unread())).map_err(report).ok()
+    let (root, repeats) = read.unwrap_or_else(|| Err(unread())).map_err(report).ok()?;
+    repeats.into_iter().for_each(repeat);
+    Some(root)
 }
 
-fn read(source: &Source) -> Result<Node, SyntaxError> {
+/// The tree, and the keys that are there twice.
+fn read_all(source: &Source) -> Result<(Node, Vec<SyntaxError>), SyntaxError> {
+    let (error, is_repeat) = match read(source, DuplicateKeyPolicy::Error) {
+        Ok(root) => return Ok((root, Vec::new())),
+        Err(unread) => unread,
+    };
+    if !is_repeat {
+        return Err(error);
+    }
+    // Once more, with both of them, so that nothing else that is wrong is hidden.
+    let mut root = read(source, DuplicateKeyPolicy::LastWins).map_err(|(error, _)| error)?;
+    let mut repeats = Vec::new();
+    drop_repeats(&mut root, &mut |error| repeats.push(error));
+    if repeats.is_empty() {
+        // The parser chose between them itself.
+        repeats.push(error);
+    }
+    Ok((root, repeats))
+}
+
+/// The tree; else what is wrong, and whether it is a key that is there twice.
+fn read(source: &Source, repeats: DuplicateKeyPolicy) -> Result<Node, (SyntaxError, bool)> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: DEPTH_MAX },
         with_snippet: false,
+        duplicate_keys: repeats,
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
         // Only `true` and `false`: `on`, `no` and the like are texts, as YAML 1.2 has it.
         strict_booleans: true,
@@ -60,14 +106,41 @@ fn read(source: &Source) -> Result<Node, SyntaxError> {
         }),
         Err(error) => {
             let (message, hint) = error::describe(&error);
-            Err(SyntaxError {
-                span: error
-                    .location()
-                    .map_or(0..0, |location| bytes(source, &location)),
+            let span = error
+                .location()
+                .map_or(0..0, |location| bytes(source, &location));
+            let unread = SyntaxError {
+                span,
                 message,
                 hint,
-            })
+            };
+            Err((unread, error::is_repeat(&error)))
         }
+    }
+}
+
+/// Keeps the first of keys with one name, and tells the others.
+fn drop_repeats(node: &mut Node, repeat: &mut dyn FnMut(SyntaxError)) {
+    match &mut node.data {
+        Data::List(nodes) => {
+            for node in nodes {
+                drop_repeats(node, repeat);
+            }
+        }
+        Data::Table(fields) => {
+            let mut seen = BTreeSet::new();
+            fields.retain(|field| {
+                let is_first = seen.insert(field.name.clone());
+                if !is_first {
+                    repeat(error::twice(&field.name, field.span.clone()));
+                }
+                is_first
+            });
+            for field in fields {
+                drop_repeats(&mut field.value, repeat);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -77,7 +150,10 @@ fn node(source: &Source, raw: Spanned<Raw>) -> Node {
         Raw::Null => Data::Null,
         Raw::Boolean(value) => Data::Boolean(value),
         Raw::Integer(value) => Data::Integer(value),
-        Raw::Number(value) => Data::Number(value),
+        Raw::Number(value) => match whole(source, &span) {
+            Some(value) => Data::Integer(value),
+            None => Data::Number(value),
+        },
         Raw::Text(text) => Data::Text(text),
         Raw::List(values) => Data::List(
             values
@@ -97,6 +173,15 @@ fn node(source: &Source, raw: Spanned<Raw>) -> Node {
         ),
     };
     Node { data, span }
+}
+
+/// A whole number that is too large for 64 bits, which the parser takes for a fraction. One that is too
+/// large for 128 is as good as any other that is too large.
+fn whole(source: &Source, span: &Range<usize>) -> Option<i128> {
+    let text = source.text.get(span.clone())?.trim_end();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_whole = digits.len() > LONG_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole.then(|| text.parse().unwrap_or(i128::MAX))
 }
 
 fn bytes(source: &Source, location: &Location) -> Range<usize> {

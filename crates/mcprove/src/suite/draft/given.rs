@@ -4,14 +4,9 @@ use std::collections::BTreeMap;
 
 use super::DraftOptions;
 use super::yaml::{escaped, literal, text};
-use crate::secret::{redact_arguments, redact_urls, redact_value};
+use crate::secret::{KnownSecrets, REDACTED, redact_arguments, redact_urls, redact_value};
 use crate::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
 use crate::session::ProtocolChoice;
-
-/// What stands for a secret in a text that was redacted.
-const REDACTED: &str = "<redacted>";
-/// A value that is shorter than this is not looked for in what the server says.
-const SECRET_BYTES_MIN: usize = 4;
 
 /// Where a server starts, as a suite has to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -173,22 +168,18 @@ impl Given {
     }
 
     fn hide(&mut self, secret: &str) {
-        if secret.len() >= SECRET_BYTES_MIN {
-            self.secrets.push(secret.to_owned());
-        }
+        self.secrets.push(secret.to_owned());
     }
 
     /// What a server said, without the secrets that it was given.
     pub(super) fn masked(&self, said: &str) -> String {
-        let mut said = said.to_owned();
-        for secret in &self.secrets {
-            // Of a flag, an address or a header, the secret is only a part.
-            let parts = secret.split(['=', ' ', '&', '?']).chain([secret.as_str()]);
-            for part in parts.filter(|part| part.len() >= SECRET_BYTES_MIN) {
-                said = said.replace(part, REDACTED);
-            }
-        }
-        said
+        // Of a flag, an address or a header, the secret is only a part.
+        let parts = self.secrets.iter().flat_map(|secret| {
+            let parts = secret.split(['=', ' ', '&', '?']);
+            parts.chain([secret.as_str()]).map(str::to_owned)
+        });
+        let masked = KnownSecrets::new(parts).text(said);
+        masked.unwrap_or_else(|| said.to_owned())
     }
 }
 

@@ -68,7 +68,8 @@ fn words(reader: &mut Reader<'_>, section: &Section<'_>, field: &Field) -> Optio
         .first()
         .is_none_or(|program| program.trim().is_empty())
     {
-        reader.wrong(field, "a program and its arguments", HINT);
+        let message = "`command` names no program".to_owned();
+        reader.problem(&field.value.span, message, HINT);
         return None;
     }
     Some(words)

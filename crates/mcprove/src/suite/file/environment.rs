@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::variables::{Part, Variables, names_one, parts};
+use super::variables::{Part, Variables, is_name, names_one, parts};
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::plan::Environment;
 use crate::suite::reader::{Reader, near};
@@ -183,7 +183,13 @@ impl Settling<'_, '_, '_> {
                     has_otherwise,
                 } => {
                     settled.push_str(whole);
-                    if is_filled && !has_otherwise {
+                    if !is_name(name) {
+                        let name = shorten(name, SHOWN_MAX);
+                        let message = format!("`${{…}}` names no variable: {name:?}");
+                        let hint = "write ${NAME} with letters, digits and `_`, or $${ for the \
+                                    characters themselves";
+                        self.reader.problem(span, message, hint);
+                    } else if is_filled && !has_otherwise {
                         self.needed.push(Needed {
                             name: name.to_owned(),
                             span: span.clone(),

@@ -66,17 +66,19 @@ use variables::Variables;
 /// assert!(errors.to_string().contains("hint: did you mean \"target\"?"));
 /// ```
 pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, ConfigErrors> {
-    from_document(&Document::from_yaml(text, file)?, folder, None)
+    let document = Document::from_yaml_with_repeats(text, file)?;
+    from_document(&document, folder, None)
 }
 
 /// Reads a suite.
 pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
-    from_document(&document(path, Document::from_yaml)?, folder_of(path), None)
+    let document = document(path, Document::from_yaml_with_repeats)?;
+    from_document(&document, folder_of(path), None)
 }
 
 /// Reads a suite, and warns of variables that it needs and the environment does not have.
 pub fn read_with(path: &Path, environment: &Environment) -> Result<SuitePlan, ConfigErrors> {
-    let document = document(path, Document::from_yaml)?;
+    let document = document(path, Document::from_yaml_with_repeats)?;
     from_document(&document, folder_of(path), Some(environment))
 }
 
@@ -194,7 +196,8 @@ fn read_faults(
     let items: Vec<Item> = read_list(reader, field, &[]);
     for item in &items {
         if let Some(server) = &item.spec.target.server {
-            servers.check(reader, &item.name_span, server);
+            let span = place_of_server(field, &item.name_span);
+            servers.check(reader, &span, server);
         }
     }
     let faults: Vec<FaultSpec> = items.into_iter().map(|item| item.spec).collect();
@@ -206,6 +209,23 @@ fn read_faults(
     }
     names.dedup();
     (faults, names)
+}
+
+/// Where a fault of a list names its server; `within` is a place in the fault.
+fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
+    let found = match &list.value.data {
+        Data::List(nodes) => nodes.iter().rfind(|node| node.span.start <= within.start),
+        _ => None,
+    };
+    let named = found.and_then(|fault| {
+        let target = match &fault.data {
+            Data::Table(fields) => fields.iter().find(|field| field.name == "target"),
+            _ => None,
+        };
+        let target = target.and_then(|target| text_of(&target.value, "server"));
+        target.or_else(|| text_of(fault, "server"))
+    });
+    named.map_or_else(|| within.clone(), |(_, span)| span.clone())
 }
 
 /// Two tests of one name could not be told apart in reports, nor chosen one by one.

@@ -14,6 +14,14 @@ use crate::suite::faults;
 use crate::suite::gates;
 use crate::suite::load::schema::{TIME, TIME_OR_ZERO, sections};
 
+/// An address, whose host is written out.
+const ADDRESS: &str = "^([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://([^/?#@$\\s]|\\$(?!\\{))+([/?#]|$)";
+/// The name of a variable, about.
+const VARIABLE: &str = "^[^\\s0-9.${}:-][^\\s${}:]*$";
+/// What a target of a tool test begins with, or a variable.
+const TARGET: &str =
+    "^(result|error)([.\\[]|$)|^(is[_-]error|duration[_-]ms)$|^negative[_-]path[.\\[]|\\$\\{";
+
 /// The schema.
 pub fn schema() -> Schema {
     let mut definitions = gates::definitions();
@@ -117,6 +125,7 @@ fn table(section: &Section) -> Value {
             let ways = ["command", "url", "mock"].map(|way| json!({ "required": [way] }));
             insert(&mut table, "type", json!("object"));
             insert(&mut table, "oneOf", json!(ways));
+            insert(&mut table, "allOf", json!(apart()));
         }
         "agent_test" => {
             let ways = ["prompt", "turns"].map(|way| json!({ "required": [way] }));
@@ -125,6 +134,28 @@ fn table(section: &Section) -> Value {
         _ => {}
     }
     table
+}
+
+/// What does not go with a way to reach a server.
+fn apart() -> Vec<Value> {
+    let ways: [(&str, &[&str]); 3] = [
+        ("command", &["headers", "fault", "faults"]),
+        (
+            "url",
+            &["args", "env", "cwd", "working_dir", "fault", "faults"],
+        ),
+        (
+            "mock",
+            &["args", "env", "cwd", "working_dir", "headers", "transport"],
+        ),
+    ];
+    ways.into_iter()
+        .map(|(way, others)| {
+            let others = others.iter().map(|other| json!({ "required": [other] }));
+            let others: Vec<Value> = others.collect();
+            json!({ "if": { "required": [way] }, "then": { "not": { "anyOf": others } } })
+        })
+        .collect()
 }
 
 /// The keys of a table.
@@ -141,6 +172,11 @@ fn property(key: &Key) -> Value {
         description = format!("{description}. Default: {}", key.default);
     }
     insert(&mut schema, "description", json!(description));
+    match key.name {
+        "url" => insert(&mut schema, "pattern", json!(ADDRESS)),
+        "variables" => insert(&mut schema, "propertyNames", json!({ "pattern": VARIABLE })),
+        _ => {}
+    }
     let is_plain = matches!(
         key.form,
         Form::Boolean | Form::Count(..) | Form::Milliseconds | Form::Time | Form::TimeOrZero
@@ -190,7 +226,10 @@ fn form(form: Form) -> Value {
         ] }),
         Form::OneOf(names) => one_of(names),
         Form::Names => json!({ "anyOf": [names(), text(), { "type": "null" }] }),
-        Form::NameOrNames => json!({ "anyOf": [text(), names(), { "type": "null" }] }),
+        Form::NameOrNames => {
+            let names = json!({ "type": "array", "items": text(), "uniqueItems": true });
+            json!({ "anyOf": [text(), names, { "type": "null" }] })
+        }
         Form::Map => json!({ "type": ["object", "null"] }),
         Form::Faults => json!({ "anyOf": [reference("faults"), { "type": "null" }] }),
         Form::FaultOrFaults => json!({ "anyOf": [
@@ -201,7 +240,10 @@ fn form(form: Form) -> Value {
         ] }),
         Form::Expectations => json!({
             "type": "array",
-            "items": reference("expectation"),
+            "items": { "allOf": [
+                reference("expectation"),
+                { "properties": { "target": { "pattern": TARGET } } },
+            ] },
             "minItems": 1,
         }),
         Form::Checks => {
@@ -238,9 +280,12 @@ fn allow_variables(schema: &mut Value) {
     for (name, within) in object.iter_mut() {
         match (name.as_str(), within) {
             ("properties", Value::Object(properties)) => {
-                for property in properties.values_mut() {
+                for (name, property) in properties {
                     allow_variables(property);
-                    allow_variable(property);
+                    // Who is spoken to is written out.
+                    if name != "url" {
+                        allow_variable(property);
+                    }
                 }
             }
             ("$defs", Value::Object(definitions)) => {
@@ -310,7 +355,7 @@ fn allow_variable(schema: &mut Value) {
 
 /// Whether a schema takes the text of a variable by itself.
 fn takes_any_text(schema: &Map<String, Value>) -> bool {
-    let is_narrowed = ["pattern", "enum", "const", "$ref", "oneOf"]
+    let is_narrowed = ["pattern", "enum", "const", "$ref", "oneOf", "allOf"]
         .iter()
         .any(|name| schema.contains_key(*name));
     if is_narrowed {

@@ -226,6 +226,7 @@ fn read_address(reader: &mut Reader<'_>, section: &Section<'_>, field: &Field) -
         reader.wrong(field, "an address that mcprove can speak to", EXAMPLE_URL);
         return None;
     };
+    check_host(reader, field, &url);
     let transport = match (name, is_websocket) {
         (None | Some("ws"), true) => Transport::WebSocket { url, headers },
         (None | Some("http"), false) => Transport::Http { url, headers },
@@ -240,6 +241,26 @@ fn read_address(reader: &mut Reader<'_>, section: &Section<'_>, field: &Field) -
     let mut server = Server::http("");
     server.transport = transport;
     Some(Reach::Server(server))
+}
+
+/// What is refused whenever the address is used is refused at once.
+fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        let message = "the address holds credentials".to_owned();
+        let hint = "leave them out, and give an Authorization under `headers`";
+        reader.secret_problem(&field.value.span, message, hint);
+        return;
+    }
+    // The address itself may have colons, between brackets.
+    let behind = authority.rsplit(']').next().unwrap_or_default();
+    let port = behind.rsplit_once(':').map(|(_, port)| port);
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    if port.is_some_and(|port| !port.is_empty() && !is_port(port)) {
+        let message = "the port of the address is none".to_owned();
+        reader.problem(&field.value.span, message, "give one between 1 and 65535");
+    }
 }
 
 /// Whether an address is for WebSocket; none if it is for nothing that we speak.

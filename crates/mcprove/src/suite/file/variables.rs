@@ -1,7 +1,7 @@
 //! The `variables` of a suite: `${name}` stands for the value of `name`, wherever it is in the texts of the
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::limits::{FILLED_BYTES_MAX, VARIABLES_MAX};
 use crate::suite::document::{Data, Field, Node};
@@ -78,7 +78,7 @@ pub(super) fn names_one(text: &str) -> bool {
 }
 
 impl Variables {
-    /// Reads the section, if there is one. A variable may name those that stand above it.
+    /// Reads the section, if there is one. A variable may name others, but not in a circle.
     pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Self {
         let mut variables = Self {
             room: FILLED_BYTES_MAX,
@@ -103,18 +103,49 @@ impl Variables {
             reader.problem(&field.span, message, "leave some out");
             return variables;
         }
-        for field in fields {
-            if is_name(&field.name) {
-                let value = variables.fill(reader, &field.value);
-                variables.values.insert(field.name.clone(), value);
-            } else {
-                let name = shorten(&field.name, SHOWN_MAX);
-                let message = format!("{name:?} cannot be the name of a variable");
-                let hint = "use letters, digits, `_`, `-` and `.`, beginning with a letter or `_`";
-                reader.problem(&field.span, message, hint);
-            }
+        for field in fields.iter().filter(|field| !is_name(&field.name)) {
+            let name = shorten(&field.name, SHOWN_MAX);
+            let message = format!("{name:?} cannot be the name of a variable");
+            let hint = "use letters, digits, `_`, `-` and `.`, beginning with a letter or `_`";
+            reader.problem(&field.span, message, hint);
         }
+        variables.settle(reader, fields);
         variables
+    }
+
+    /// Fills in the variables themselves, whatever their order: first those that name no other that is still
+    /// to be filled in. What is left then stands in a circle.
+    fn settle(&mut self, reader: &mut Reader<'_>, fields: &[Field]) {
+        let mut left: Vec<(&Field, BTreeSet<String>)> = fields
+            .iter()
+            .filter(|field| is_name(&field.name))
+            .map(|field| {
+                let mut named = BTreeSet::new();
+                add_named(&field.value, &mut named);
+                (field, named)
+            })
+            .collect();
+        while !left.is_empty() {
+            let open: BTreeSet<String> = left.iter().map(|(field, _)| field.name.clone()).collect();
+            let (later, ready): (Vec<_>, Vec<_>) = left
+                .into_iter()
+                .partition(|(_, named)| !named.is_disjoint(&open));
+            if ready.is_empty() {
+                for (field, _) in &later {
+                    let name = shorten(&field.name, SHOWN_MAX);
+                    let message = format!("the variable {name:?} is made of itself");
+                    let hint = "write out one of the variables that name each other";
+                    reader.problem(&field.span, message, hint);
+                    self.values.insert(field.name.clone(), field.value.clone());
+                }
+                return;
+            }
+            for (field, _) in ready {
+                let value = self.fill(reader, &field.value);
+                self.values.insert(field.name.clone(), value);
+            }
+            left = later;
+        }
     }
 
     /// The names that there are.
@@ -205,6 +236,26 @@ impl Variables {
     }
 }
 
+/// Adds the names of the variables that the texts of a value name.
+fn add_named(node: &Node, names: &mut BTreeSet<String>) {
+    match &node.data {
+        Data::Text(text) => {
+            for part in parts(text) {
+                if let Part::Variable { name, .. } = part {
+                    names.insert(name.to_owned());
+                }
+            }
+        }
+        Data::List(nodes) => nodes.iter().for_each(|node| add_named(node, names)),
+        Data::Table(fields) => {
+            for field in fields {
+                add_named(&field.value, names);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// What is no text, number or boolean cannot be a part of a text.
 fn refuse_within(reader: &mut Reader<'_>, node: &Node, name: &str, kind: &str) {
     let message = format!("the variable {name:?} is {kind}, which cannot stand within a text");
@@ -237,7 +288,8 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a variable can have this name.
+pub(super) fn is_name(name: &str) -> bool {
     let is_first = |letter: char| letter.is_alphabetic() || letter == '_';
     let is_next = |letter: char| letter.is_alphanumeric() || "_-.".contains(letter);
     name.starts_with(is_first) && name.chars().all(is_next)

@@ -139,7 +139,11 @@ pub(in crate::suite) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Val
     match node.to_json() {
         Ok(value) => Some(value),
         Err(node) => {
-            let message = "JSON has no such number".to_owned();
+            let message = match node.data {
+                Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
+                _ => "JSON has no such number",
+            };
+            let message = message.to_owned();
             reader.problem(&node.span, message, "write it as a text, or leave it out");
             None
         }

@@ -236,9 +236,13 @@ fn given(matcher: &str) -> Value {
     match matcher {
         "schema" => json!({ "type": ["object", "boolean"] }),
         "regex" | "starts_with" => json!({ "type": "string" }),
-        "one_of" => json!({ "type": "array" }),
+        "one_of" => json!({ "type": "array", "minItems": 1 }),
         "not" => inner(),
-        "all_of" | "any_of" => json!({ "type": "array", "items": inner() }),
+        "all_of" | "any_of" => json!({ "type": "array", "items": inner(), "minItems": 1 }),
+        "length" => json!({ "anyOf": [
+            { "type": "number", "minimum": 0 },
+            { "type": "object", "minProperties": 1 },
+        ] }),
         _ => json!({}),
     }
 }

@@ -33,10 +33,25 @@ pub enum FillError {
     Open(String),
 }
 
+/// Shorter values are no secrets, whatever their name.
+const INHERITED_CHARS_MIN: usize = 8;
+
+fn is_inherited_secret(name: &str, value: &str) -> bool {
+    crate::secret::is_secret_name(name) && value.chars().count() >= INHERITED_CHARS_MIN
+}
+
 impl Environment {
-    /// That of this process.
+    /// That of this process. What is a secret by its name is noted at once: processes inherit it, and may tell it.
     pub fn of_process() -> Self {
-        Self::new(|name| std::env::var(name).ok())
+        let environment = Self::new(|name| std::env::var(name).ok());
+        for (name, value) in std::env::vars_os() {
+            if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+                && is_inherited_secret(name, value)
+            {
+                environment.note(value);
+            }
+        }
+        environment
     }
 
     /// One of these values.
@@ -135,6 +150,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_inherited_is_a_secret_by_its_name() {
+        assert!(is_inherited_secret("MY_API_KEY", "12345678"));
+        assert!(!is_inherited_secret("MY_API_KEY", "1234567"));
+        assert!(!is_inherited_secret("HOME", "/home/somebody"));
+    }
 
     #[test]
     fn variables_are_filled_in_and_noted() {

@@ -191,6 +191,8 @@ fn recovered(run: &AgentRun, calls: &[FaultedCall], is_unsettled: bool) -> Optio
     let each = calls.iter().map(|call| match ended {
         Some(false) => Some(false),
         None if call.is_unknown() => None,
+        // It noticed by the time it left, and has told its user something.
+        Some(true) if call.is_left => Some(true),
         // Marked, or else not recovered.
         _ if call.is_real_clock => Some(call.report.recovered),
         ended => ended,

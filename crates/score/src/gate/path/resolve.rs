@@ -158,6 +158,10 @@ fn no_element(index: usize, before: &str, first: &Value) -> (String, String) {
         );
     };
     let hint = match items.len() {
+        0 if before == "tool_calls" => {
+            "no tool was called; write tool_calls.length with exact: 0 where that is right, and tool_calls[*].name with contains, or a trajectory block, for calls that may be missing"
+                .to_owned()
+        }
         0 => "the list is empty".to_owned(),
         length => format!("indices count from 0, so the last one is {}", length - 1),
     };

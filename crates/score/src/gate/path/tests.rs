@@ -67,6 +67,17 @@ fn paths_lead_to_values() {
 }
 
 #[test]
+fn a_run_without_calls_is_told_how_to_say_so() {
+    let path = Path::parse("tool_calls[0].name").unwrap();
+    let error = path.resolve(&json!({ "tool_calls": [] })).unwrap_err();
+    assert!(
+        error.hint().contains("tool_calls[*].name with contains"),
+        "{}",
+        error.hint()
+    );
+}
+
+#[test]
 fn a_path_that_leads_nowhere_says_where() {
     let cases = [
         (

@@ -140,7 +140,7 @@ impl<'a> Reader<'a, '_> {
 
     fn number_at(&mut self, begin: usize, end: usize, places: &mut Vec<String>) {
         let number = self.text.get(begin..end).unwrap_or_default();
-        if self.redactor.numbers.contains(number) {
+        if self.redactor.known.has_number(number) {
             self.note(places);
             self.replace(begin, end, &format!("\"{REDACTED}\""));
         }

@@ -136,3 +136,85 @@ fn a_replay_has_the_variables_of_the_recording() {
     assert_eq!(json!(kept), json!({ "TOKEN": null, "LANGUAGE": "en" }));
     assert_eq!(recorded(&kept).fill(text).unwrap(), "<redacted> en none");
 }
+
+/// The tools that a mock offers.
+fn offered_by(
+    name: &str,
+    plan: &crate::suite::plan::SuitePlan,
+) -> Vec<crate::agent::toolbox::OfferedTool> {
+    let Reach::Mock { spec, .. } = &plan.servers[name].reach else {
+        panic!("a mock");
+    };
+    let tools = spec.tools.iter().map(|tool| {
+        let text = |key: &str| tool.listed.get(key)?.as_str().map(str::to_owned);
+        crate::agent::toolbox::OfferedTool {
+            name: text("name").unwrap(),
+            description: text("description"),
+            input_schema: tool.listed["inputSchema"].clone(),
+            ..a_tool("")
+        }
+    });
+    tools.collect()
+}
+
+#[test]
+fn what_a_mock_answers_and_its_faults_are_compared() {
+    let test = a_test("find", "m");
+    let suite = |says: &str, faults: &[&str]| {
+        let tool = ToolSpec::new("search").answering(says).unwrap();
+        let mut plan = a_suite(vec![test.clone()]);
+        let server = ServerPlan {
+            name: "api".to_owned(),
+            place: Place { line: 1, column: 1 },
+            reach: Reach::Mock {
+                spec: Box::new(MockSpec::new("api").with_tool(tool)),
+                faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
+            },
+            session: crate::suite::SessionSettings::default(),
+            parallel: 8,
+            is_fresh: false,
+        };
+        plan.servers.insert("api".to_owned(), server);
+        plan
+    };
+    let recorded = suite("found", &[]);
+    let offered = offered_by("api", &recorded);
+    let fits = Fits::of(&test, &offered).with_mocks(&recorded);
+    assert_eq!(fits.changes(&test, &recorded), Vec::<String>::new());
+    let told = fits.changes(&test, &suite("nothing", &[])).join("; ");
+    assert!(told.starts_with("the answers of api: recorded"), "{told}");
+    let told = fits.changes(&test, &suite("found", &["hang"])).join("; ");
+    assert!(
+        told.starts_with("the faults of api[0]: not recorded, now"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_time_of_injected_faults_and_the_variables_of_a_process_are_compared() {
+    let mut old = a_test("find", "m");
+    old.inject = vec!["hang".parse().unwrap()];
+    let mut new = old.clone();
+    let block = "recovery: { max_detection_ms: 700 }";
+    new.gates = crate::suite::gates::parse_yaml(block, "gates.yml").unwrap();
+    assert_eq!(
+        changes(&old, &new),
+        ["recovery.max_detection_ms: recorded 30000, now 700"]
+    );
+    let with = |name: &str, value: &str| {
+        let mut test = a_command("x", "agent");
+        if let Driver::Command(command) = &mut test.driver {
+            command.env.insert(name.to_owned(), value.to_owned());
+        }
+        test
+    };
+    let told = changes(&with("MODE", "fast"), &with("MODE", "slow")).join("; ");
+    assert!(
+        told.starts_with("env: recorded \"MODE as it was\""),
+        "{told}"
+    );
+    let told = changes(&with("MODE", "fast"), &with("OTHER", "fast")).join("; ");
+    assert!(told.starts_with("env[0]: recorded \"MODE\", now"), "{told}");
+    let (one, other) = (with("API_KEY", "one"), with("API_KEY", "other"));
+    assert_eq!(changes(&one, &other), Vec::<String>::new(), "a secret");
+}

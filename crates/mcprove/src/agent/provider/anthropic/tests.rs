@@ -153,6 +153,9 @@ fn what_is_no_answer_is_told() {
         let error = read(body.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("not understood"), "{body}");
     }
+    let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    let error = read(busy.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("overloaded_error: busy"), "{error}");
 }
 
 #[test]

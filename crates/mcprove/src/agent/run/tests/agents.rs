@@ -69,16 +69,20 @@ async fn a_liar_is_caught() {
 #[tokio::test]
 async fn a_looper_ends_with_its_turns() {
     for provider in BOTH {
-        let mut plan = injecting(&[], "loops: {}\ncall_limits: { total: { max: 3 } }\n");
+        let mut plan = injecting(
+            &[],
+            "loops: {}\ncall_limits: { total: { max: 3 } }\nnarrative: {}\nexpect: [{ target: final_response, matcher: { contains: created } }]\n",
+        );
         plan.budget.turns = 6;
         let played = play("looper", provider, &plan).await;
         assert_eq!(played.stop(), StopReason::TurnBudget);
         assert_eq!(played.run().tool_calls.len(), 6);
         assert_eq!(played.run().tool_results.len(), 6);
-        assert_eq!(played.run().final_response, None);
+        assert_eq!(played.run().final_response.as_deref(), Some(""), "known");
         assert_eq!(played.model.asked().len(), 6);
         let failed = played.failed();
         assert!(failed.contains(&"loops.detected".to_owned()), "{failed:?}");
+        assert!(failed.contains(&"final_response".to_owned()), "{failed:?}");
         assert!(
             failed.contains(&"call_limits.violations".to_owned()),
             "{failed:?}"

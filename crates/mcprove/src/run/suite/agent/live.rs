@@ -99,7 +99,7 @@ pub(super) async fn make(
     // Only now every secret is known.
     let redactor = Redactor::of(&options.environment);
     let tools = done.first().map(|run| run.tools.clone());
-    let fits = Fits::of(test, &tools.unwrap_or_default());
+    let fits = Fits::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
     let fits = redactor.of_json(&fits).unwrap_or(fits);
     let mut tape = empty_tape(test, context.plan, fits, options.seed);
     tape.variables = variables.redacted();
@@ -181,7 +181,8 @@ impl Live<'_> {
         };
         let made = tokio::select! {
             made = made => made,
-            () = stop.requested(StopLevel::Now) => return Err(None),
+            // A run takes minutes and money: it ends with its processes, and is not waited for.
+            () = stop.requested(StopLevel::Drain) => return Err(None),
         };
         made.map_err(|(message, hint)| {
             self.is_broken.store(true, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use mcprove_score::trace::{AgentRun, AgentTrace};
 
-use super::{Made, NotMade, error, seed_of};
+use super::{Made, NotMade, error, seed_of, suite_name};
 use crate::agent::cassette::{
     Cassette, CassetteError, RecordedRun, Redactor, Replayer, file_name, recorded,
 };
@@ -16,7 +16,14 @@ pub(super) async fn replay(
     plan: &SuitePlan,
     cassette: &Cassette,
 ) -> Result<Made, NotMade> {
-    let changes = cassette.fits.changes(test, plan);
+    let mut changes = cassette.fits.changes(test, plan);
+    let suite = suite_name(plan);
+    if cassette.suite != suite {
+        changes.insert(
+            0,
+            format!("suite: recorded {:?}, now {suite:?}", cassette.suite),
+        );
+    }
     if !changes.is_empty() {
         return Err(CassetteError::Drift {
             file: format!("cassettes/{}", file_name(test)),

@@ -9,9 +9,17 @@ use serde_json::{Value, json};
 use crate::quantity::as_milliseconds;
 use crate::run::Report;
 use crate::run::suite::report::{TestOutcome, TestReport};
+use crate::run::suite::words::in_words_of_suites;
 
-/// Why a load has no result when the user stopped.
-pub(super) const INTERRUPTED: &str = "broken off, because the run was interrupted";
+/// A load that the user stopped: what it has is told, but proves nothing.
+pub(super) fn broken_off() -> ScoreError {
+    ScoreError {
+        target: None,
+        run: None,
+        message: "inconclusive: broken off, because the run was interrupted".to_owned(),
+        hint: "let it run to its end; the numbers are those up to then".to_owned(),
+    }
+}
 
 /// The values of `metrics.json` that a test has as its targets, by their paths there.
 const TARGETS: [&str; 18] = [
@@ -61,18 +69,16 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.errors = found.inconclusive_gates().map(unjudged).collect();
     let hints = critical.iter().filter_map(|it| it.hint.clone());
     report.notes = hints
-        .map(|hint| format!("hint: {hint}"))
+        .map(|hint| format!("hint: {}", in_words_of_suites(&hint)))
         .chain(others.iter().map(|it| it.sentence.clone()))
-        .chain(found.warnings.iter().cloned())
+        .chain(found.warnings.iter().map(|it| in_words_of_suites(it)))
         .collect();
     let is_cut_short = found.interrupted && report.failures.is_empty();
-    *report = if is_cut_short {
+    if is_cut_short {
         // Half a load proves nothing.
-        report.errors.clear();
-        report.clone().not_run(INTERRUPTED)
-    } else {
-        report.clone().judged()
-    };
+        report.errors = vec![broken_off()];
+    }
+    *report = report.clone().judged();
     debug_assert!(is_cut_short || (report.outcome == TestOutcome::Passed) == found.passed());
 }
 
@@ -109,9 +115,6 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
         target: Some(target.to_owned()),
         run: None,
         message: format!("inconclusive: {}", verdict.sentence),
-        hint: verdict
-            .hint
-            .clone()
-            .unwrap_or_else(|| "make the load longer".to_owned()),
+        hint: in_words_of_suites(verdict.hint.as_deref().unwrap_or("make the load longer")),
     }
 }

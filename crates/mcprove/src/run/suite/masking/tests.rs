@@ -1,5 +1,5 @@
 use mcprove_score::gate::{GateFailure, ScoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::run::suite::report::{TestKind, TestOutcome};
@@ -15,7 +15,7 @@ fn nothing_that_a_report_quotes_has_a_secret_in_it() {
         skipped: None,
         repeated: None,
         duration_ms: 0.0,
-        targets: std::collections::BTreeMap::new(),
+        targets: [("t".to_owned(), Value::from("hunter22"))].into(),
         runs: Vec::new(),
         failures: vec![GateFailure {
             expected: json!({ "hunter22": ["a hunter22 b"] }),
@@ -28,7 +28,7 @@ fn nothing_that_a_report_quotes_has_a_secret_in_it() {
         details: None,
     };
     let secrets = ["hunter22", "hunter22longer", "line\none", "abc"];
-    let secrets = secrets.into_iter().map(str::to_owned).collect();
+    let secrets = Redactor::new(secrets.map(str::to_owned));
     let masked = masked(report, &secrets);
     let text = serde_json::to_string(&masked).unwrap();
     assert!(

@@ -2,10 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
+use mcprove_score::trace::ErrorCategory;
+
+use super::remarks::of_violations;
 use super::{Connected, Pool};
 use crate::protocol::Tool;
 use crate::session::Session;
+use crate::transport::Failure;
+
+/// How long a server may take to show that it outlived a call.
+const OUTLIVE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often a server may leave that question unanswered before it is not asked any more.
+const UNANSWERED_MAX: u64 = 3;
 
 /// A session while one test uses it.
 pub(crate) struct Lease<'a> {
@@ -16,6 +26,10 @@ pub(crate) struct Lease<'a> {
     number: u64,
     /// Whether others had one when this began.
     began_in_company: bool,
+    /// How often the server had broken the protocol when this began.
+    violations: usize,
+    /// How much had been declined when this began.
+    declined: u64,
 }
 
 /// What becomes of a session when the test is done.
@@ -35,6 +49,8 @@ pub(super) struct Company {
     now: AtomicU64,
     ever: AtomicU64,
     is_spoilt: AtomicBool,
+    hurt: AtomicU64,
+    unanswered: AtomicU64,
 }
 
 impl Company {
@@ -49,10 +65,12 @@ impl<'a> Lease<'a> {
         let number = connected.company.ever.fetch_add(1, Ordering::SeqCst) + 1;
         Self {
             pool,
-            connected,
             afterwards,
             number,
             began_in_company: before > 0,
+            violations: connected.session.violations().first.len(),
+            declined: connected.declined.count(),
+            connected,
         }
     }
 
@@ -76,6 +94,57 @@ impl<'a> Lease<'a> {
     pub(crate) fn had_company(&self) -> bool {
         let ever = self.connected.company.ever.load(Ordering::SeqCst);
         self.began_in_company || ever > self.number
+    }
+
+    /// The call of this test ended with the session, or hung: nobody shall get it any more.
+    pub(crate) fn hurt(&self) {
+        self.connected.company.hurt.fetch_add(1, Ordering::SeqCst);
+        self.spoil();
+    }
+
+    /// Whether another test may be to blame that this one was hurt: one that uses the session now, or was
+    /// hurt too.
+    pub(crate) fn shares_blame(&self) -> bool {
+        let company = &self.connected.company;
+        company.now.load(Ordering::SeqCst) > 1 || company.hurt.load(Ordering::SeqCst) > 1
+    }
+
+    /// What the server asked for during this lease and did not get.
+    pub(crate) fn declined(&self) -> Option<String> {
+        self.connected.declined.since(self.declined)
+    }
+
+    /// What a reader should know of the session, and of what the server did during this lease.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let violations = self.connected.session.violations().first;
+        let new = violations.get(self.violations..).unwrap_or_default();
+        let mut remarks = self.connected.remarks.clone();
+        remarks.extend(of_violations(new));
+        remarks
+    }
+
+    /// How the server came to its end after what it answered, if it did and that shows in the session. Since
+    /// it takes a moment until it shows, the server is asked something that it answers only if it lives.
+    pub(crate) async fn end_after_answer(&self) -> Option<Failure> {
+        let session = &self.connected.session;
+        let unanswered = &self.connected.company.unanswered;
+        if matches!(session.transport(), "http" | "sse") {
+            return None;
+        }
+        if session.closed().is_none() && unanswered.load(Ordering::Relaxed) < UNANSWERED_MAX {
+            let alive = session.check_alive(OUTLIVE_TIMEOUT).await;
+            let is_unanswered = alive.is_err_and(|error| {
+                matches!(
+                    error.category(),
+                    ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
+                )
+            });
+            // One that answers no such question is not asked by every test.
+            if is_unanswered {
+                unanswered.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        session.closed()
     }
 
     /// Nobody shall get this session any more: it hung, died, or is in an unknown state.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use mcprove_score::trace::ErrorCategory;
 use serde_json::{Map, Value, json};
 
+use crate::arguments::{ArgumentsError, SchemaCheck};
 use crate::check::negative_path::NegativePathReport;
 use crate::protocol::find_fault;
 use crate::quantity::describe_duration;
@@ -29,8 +30,15 @@ pub(super) struct Called {
     /// Why the call failed, if it did.
     pub(super) failure: Option<FailedCall>,
     /// What is wrong with a result that is none by the letter of the protocol.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Fault>,
     duration: Duration,
+}
+
+/// What is wrong with a result.
+pub(super) struct Fault {
+    pub(super) message: String,
+    /// Whether it is its form, and not that it does not fit the schema of the tool.
+    pub(super) is_of_form: bool,
 }
 
 /// Why a call failed.
@@ -41,13 +49,48 @@ pub(super) struct FailedCall {
     data: Option<Value>,
     /// Whether the server itself said so: in a JSON-RPC error, or a result with `isError`.
     is_said: bool,
-    /// After a hang, whether the server still answers other requests.
-    is_alive: bool,
+    /// What the server did after a hang.
+    after: AfterHang,
+    is_sent: bool,
+}
+
+/// What a server did after it had left a call unanswered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AfterHang {
+    /// Nothing that is known.
+    Nothing,
+    /// It answered other requests.
+    Alive,
+    /// It answered other requests, and an answer came after its time.
+    Late,
 }
 
 impl Called {
-    /// Calls the tool, once.
+    /// Calls the tool, once, and sees that the server outlives it.
     pub(super) async fn make(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
+        let mut called = Self::make_only(test, args, lease).await;
+        if !called.is_end()
+            && let Some(end) = lease.end_after_answer().await
+        {
+            let message = format!(
+                "the call was answered, and then the server was gone: {}{}",
+                end.message,
+                stderr_end(&lease.session().stderr_tail())
+            );
+            called.failure = Some(FailedCall {
+                category: end.category,
+                message,
+                code: None,
+                data: None,
+                is_said: false,
+                after: AfterHang::Nothing,
+                is_sent: true,
+            });
+        }
+        called
+    }
+
+    async fn make_only(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
         let session = lease.session();
         let began = Instant::now();
         let call = session.call_tool_within(&test.tool, args, test.timeout);
@@ -59,12 +102,12 @@ impl Called {
             Err(CallError::unsent(failure))
         });
         let elapsed = began.elapsed();
-        let has_output_schema = lease
-            .tool(&test.tool)
-            .is_some_and(|tool| tool.output_schema.is_some());
+        let late_replies = session.late_replies();
+        let output_schema = lease.tool(&test.tool);
+        let output_schema = output_schema.and_then(|tool| tool.output_schema.as_ref());
         match outcome.and_then(|reply| Ok((reply.parse::<Value>()?, reply))) {
             Ok((result, reply)) => Self {
-                fault: find_fault(&result, has_output_schema),
+                fault: Fault::of(&result, output_schema),
                 result: Some(result),
                 failure: None,
                 duration: reply.duration,
@@ -79,7 +122,7 @@ impl Called {
                     } else {
                         error.duration
                     },
-                    failure: Some(FailedCall::of(&error, session).await),
+                    failure: Some(FailedCall::of(&error, session, late_replies).await),
                 }
             }
         }
@@ -108,11 +151,32 @@ impl Called {
         )
     }
 
+    /// Whether the session had ended before the call was sent.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.is_end()
+            && self
+                .failure
+                .as_ref()
+                .is_some_and(|failure| !failure.is_sent)
+    }
+
+    /// Whether another test may be to blame for the end: not where the server goes on, and only this call
+    /// has no answer.
+    pub(super) fn may_be_anothers_fault(&self, lease: &Lease<'_>) -> bool {
+        match &self.failure {
+            Some(failure) if self.is_end() && failure.after != AfterHang::Nothing => {
+                failure.after == AfterHang::Late && lease.had_company()
+            }
+            Some(_) if self.is_end() => lease.shares_blame(),
+            _ => false,
+        }
+    }
+
     /// Whether only the call hung, and not its server.
     pub(super) fn is_tool_stuck(&self) -> bool {
         self.failure
             .as_ref()
-            .is_some_and(|failure| failure.is_alive)
+            .is_some_and(|failure| failure.after != AfterHang::Nothing)
     }
 
     /// Whether the server itself rejected the call: a JSON-RPC error, or a result with `isError`.
@@ -146,7 +210,7 @@ impl Called {
 }
 
 impl FailedCall {
-    async fn of(error: &CallError, session: &Session) -> Self {
+    async fn of(error: &CallError, session: &Session, late_replies: u64) -> Self {
         let category = error.category();
         let mut message = error.to_string();
         let mut is_alive = false;
@@ -180,7 +244,12 @@ impl FailedCall {
             code: error.code(),
             data: error.error.as_ref().and_then(|error| error.data.clone()),
             is_said: is_answer && !is_refused,
-            is_alive,
+            after: match (is_alive, session.late_replies() > late_replies) {
+                (false, _) => AfterHang::Nothing,
+                (true, false) => AfterHang::Alive,
+                (true, true) => AfterHang::Late,
+            },
+            is_sent: error.request_id != 0 || category == ErrorCategory::Timeout,
         }
     }
 
@@ -191,6 +260,50 @@ impl FailedCall {
             "message": self.message,
             "data": self.data,
         })
+    }
+}
+
+impl Fault {
+    fn of(result: &Value, output_schema: Option<&Value>) -> Option<Self> {
+        let of_form = |message| Self {
+            message,
+            is_of_form: true,
+        };
+        find_fault(result, false).map(of_form).or_else(|| {
+            let message = misfit(result, output_schema?)?;
+            Some(Self {
+                message,
+                is_of_form: false,
+            })
+        })
+    }
+}
+
+/// Where and why the structured content does not fit the schema that the tool gives for it.
+fn misfit(result: &Value, schema: &Value) -> Option<String> {
+    let content = match result.get("structuredContent") {
+        None | Some(Value::Null) => {
+            let message =
+                "the tool has an output schema, but its result has no `structuredContent`";
+            return Some(message.to_owned());
+        }
+        Some(content) => content,
+    };
+    match SchemaCheck::new(schema) {
+        Ok(check) => {
+            let why = check.failure(content)?;
+            Some(format!(
+                "`structuredContent` does not fit the outputSchema of the tool: {why}"
+            ))
+        }
+        Err(
+            error @ (ArgumentsError::InvalidSchema { .. }
+            | ArgumentsError::UnresolvedReference { .. }),
+        ) => Some(format!(
+            "the outputSchema of the tool is not valid: {error}"
+        )),
+        // Beyond our limits, nothing can be said.
+        Err(_) => None,
     }
 }
 

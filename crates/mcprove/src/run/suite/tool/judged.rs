@@ -77,22 +77,28 @@ pub(super) fn judge(
             Ok(failure) => report.failures.extend(failure),
             // A result that reports an error need not have what is expected of others.
             Err(_) if is_unexpected && begins_with(&expectation, "result") => {}
-            Err(error) => report.errors.push(error),
+            Err(mut error) => {
+                if names_flag_of_result(&expectation) {
+                    // Servers leave it out of results that are good.
+                    error.hint = "write `target: is_error`, which is there in any case".into();
+                }
+                report.errors.push(error);
+            }
         }
     }
     if let Some(fault) = &called.fault {
-        if test.expect.is_empty() {
+        let is_looked_at = fault.is_of_form && test.expect.iter().any(looks_at_form);
+        let message = format!("the result breaks the protocol: {}", fault.message);
+        if is_looked_at {
+            report.notes.push(message);
+        } else {
             report.failures.push(GateFailure {
                 target: "result".to_owned(),
                 expected: json!("a result of the protocol"),
                 actual: called.result.clone().unwrap_or_default(),
-                message: format!("the result breaks the protocol: {fault}"),
+                message,
                 ..GateFailure::default()
             });
-        } else {
-            report
-                .notes
-                .push(format!("the result breaks the protocol: {fault}"));
         }
     }
 }
@@ -170,13 +176,26 @@ fn looks_at_errors(expectation: &Expectation) -> bool {
     let is_whole_result = is_key(first, "result") && second.is_none();
     is_key(first, "is_error")
         || is_key(first, "error")
-        || (is_key(first, "result") && is_key(second, "isError"))
+        || names_flag_of_result(expectation)
         || (is_whole_result
             && expectation
                 .matcher
                 .to_value()
                 .to_string()
                 .contains("isError"))
+}
+
+/// Whether an expectation is about the form of a result: the whole of it, or its content.
+fn looks_at_form(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    let second = steps.get(1);
+    is_key(steps.first(), "result") && (second.is_none() || is_key(second, "content"))
+}
+
+/// Whether an expectation is about `result.isError`.
+fn names_flag_of_result(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    is_key(steps.first(), "result") && is_key(steps.get(1), "isError")
 }
 
 /// Whether an expectation says in which way a call fails.

@@ -10,6 +10,7 @@ use super::judged::{FLAGS, begins_with, spelt};
 use crate::check::negative_path::{
     Examination, NegativePathReport, Probe, Sessions, Subject, SubjectError, Verdict, examine,
 };
+use crate::drive::Stop;
 use crate::run::suite::report::TestReport;
 use crate::run::suite::servers::{Lease, Turn};
 use crate::session::Session;
@@ -29,11 +30,15 @@ pub(super) async fn run(
     test: &ToolTestPlan,
     plan: &NegativePathPlan,
     args: &Value,
-    turn: &Turn<'_>,
+    (turn, stop): (&Turn<'_>, &Stop),
     listed: Listed,
     report: &mut TestReport,
 ) -> Option<NegativePathReport> {
-    let mut sessions = OwnSessions { turn, lease: None };
+    let mut sessions = OwnSessions {
+        turn,
+        stop,
+        lease: None,
+    };
     // All tools of the server matter only for the name that none of them has.
     let names = match sessions.names().await {
         Ok(names) => names,
@@ -187,11 +192,15 @@ fn inconclusive(reason: &str) -> ScoreError {
 /// Sessions that no other test uses: a bad request may break its server.
 struct OwnSessions<'t, 'a> {
     turn: &'t Turn<'a>,
+    stop: &'t Stop,
     lease: Option<Lease<'a>>,
 }
 
 impl<'a> OwnSessions<'_, 'a> {
     async fn lease(&mut self) -> Result<&Lease<'a>, String> {
+        if !self.stop.is_running() {
+            return Err("the run was interrupted".to_owned());
+        }
         let lease = match self.lease.take() {
             Some(lease) => lease,
             None => self

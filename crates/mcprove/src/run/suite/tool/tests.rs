@@ -1,3 +1,6 @@
+#[cfg(unix)]
+mod sessions;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -355,50 +358,44 @@ async fn bad_requests_of_which_none_applies_are_inconclusive() {
     assert_eq!(report.targets["negative_path.checks_run"], 0);
 }
 
-/// A server in a shell, of which each line of `calls` is what it does on a call of a tool: a pattern of
-/// `case`, and commands. `$id` is that of the request.
-#[cfg(unix)]
-fn scripted(tools: &Value, calls: &str) -> String {
-    let script = format!(
-        r#"while read -r line; do
-  id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  reply() {{ printf '{{"jsonrpc":"2.0","id":%s,%s}}\n' "$id" "$1"; }}
-  ok='"result":{{"content":[{{"type":"text","text":"ok"}}]}}'
-  case "$line" in
-    *server/discover*) reply '"error":{{"code":-32601,"message":"no"}}' ;;
-    *'"initialize"'*) reply '"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}' ;;
-    *tools/list*) reply '"result":{{"tools":{tools}}}' ;;
-    *'"ping"'*) reply '"result":{{}}' ;;
-{calls}
-    *tools/call*) reply '"error":{{"code":-32602,"message":"bad"}}' ;;
-  esac
-done"#
-    );
-    json!(script).to_string().replace("${", "$${")
-}
-
-#[cfg(unix)]
 #[tokio::test]
-async fn an_invalid_schema_is_a_finding_and_unknown_tools_need_none() {
-    let tools = json!([
-        { "name": "typo", "inputSchema": { "type": "object", "properties": { "s": { "type": "strng" } } } },
-        { "name": "text", "inputSchema": { "type": "string" } },
-    ]);
-    let server = scripted(&tools, r#"    *'"typo"'*|*'"text"'*) reply "$ok" ;;"#);
-    let text = format!(
-        "servers:\n  s: {{ command: [sh, -c, {server}], protocol: \"2025-06-18\" }}\ntools:\n  - {{ name: a, tool: typo, negative_path: {{ checks: [unknown_tool] }} }}\n  - {{ name: b, tool: text, negative_path: {{ checks: [unknown_tool, wrong_type] }} }}\n"
-    );
-    let reports = reports_of(&read(&text), &options()).await;
-    for (report, reason) in reports.iter().zip(["strng", "of the type \"string\""]) {
-        let (result, message) = outcome(report);
+async fn a_result_that_breaks_its_schema_fails_whatever_is_expected() {
+    for more in [
+        "",
+        ", expect: [{ target: duration_ms, matcher: { schema: { minimum: 0 } } }]",
+    ] {
+        let test = format!("  - {{ name: t, tool: add, args: {{ a: 1, b: 2 }}{more} }}\n");
+        let report = one("wrong_output", &json!({}), &test).await;
+        let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{report:?}");
         assert!(
-            message.contains("inputSchema of the tool is not valid") && message.contains(reason),
+            message.contains("does not fit the outputSchema of the tool: /"),
             "{message}"
         );
-        assert_eq!(report.targets["negative_path.checks_run"], 1);
-        assert_eq!(report.targets["negative_path.failures"], 0);
     }
+}
+
+#[tokio::test]
+async fn what_a_server_asks_for_and_does_not_get_is_no_finding() {
+    let listening = listen("asks", &json!({})).await;
+    let outcomes = async |settings: &str| {
+        let text = format!(
+            "servers:\n  s: {{ url: \"{}\", protocol: \"2025-06-18\"{settings} }}\ntools:\n  - {{ name: a, tool: ask_sampling }}\n  - {{ name: b, tool: ask_sampling, expect: [{{ target: is_error, matcher: {{ exact: true }} }}] }}\n  - {{ name: c, tool: ask_roots }}\n",
+            listening.url()
+        );
+        reports_of(&read(&text), &options()).await
+    };
+    for settings in [", parallel: 1", ""] {
+        let reports = outcomes(settings).await;
+        let found: Vec<TestOutcome> = reports.iter().map(|report| report.outcome).collect();
+        assert_eq!(found, [Error, Error, Passed], "{reports:#?}");
+        for report in reports.iter().take(2) {
+            assert!(report.errors[0].message.contains("sampling/createMessage"));
+            assert!(report.errors[0].hint.contains("accept_requests: true"));
+        }
+    }
+    let reports = outcomes(", accept_requests: true").await;
+    assert_eq!(reports[0].outcome, Passed, "{reports:#?}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::granit_parser::ErrorKind;
 use serde_saphyr::{Error, ExternalMessageSource};
 
-use super::DEPTH_MAX;
+use super::{DEPTH_MAX, SyntaxError};
 use crate::text::shorten;
 
 /// How much of a wrong name is repeated.
@@ -19,6 +19,26 @@ const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put te
 pub(super) fn describe(error: &Error) -> (String, String) {
     let (message, hint) = words(error.without_snippet());
     (format!("not valid YAML: {message}"), hint.into())
+}
+
+/// Whether it is a key that is there twice.
+pub(super) fn is_repeat(error: &Error) -> bool {
+    match error.without_snippet() {
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => is_repeat(error),
+        error => matches!(error, Error::DuplicateMappingKey { .. }),
+    }
+}
+
+/// A key that is there twice.
+pub(super) fn twice(key: &str, span: std::ops::Range<usize>) -> SyntaxError {
+    SyntaxError {
+        span,
+        message: format!(
+            "not valid YAML: the key `{}` is there twice",
+            shorten(key, SHOWN_MAX)
+        ),
+        hint: "leave one of them out".to_owned(),
+    }
 }
 
 fn words(error: &Error) -> (String, &'static str) {

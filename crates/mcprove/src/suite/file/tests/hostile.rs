@@ -5,14 +5,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::suite::error::ERRORS_MAX;
+use crate::suite::error::{ERRORS_MAX, KEPT_MAX};
 use crate::suite::file::keys::SECTIONS;
 use crate::suite::file::parse_yaml;
 
 /// It is read or refused, and what is said can be printed.
 fn try_it(text: &str) {
     if let Err(errors) = parse_yaml(text, "x", Path::new("")) {
-        assert!(!errors.0.is_empty() && errors.0.len() <= ERRORS_MAX + 1);
+        assert!(!errors.0.is_empty() && errors.0.len() <= KEPT_MAX + 1);
         let printed = errors.to_string();
         assert!(!printed.contains(['\u{1b}', '\0', '\r']), "{printed:?}");
         assert!(printed.len() < 100_000, "{}", printed.len());
@@ -107,4 +107,37 @@ proptest! {
         };
         try_it(&text);
     }
+}
+
+#[test]
+fn a_key_that_is_there_twice_hides_nothing() {
+    let text = "servers: { a: { command: x, comand: y } }\n\
+                tools:\n  - name: t\n    name: u\n    tol: x\n";
+    let errors = parse_yaml(text, "suite.yml", Path::new("")).unwrap_err();
+    let told = errors.to_string();
+    for part in [
+        "unknown key \"comand\"",
+        "the key `name` is there twice",
+        "suite.yml:4:5",
+        "unknown key \"tol\"",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn of_very_many_problems_the_first_are_shown_and_all_are_kept() {
+    let mut text = "servers: { a: { command: x } }\ntools:\n".to_owned();
+    for number in 0..80 {
+        let _ = writeln!(
+            text,
+            "  - {{ name: t{number}, tol: x, tool: y, server: b }}"
+        );
+    }
+    let errors = parse_yaml(&text, "suite.yml", Path::new("")).unwrap_err();
+    assert_eq!(errors.0.len(), 160);
+    assert!(errors.0.is_sorted_by_key(|error| error.place));
+    let told = errors.to_string();
+    assert_eq!(told.matches("error: ").count(), ERRORS_MAX + 1);
+    assert!(told.contains("110 more problems are not shown"), "{told}");
 }

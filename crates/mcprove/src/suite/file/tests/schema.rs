@@ -249,3 +249,42 @@ fn everything_is_described() {
         }
     }
 }
+
+#[test]
+fn what_the_reader_refuses_and_can_be_said_is_refused_by_the_schema() {
+    let validator = validator();
+    let servers = |server: &str| format!("servers: {{ a: {{ {server} }} }}\n");
+    let test = "tools: [{ name: t, server: a, tool: x }]\n";
+    let expects = |expectation: &str| {
+        format!("{BASE}tools: [{{ name: t, server: a, tool: x, expect: [{expectation}] }}]\n")
+    };
+    for text in [
+        servers("url: \"127.0.0.1/mcp\"") + test,
+        servers("url: \"http://${HOST}/mcp\"") + test,
+        servers("url: \"${URL}\"") + test,
+        servers("url: \"http://me:secret@h/mcp\"") + test,
+        servers("command: x, headers: { A: b }") + test,
+        servers("command: x, fault: hang") + test,
+        servers("mock: tools.yml, transport: http") + test,
+        format!("variables: {{ \"a b\": 1 }}\n{BASE}{test}"),
+        format!("{BASE}tools: [{{ name: t, server: a, tool: x, tags: [a, a] }}]\n"),
+        expects("{ target: result, matcher: { one_of: [] } }"),
+        expects("{ target: result, matcher: { all_of: [] } }"),
+        expects("{ target: result, matcher: { any_of: [] } }"),
+        expects("{ target: result, matcher: { length: long } }"),
+        expects("{ target: result, matcher: { length: -1 } }"),
+        expects("{ target: reslt.content, matcher: { exact: 1 } }"),
+        expects("{ target: negative_path, matcher: { exact: 1 } }"),
+    ] {
+        assert!(!validator.is_valid(&json(&text).unwrap()), "{text}");
+        assert!(parse_yaml(&text, "x", Path::new("")).is_err(), "{text}");
+    }
+    for text in [
+        servers("url: \"HTTP://h:8080/${PATH_OF_IT}?q=${Q}\"") + test,
+        expects("{ target: \"result.content[0].text\", matcher: { length: { min: 1 } } }"),
+        expects("{ target: is-error, matcher: { one_of: [true] } }"),
+    ] {
+        assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
+        assert!(parse_yaml(&text, "x", Path::new("")).is_ok(), "{text}");
+    }
+}

@@ -155,3 +155,13 @@ fn the_calls_of_loads_are_filled_in_when_they_are_made() {
     let told = "nothing is filled in here from the environment";
     assert!(bad.to_string().contains(told), "{bad}");
 }
+
+#[test]
+fn variables_may_stand_in_any_order() {
+    let plan = plan(
+        "variables: { url: \"${host}/${path}\", path: \"${version}/mcp\", host: h, version: 2 }\n\
+         servers: { a: { command: [x, \"${url}\"] } }\n\
+         tools: [{ name: \"at ${url}\", tool: t }]\n",
+    );
+    assert_eq!(plan.tools[0].head.name, "at h/2/mcp");
+}

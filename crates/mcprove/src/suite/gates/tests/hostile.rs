@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::super::{BLOCKS, parse_yaml, read};
-use crate::suite::error::ERRORS_MAX;
+use crate::suite::error::KEPT_MAX;
 
 /// It is read or refused, and what is said can be printed.
 fn try_it(text: &str) {
     if let Err(errors) = parse_yaml(text, "x") {
-        assert!(!errors.0.is_empty() && errors.0.len() <= ERRORS_MAX + 1);
+        assert!(!errors.0.is_empty() && errors.0.len() <= KEPT_MAX + 1);
         let printed = errors.to_string();
         assert!(!printed.contains(['\u{1b}', '\0', '\r']), "{printed:?}");
         assert!(printed.len() < 100_000, "{}", printed.len());

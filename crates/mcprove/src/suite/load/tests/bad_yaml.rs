@@ -22,7 +22,7 @@ fn places_in_blocks_and_in_flows() {
         (
             with("  concurent: 5"),
             "5:3",
-            "\"concurent\" in [scenario]",
+            "\"concurent\" in `scenario`",
             "\"concurrent\"?",
         ),
         (with("  concurrent: 0"), "5:15", "not 0", "use 1 or more"),
@@ -79,7 +79,7 @@ fn places_in_blocks_and_in_flows() {
         (
             with("session: 5"),
             "5:10",
-            "[session] must be a table",
+            "`session` must be a table",
             "per line",
         ),
         (
@@ -126,7 +126,7 @@ fn nothing_is_no_configuration() {
     for text in ["", "# nothing\n", "---\n", "null\n"] {
         let errors = yaml_errors(text).0;
         assert_eq!(errors.len(), 2, "{text:?}: {errors:?}");
-        assert_eq!(errors[0].message, "there is no [server]");
+        assert_eq!(errors[0].message, "there is no `server`");
     }
 }
 

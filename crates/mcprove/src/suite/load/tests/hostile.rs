@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::LoadConfig;
 use super::SPECIFIED;
 use crate::suite::document::FILE_BYTES_MAX;
-use crate::suite::error::ERRORS_MAX;
+use crate::suite::error::KEPT_MAX;
 
 /// Both parsers see it, and what they say can be printed.
 fn try_all(text: &str) {
@@ -16,7 +16,7 @@ fn try_all(text: &str) {
             Ok(config) => drop(config.to_toml()),
             Err(errors) => {
                 assert!(!errors.0.is_empty());
-                assert!(errors.0.len() <= ERRORS_MAX + 1);
+                assert!(errors.0.len() <= KEPT_MAX + 1);
                 let printed = errors.to_string();
                 assert!(!printed.contains(['\u{1b}', '\0', '\r']), "{printed:?}");
                 assert!(printed.len() < 100_000, "{}", printed.len());

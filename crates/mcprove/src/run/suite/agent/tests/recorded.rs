@@ -181,8 +181,8 @@ async fn a_process_is_replayed_without_it() {
         2,
         "expect: [{ target: final_response, matcher: { contains: File } }]",
     );
+    // Its server is a mock, which it leaves alone.
     let script = "echo x >> started; cat; echo $OWN";
-    bench.test().servers = Vec::new();
     bench.test().driver = Driver::Command(crate::suite::plan::CommandPlan {
         program: "sh".to_owned(),
         args: vec!["-c".to_owned(), script.to_owned()],
@@ -208,4 +208,79 @@ async fn a_process_is_replayed_without_it() {
         "x\nx\n",
         "nothing was started"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_runs_and_leaves_the_recording() {
+    let mut bench = Bench::new("", 2, "");
+    bench.test().driver = Driver::Command(crate::suite::plan::CommandPlan {
+        program: "sh".to_owned(),
+        args: vec!["-c".to_owned(), "sleep 600".to_owned()],
+        env: BTreeMap::new(),
+        working_dir: None,
+        model: None,
+    });
+    bench.test().budget.time = Duration::from_mins(10);
+    let path = bench.cassette();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "the old one").unwrap();
+    let stop = bench.options.stop.clone();
+    let stopping = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        stop.request();
+    });
+    let ended = tokio::time::timeout(Duration::from_mins(1), bench.run(CassetteMode::Record));
+    let report = ended.await.expect("the first stop ends it");
+    stopping.await.unwrap();
+    assert_eq!(report.errors[0].message, "interrupted");
+    assert!(
+        report.notes[0].contains("is as it was before"),
+        "{report:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "the old one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_is_not_asked_unawares() {
+    let model = model(scripts::honest);
+    let mut bench = Bench::new(&model.url(), 1, "");
+    bench.run(CassetteMode::Record).await;
+    let asked = model.asked().len();
+    if let Driver::Model(model) = &mut bench.test().driver {
+        model.model = "claude-other".to_owned();
+    }
+    let report = bench.run(CassetteMode::Replay).await;
+    assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
+    let error = &report.errors[0];
+    assert!(
+        error
+            .message
+            .contains("model: recorded \"claude-test\", now \"claude-other\""),
+        "{error:?}"
+    );
+    assert!(error.hint.contains("--record"), "{error:?}");
+    assert_eq!(model.asked().len(), asked);
+    let report = bench.run(CassetteMode::Live).await;
+    assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recording_of_another_suite_stays() {
+    let model = model(scripts::honest);
+    let mut bench = Bench::new(&model.url(), 1, "");
+    bench.run(CassetteMode::Record).await;
+    let before = std::fs::read(bench.cassette()).unwrap();
+    let mut plans = vec![bench.plan.clone()];
+    bench.plan.file = "other.yml".to_owned();
+    for mode in [CassetteMode::Record, CassetteMode::Replay] {
+        let report = bench.run(mode).await;
+        assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
+        assert!(report.errors[0].message.contains("suite.yml"), "{report:?}");
+        assert_eq!(std::fs::read(bench.cassette()).unwrap(), before);
+    }
+    assert_eq!(cassette::same_file_of_suites(&plans), Ok(()));
+    plans.push(bench.plan.clone());
+    let error = cassette::same_file_of_suites(&plans).unwrap_err();
+    assert!(error.to_string().contains("of other.yml"), "{error}");
 }

@@ -1,4 +1,5 @@
-//! The forms in which a secret may come back: as it is, in JSON, in an address, in base64.
+//! The forms in which a secret may come back: as it is, in JSON, on a page, in an address, in base64, and
+//! line by line.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +7,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-use crate::secret::REDACTED;
+use super::REDACTED;
 
 /// A shorter value of a variable is no secret: it would be found everywhere.
 pub const SECRET_CHARS_MIN: usize = 4;
@@ -14,6 +15,9 @@ pub const SECRET_CHARS_MIN: usize = 4;
 const BASE64_CHARS_MIN: usize = 10;
 /// A number with fewer digits may be a port, a year or a count.
 const NUMBER_CHARS_MIN: usize = 8;
+
+/// A shorter line of a secret of several is no secret by itself.
+const LINE_CHARS_MIN: usize = 8;
 
 /// How often a secret may be escaped as a text of JSON.
 const ESCAPED_MAX: usize = 3;
@@ -56,7 +60,7 @@ const SETTINGS: &[&str] = &[
 
 /// Whether the value of a variable is a secret.
 fn is_secret(value: &str) -> bool {
-    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = value.trim().parse::<f64>().is_ok();
     let is_setting = SETTINGS.contains(&value.to_ascii_lowercase().as_str());
     let is_word = is_setting || is_number && value.len() < NUMBER_CHARS_MIN;
     let is_short = value.trim().chars().count() < SECRET_CHARS_MIN;
@@ -72,7 +76,9 @@ pub(super) fn is_long_number(value: &str) -> bool {
 
 /// Adds every form of a value, if it is a secret.
 pub(super) fn add(value: &str, forms: &mut BTreeSet<String>) {
-    for value in [value, value.trim()] {
+    let lines = value.lines().map(str::trim);
+    let lines = lines.filter(|line| line.chars().count() >= LINE_CHARS_MIN);
+    for value in [value, value.trim()].into_iter().chain(lines) {
         if !is_secret(value) {
             continue;
         }
@@ -82,6 +88,9 @@ pub(super) fn add(value: &str, forms: &mut BTreeSet<String>) {
             let again = new.last().map(|last| in_json(last)).unwrap_or_default();
             new.push(again);
         }
+        new.extend(in_ascii(value));
+        new.push(in_page(value));
+        new.push(in_page(&in_json(value)));
         new.extend([true, false].map(|is_upper| in_address(value, is_upper)));
         new.push(in_address(value, true).replace("%20", "+"));
         new.extend(in_base64(value));
@@ -97,6 +106,38 @@ fn in_json(value: &str) -> String {
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'));
     inside.unwrap_or(value).to_owned()
+}
+
+/// As other languages quote it: without what is not ASCII, and with the quotes that they have.
+fn in_ascii(value: &str) -> [String; 4] {
+    let debug = format!("{value:?}");
+    let debug = debug.get(1..debug.len().saturating_sub(1));
+    let mut ascii = String::with_capacity(value.len());
+    let mut pair = [0; 2];
+    for letter in in_json(value).chars() {
+        if letter.is_ascii() {
+            ascii.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut pair) {
+                // Writing to a text cannot fail.
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    let single = in_json(value).replace("\\\"", "\"");
+    [
+        debug.unwrap_or(value).to_owned(),
+        ascii,
+        single.replace('\'', "\\'"),
+        single,
+    ]
+}
+
+/// As on a page of HTML.
+fn in_page(value: &str) -> String {
+    let value = value.replace('&', "&amp;");
+    let value = value.replace('<', "&lt;").replace('>', "&gt;");
+    value.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 fn in_address(value: &str, is_upper: bool) -> String {

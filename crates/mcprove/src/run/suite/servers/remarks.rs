@@ -1,0 +1,44 @@
+//! What a reader should know of a session: where the server breaks the protocol in a way that belongs to no
+//! single call.
+
+use std::collections::BTreeSet;
+
+use crate::run::suite::connect::Opened;
+use crate::session::Violation;
+
+/// How many are told one by one.
+const TOLD_MAX: usize = 5;
+
+/// What was noticed until the server had listed its tools.
+pub(super) fn of_opening(opened: &Opened) -> Vec<String> {
+    let warnings = opened.session.warnings().iter().cloned();
+    let unlisted = opened.tools.as_ref().err();
+    let unlisted = unlisted.map(|error| format!("the server does not list its tools: {error}"));
+    let violations = opened.session.violations();
+    warnings
+        .chain(unlisted)
+        .chain(of_violations(&violations.first))
+        .collect()
+}
+
+/// Each violation once, and how many more there are.
+pub(super) fn of_violations(violations: &[Violation]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut remarks: Vec<String> = violations
+        .iter()
+        .map(|violation| {
+            let what = violation.kind.explanation();
+            format!(
+                "the server broke the protocol: it {what}: {}",
+                violation.message
+            )
+        })
+        .filter(|remark| seen.insert(remark.clone()))
+        .collect();
+    if remarks.len() > TOLD_MAX {
+        let more = remarks.len() - TOLD_MAX;
+        remarks.truncate(TOLD_MAX);
+        remarks.push(format!("the server broke the protocol {more} times more"));
+    }
+    remarks
+}
