@@ -36,7 +36,7 @@ pub enum Command {
     Probe(Box<probe::Arguments>),
     /// Make many first calls at the same instant, and tell whether the server deadlocks
     DeadlockProbe(Box<deadlock_probe::Arguments>),
-    /// Run suites of tests, or make a load, from files or from flags, and tell what holds
+    /// Run suites of tests for servers and agents, or make a load, and tell what holds
     Run(Box<run::Arguments>),
     /// Write a first suite for a server, from its tools
     Init(Box<init::Arguments>),

@@ -259,7 +259,7 @@ impl SessionArguments {
             strict_protocol: self.strict_protocol,
             call_timeout: self.call_timeout,
             max_frame: Some(self.max_frame),
-            accept_requests: self.accept_requests,
+            accept_requests: self.accept_requests.then_some(true),
             fall_back_to_sse: server.transport.is_none(),
         }
     }

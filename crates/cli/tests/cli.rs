@@ -89,6 +89,8 @@ mod secrets;
 mod suites;
 #[path = "cli/suites_agents.rs"]
 mod suites_agents;
+#[path = "cli/suites_cut.rs"]
+mod suites_cut;
 #[path = "cli/suites_examples.rs"]
 mod suites_examples;
 #[path = "cli/suites_live.rs"]

@@ -5,9 +5,13 @@
 
 mod forms;
 mod known;
+mod pattern;
+mod spelling;
+mod words;
 
 pub use forms::SECRET_CHARS_MIN;
 pub use known::KnownSecrets;
+pub(crate) use known::blot_out;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "<redacted>";

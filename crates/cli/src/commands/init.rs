@@ -144,13 +144,28 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 /// Where the server starts, seen from the folder of the file: commands of a suite start there.
 fn place(out: &Path, working_dir: Option<&Path>) -> Place {
     let here = std::env::current_dir().unwrap_or_default();
-    let server = plain(&here.join(working_dir.unwrap_or(Path::new(""))));
-    let suite = plain(&here.join(out.parent().unwrap_or(Path::new(""))));
-    if out == Path::new("-") && working_dir.is_none() || server == suite {
-        return Place::Suite;
+    let server = here.join(working_dir.unwrap_or(Path::new("")));
+    let suite = here.join(out.parent().unwrap_or(Path::new("")));
+    // From behind a link, `..` leads elsewhere than it seems.
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| plain(path));
+    match relative(&resolved(&server), &resolved(&suite)) {
+        Some(folder) if folder.as_os_str().is_empty() => Place::Suite,
+        Some(folder) => Place::Folder(folder.display().to_string()),
+        None => Place::Folder(plain(&server).display().to_string()),
     }
-    let folder = server.strip_prefix(&suite).unwrap_or(&server);
-    Place::Folder(folder.display().to_string())
+}
+
+/// The way to a folder from another, where both are on the same root.
+fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
+    let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+    let root = |path: &Path| -> PathBuf { path.components().take_while(is_root).collect() };
+    if root(to) != root(from) {
+        return None;
+    }
+    let pairs = to.components().zip(from.components());
+    let shared = pairs.take_while(|(to, from)| to == from).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    Some(up.chain(to.components().skip(shared)).collect())
 }
 
 /// A path without `.` and `..`, as far as that can be told without looking.
@@ -180,6 +195,21 @@ fn summary(draft: &Draft, path: &Path) -> String {
     let skipped = draft.skipped.iter();
     let lines = skipped.map(|(tool, reason)| format!("{}: {reason}", name(tool)));
     tell(&mut text, "skipped", lines);
+    if draft.left_alone > 0 {
+        let _ = writeln!(
+            text,
+            "to call {} too: --allow TOOL, or --allow '*'",
+            match draft.left_alone {
+                1 => "the tool that was not called".to_owned(),
+                more => format!("the {more} tools that were not called"),
+            }
+        );
+    }
+    if draft.is_ping_unanswered {
+        text.push_str(
+            "the server does not answer `ping`: only a closed connection would show that a bad request broke it\n",
+        );
+    }
     for unknown in &draft.unknown {
         let _ = writeln!(
             text,

@@ -222,8 +222,13 @@ async fn between_pipes(
         let stderr = Arc::clone(&stderr);
         Arc::new(move |bytes: &[u8]| stderr.write(bytes))
     };
-    let started = stdio::start(&server, on_stderr)
-        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let started = match stdio::start(&server, on_stderr) {
+        Ok(started) => started,
+        Err(error) => {
+            arguments.tell_suite(&server, &error.to_string());
+            return Err(Failure::new(error.to_string(), error.hint()));
+        }
+    };
     let settings = match arguments.settings(faults, &server.describe()) {
         Ok(settings) => settings,
         Err(failure) => {
@@ -348,6 +353,18 @@ impl Arguments {
             recording,
             counts_calls: self.summary.is_some(),
         })
+    }
+
+    /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
+    fn tell_suite(&self, server: &Server, why: &str) {
+        let settings = match &self.setup {
+            Some(_) => self.settings(Vec::new(), &server.describe()).ok(),
+            None => None,
+        };
+        if let Some(recording) = settings.and_then(|settings| settings.recording) {
+            recording.crashed(why);
+            recording.finish();
+        }
     }
 
     /// Writes how it went to the file for it.

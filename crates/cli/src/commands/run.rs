@@ -40,10 +40,12 @@ What it does with suites (YAML with `servers:` and `tools:`, `agents:` or
      A test that fails, loops or breaks stops no other, except with
      --fail-fast; --repeat makes each prove itself several times.
   4. Tells what failed, why and what to try, and writes every --report.
-     What did not pass is kept in runs/last-failed.json. --last-failed with
-     nothing in it has nothing to do, and ends with 0; without the file all
-     tests are chosen.
+     What did not pass is kept in runs/last-failed.json. --last-failed chooses
+     it, and all tests of suites that were never run; that nothing failed is
+     an error, since nothing is tested then.
   5. With --watch, does it again when a suite, a mock or a cassette changes.
+With --explain and a suite: tells which servers, models, agents and loads it
+would start or reach, and which cassettes it would replay.
 
 What it does with a load:
   1. Reads the config files, or takes one scenario from the flags (both have
@@ -74,8 +76,21 @@ report.
 Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 
+/// One command for each job, to copy.
+const EXAMPLES: &str = "\
+Examples:
+  mcprove init -s \"python -m my_mcp\"         a first suite: mcprove.yml
+  mcprove validate mcprove.yml               is it written right?
+  mcprove run mcprove.yml                    its tests; agents from cassettes
+  mcprove run mcprove.yml --record           ask the models, keep the answers
+  mcprove run tests/ --report junit=out.xml  every suite of a folder, for CI
+  mcprove run mcprove.yml --last-failed      what did not pass, again
+  mcprove run -s \"python -m my_mcp\" -c 50 -d 60s --p99 500ms
+                                             a load, with a limit";
+
 /// Arguments of `mcprove run`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     // First, since the others take what they read away.
     #[command(flatten)]
@@ -89,7 +104,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
 
-    /// Tell what this command does, and do nothing
+    /// Tell what this command does, with a suite what it would start and reach, and do nothing
     #[arg(long)]
     explain: bool,
 
@@ -128,11 +143,11 @@ struct Job {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
+    let files = arguments.all_files();
+    if arguments.explain && files.is_empty() {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
-    let files = arguments.all_files();
     let first = files.first().map(|path| path.display().to_string());
     match recognise(&files, arguments.given.has_suite_flag())? {
         Inputs::Suites(found) => {
@@ -141,10 +156,21 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 .given
                 .check_for_suites(&first.unwrap_or_default())?;
             tell_passed_over(&found.passed_over);
+            if arguments.explain {
+                return suites::explain(arguments, &found.files);
+            }
             suites::run(arguments, &found.files).await
         }
         Inputs::Loads => {
             arguments.given.check_for_loads(first.as_deref())?;
+            if arguments.explain {
+                for file in files {
+                    LoadConfig::read(file)
+                        .map_err(|errors| Failure::of_file(&errors.to_string()))?;
+                }
+                terminal::print(EXPLANATION);
+                return Ok(ExitCode::SUCCESS);
+            }
             run_loads(arguments).await
         }
     }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use mcprove::report::printable;
 use mcprove::suite::plan::Environment;
-use mcprove::suite::{CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check};
+use mcprove::suite::{
+    CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check, check_empty_folder,
+};
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
 use crate::failure::{COULD_NOT_RUN, Failure};
@@ -60,7 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let environment = Environment::of_process();
     let mut files = Vec::new();
     for path in paths(&arguments.files)? {
-        let (file, errors) = check(&path, &environment);
+        let (file, errors) = match &path {
+            Given::File(path) => check(path, &environment),
+            Given::EmptyFolder(path) => check_empty_folder(path),
+        };
         if !arguments.json {
             show_warnings(&file);
             match errors {
@@ -87,12 +92,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
+/// What is looked at.
+enum Given {
+    File(PathBuf),
+    /// A folder without any file of ours.
+    EmptyFolder(PathBuf),
+}
+
 /// The files, and those of the folders. Files of other programs in folders are named, and left out.
-fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn paths(given: &[PathBuf]) -> Result<Vec<Given>, Failure> {
     let mut paths = Vec::new();
     for path in given {
         if !path.is_dir() {
-            paths.push(path.clone());
+            paths.push(Given::File(path.clone()));
             continue;
         }
         let is_foreign = |found: &Found| matches!(found.1, Recognised::Foreign(_));
@@ -100,12 +112,9 @@ fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             yaml_files(path)?.into_iter().partition(is_foreign);
         tell_passed_over(&foreign);
         if ours.is_empty() {
-            return Err(Failure::new(
-                format!("there is no file of mcprove in {}", path.display()),
-                "they end in .yml or .yaml; folders in it are not looked into",
-            ));
+            paths.push(Given::EmptyFolder(path.clone()));
         }
-        paths.extend(ours.into_iter().map(|(path, _)| path));
+        paths.extend(ours.into_iter().map(|(path, _)| Given::File(path)));
     }
     Ok(paths)
 }

@@ -11,6 +11,7 @@ use mcprove::suite::plan::{
     AgentTestPlan, Budget, CommandPlan, Driver, Environment, Reach, ServerPlan, TestHead,
 };
 use mcprove::suite::{Place, SessionSettings};
+use mcprove_score::agent::recovery::observe_run;
 use mcprove_score::gate::Gates;
 use mcprove_score::trace::StopReason;
 
@@ -177,6 +178,22 @@ fn faults_strike_a_process_and_its_recovery_is_timed() {
 }
 
 #[test]
+fn a_reply_over_http_that_cannot_be_read_is_judged() {
+    let Some(python) = python() else { return };
+    for faults in [&["malformed,tool=weather"], &["truncated,tool=weather"]] {
+        let mut agent = Agent::small(python);
+        agent.prompt = "the weather there";
+        agent.faults = faults;
+        let done = agent.run(&[mock("sky")]).unwrap();
+        assert!(!done.run.faults.is_empty(), "{done:?}");
+        assert_eq!(done.run.stop_reason(), Some(StopReason::Completed));
+        let recovery = observe_run(&done.run, 60_000);
+        assert!(recovery.is_settled(), "{faults:?}: {recovery:?}");
+        assert_eq!(recovery.recovered, Some(true), "{done:?}");
+    }
+}
+
+#[test]
 fn secrets_of_servers_are_not_in_what_the_agent_is_told() {
     let Some(python) = python() else { return };
     let script = "import os, sys\n\
@@ -202,6 +219,27 @@ fn secrets_of_servers_are_not_in_what_the_agent_is_told() {
         "{told}"
     );
     assert_eq!(done.notes, ["the agent started none of its servers"]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_not_the_agents_doing() {
+    let Some(python) = python() else { return };
+    let gone = Server::stdio("./no-such-server-anywhere");
+    let dying = Server::stdio(python).args(["-c", "import sys; sys.exit(3)"]);
+    let deaf = Server::http("http://127.0.0.1:9/mcp");
+    for (broken, reason) in [
+        (gone, "no-such-server-anywhere"),
+        // The status, unless its proxy was ended first.
+        (dying, "the server "),
+        (deaf, "127.0.0.1:9"),
+    ] {
+        let servers = [process("files"), server("broken", Reach::Server(broken))];
+        let error = Agent::small(python).run(&servers).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("\"broken\" could not be started"), "{told}");
+        assert!(told.contains(reason), "{told}");
+        assert!(error.hint().contains("servers"));
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn the_help_is_as_reviewed() {
     assert_snapshot!("help_fixture", help(&["fixture", "--help"]));
     assert_snapshot!("help_lab", help(&["lab", "-h"]));
     assert_snapshot!("help_report", help(&["report", "-h"]));
+    assert_snapshot!("help_run", help(&["run", "-h"]));
     assert_snapshot!("help_runs", help(&["runs", "-h"]));
     assert_snapshot!("help_score", help(&["score", "-h"]));
 }

@@ -30,12 +30,18 @@ fn a_file_is_written_once() {
     assert_eq!(output.code, Some(0), "{output:?}");
     for part in [
         "wrote mcprove.yml: 1 test, 1 skipped",
+        "so it was not called\nto call the tool that was not called too: --allow TOOL",
         "next: mcprove run mcprove.yml",
     ] {
         assert!(output.stdout.contains(part), "{output:?}");
     }
     let (text, plan) = read(folder.path(), "mcprove.yml");
     assert_eq!(plan.tools.len(), 2, "{text}");
+    // The test of the other is ready for whoever takes the line away.
+    let add = &plan.tools[1];
+    assert!(text.contains("or run init with --allow add\""), "{text}");
+    let checks = add.negative_path.as_ref().map(|plan| plan.checks.len());
+    assert_eq!((add.expect.len(), checks), (1, Some(4)), "{text}");
     let again = init(folder.path(), &server);
     assert_eq!(again.code, Some(2), "{again:?}");
     assert!(
@@ -66,6 +72,15 @@ fn what_cannot_be_done_leaves_nothing_behind() {
         &["--out", "no/such/x.yml", "--", MCPROVE, "fixture", "normal"],
     );
     assert_eq!(output.code, Some(2), "{output:?}");
+    // That is found out before anything is started.
+    let output = init(
+        folder.path(),
+        &["--out", "no/such/x.yml", "--", "no-such-program"],
+    );
+    assert!(
+        output.stderr.contains("cannot write") && !output.stderr.contains("no-such-program"),
+        "{output:?}"
+    );
     let output = init(folder.path(), &["--explain"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -113,11 +128,28 @@ fn commands_start_where_they_did() {
     );
     assert_eq!(output.code, Some(0), "{output:?}");
     let text = std::fs::read_to_string(folder.path().join("tests/s.yml")).unwrap();
-    assert!(text.contains("    cwd: "), "{text}");
+    assert!(text.contains("    cwd: \"..\"\n"), "{text}");
     let arguments = ["--working-dir", "tests", "--", MCPROVE, "fixture", "normal"];
     assert_eq!(init(folder.path(), &arguments).code, Some(0));
     let text = std::fs::read_to_string(folder.path().join("mcprove.yml")).unwrap();
     assert!(text.contains("    cwd: tests\n"), "{text}");
+    // Beside it, and through a link, which leads elsewhere than it seems.
+    std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+    let mut beside = vec!["--out", "a/b/s.yml"];
+    beside.extend(arguments);
+    assert_eq!(init(folder.path(), &beside).code, Some(0));
+    let text = std::fs::read_to_string(folder.path().join("a/b/s.yml")).unwrap();
+    let up: std::path::PathBuf = ["..", "..", "tests"].iter().collect();
+    let up = up.display().to_string().replace('\\', "\\\\");
+    assert!(text.contains(&format!("    cwd: \"{up}\"\n")), "{text}");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.path().join("a/b"), folder.path().join("link")).unwrap();
+        let linked = ["--out", "link/t.yml", "--", MCPROVE, "fixture", "normal"];
+        assert_eq!(init(folder.path(), &linked).code, Some(0));
+        let text = std::fs::read_to_string(folder.path().join("a/b/t.yml")).unwrap();
+        assert!(text.contains("    cwd: \"../..\"\n"), "{text}");
+    }
 }
 
 #[test]

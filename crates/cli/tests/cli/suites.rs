@@ -191,13 +191,147 @@ fn what_failed_is_remembered_until_it_passes() {
     );
     let (tests, _) = place.outcomes(&["--last-failed"]);
     assert_eq!(tests, ["fails: passed"]);
+    // That nothing failed is no pass: nothing is tested.
     let output = place.run(&["suite.yml", "--last-failed"]);
-    assert_eq!(output.code, Some(0));
-    assert!(output.stderr.contains("nothing to do"), "{output:?}");
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("nothing failed last time")
+            && output.stderr.contains("hint: leave out --last-failed"),
+        "{output:?}"
+    );
+    // Programs are told in their own words, and no report of an earlier run stays behind.
+    place.write("results.xml", "old");
+    let told = ["--last-failed", "--json", "--report", "junit=results.xml"];
+    let output = place.run(&[&["suite.yml"], &told[..]].concat());
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&report["passed"], output.code), (&false.into(), Some(2)));
+    let why = report["problems"][0]["message"].as_str();
+    assert!(
+        why.is_some_and(|why| why.contains("nothing failed")),
+        "{report}"
+    );
+    let junit = place.read("results.xml");
+    assert!(
+        junit.contains("errors=\"1\"") && junit.contains("nothing failed"),
+        "{junit}"
+    );
+    let list = place.run(&["suite.yml", "--last-failed", "--list", "--json"]);
+    assert_eq!(list.code, Some(2), "{list:?}");
+    // One that was never run is run as a whole.
+    place.write("other.yml", SUITE);
+    let output = place.run(&["suite.yml", "other.yml", "--last-failed", "--list"]);
+    assert!(
+        output
+            .stderr
+            .contains("other.yml was never run before: all its tests are chosen"),
+        "{output:?}"
+    );
+    assert!(
+        output.stdout.contains("2 tests\n") && !output.stdout.contains("suite.yml:"),
+        "{output:?}"
+    );
     place.write("runs/last-failed.json", "nonsense");
     let output = place.run(&["suite.yml", "--last-failed"]);
     assert_eq!(output.code, Some(2));
     assert!(output.stderr.contains("hint: delete"), "{output:?}");
+}
+
+/// A checkout that was moved, or a cache that was put back elsewhere, knows what failed.
+#[test]
+fn what_failed_is_known_elsewhere() {
+    let place = Place::new(&[SUITE, FAILS]);
+    assert_eq!(place.run(&["suite.yml"]).code, Some(1));
+    let other = Place::new(&[SUITE, FAILS]);
+    std::fs::create_dir(other.path("runs")).unwrap();
+    other.write(
+        "runs/last-failed.json",
+        &place.read("runs/last-failed.json"),
+    );
+    let (tests, code) = other.outcomes(&["--last-failed"]);
+    assert_eq!((tests, code), (vec!["fails: failed".to_owned()], Some(1)));
+}
+
+#[test]
+fn a_recording_is_not_repeated() {
+    let place = Place::new(&[SUITE]);
+    let output = place.run(&["suite.yml", "--record", "--repeat", "2"]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("`runs:`"), "{output:?}");
+    assert_eq!(
+        place.run(&["suite.yml", "--record", "--repeat", "1"]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn what_would_be_started_and_reached_is_explained() {
+    let place = Place::new(&[
+        SUITE,
+        SKIPPED,
+        r#"
+agents:
+  - { name: asks, model: claude-test, servers: [files], prompt: p }
+  - { name: asks here, model: m, provider: { base_url: "http://127.0.0.1:9/v1" }, servers: [], prompt: p, runs: 3 }
+  - { name: is recorded, model: claude-test, servers: [recorded], prompt: p }
+  - { name: is mine, command: [./my_agent, "${MODE:-fast}"], servers: [], prompt: p }
+load:
+  - { name: holds, server: web, scenario: { type: sustained } }
+"#,
+    ]);
+    let suite = place.read("suite.yml").replace(
+        "servers:\n",
+        "servers:\n  files: { command: [no-such-program, \"${ROOT}\"], env: { TOKEN: \"${TOKEN}\" } }\n  recorded: { command: [other-program] }\n  web: { url: \"http://127.0.0.1:9/mcp?k=${KEY}\" }\n",
+    );
+    place.write("suite.yml", &suite);
+    std::fs::create_dir(place.path("cassettes")).unwrap();
+    place.write("cassettes/is-recorded__claude-test.json", "{}");
+    let output = place.run(&["suite.yml", "--explain"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for told in [
+        "suite.yml: 7 tests, and 1 skipped\n",
+        "server fake: a mock within mcprove\n",
+        "server files: starts `no-such-program ${ROOT}` with TOKEN set\n",
+        "server web: connects to http://127.0.0.1:9/mcp?k=",
+        "agent \"asks\": asks the model claude-test at https://api.anthropic.com (or what ANTHROPIC_BASE_URL says), with the key in ANTHROPIC_API_KEY\n",
+        "agent \"asks here\": asks the model m at http://127.0.0.1:9/v1, with the key in OPENAI_API_KEY, 3 times\n",
+        "agent \"is recorded\": replays cassettes/is-recorded__claude-test.json\n",
+        "agent \"is mine\": starts `./my_agent ${MODE:-fast}`\n",
+        "load \"holds\": sustained on web\n",
+        "Nothing was started",
+    ] {
+        assert!(output.stdout.contains(told), "{told}\n{}", output.stdout);
+    }
+    assert!(!output.stdout.contains("other-program"), "{output:?}");
+    let live = place.run(&["suite.yml", "--explain", "--live"]);
+    assert!(live.stdout.contains("other-program"), "{live:?}");
+    let chosen = place.run(&["suite.yml", "--explain", "--filter", "passes"]);
+    assert!(!chosen.stdout.contains("no-such-program"), "{chosen:?}");
+    // What cannot be read is told.
+    assert_eq!(place.run(&["gone.yml", "--explain"]).code, Some(2));
+    place.write("broken.yml", "servers: {}\ntools: [{ nam: x }]\n");
+    assert_eq!(place.run(&["broken.yml", "--explain"]).code, Some(2));
+}
+
+/// A flag outweighs the file, as it does for load configurations.
+#[test]
+fn loads_are_written_where_the_user_says() {
+    let load = r"
+servers: { fake: { mock: ./tools.yml } }
+load:
+  - name: holds
+    scenario: { type: sustained, duration: 200ms, tool_call: [{ name: search, args: { query: x } }] }
+    output: { report_dir: of_the_file }
+";
+    let place = Place::new(&[load]);
+    assert_eq!(
+        place.run(&["suite.yml", "--out", "of_the_flag"]).code,
+        Some(0)
+    );
+    assert!(!place.path("of_the_file").exists());
+    let runs = std::fs::read_dir(place.path("of_the_flag")).unwrap();
+    assert!(runs.flatten().any(|entry| entry.path().is_dir()));
+    assert_eq!(place.run(&["suite.yml"]).code, Some(0));
+    assert!(place.path("of_the_file").is_dir());
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Every example of a suite, as it stands: with a model that does its tasks well, and with one that does not.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use harness::model::{FakeModel, scripts};
 
-use crate::scripted::{Told, run_at};
+use crate::scripted::{Told, run_alone, run_at};
 use crate::suites::Place;
 use crate::support::MCPROVE;
 
@@ -119,4 +121,66 @@ fn bad_requests_are_rejected_or_not() {
         failed.iter().all(|it| it.starts_with("negative_path.")),
         "{failed:?}"
     );
+}
+
+/// Copies the files of a folder of examples, but for recordings.
+fn copy_examples(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap();
+        if path.is_dir() && name != "cassettes" {
+            copy_examples(&path, &to.join(name));
+        } else if path.extension().is_some_and(|it| it == "yml") {
+            std::fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
+}
+
+/// The recordings beside a suite, by their names.
+fn recordings(suite: &Path) -> BTreeMap<OsString, String> {
+    let folder = suite.parent().unwrap().join("cassettes");
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path.file_name().unwrap().to_owned(), text)
+        })
+        .collect()
+}
+
+/// What a model that does its tasks well answers, beside each suite. `MCPROVE_UPDATE_DOCS=1` records it anew.
+#[test]
+fn the_recordings_that_come_with_the_examples_are_replayed() {
+    let place = Place::new(&[]);
+    copy_examples(Path::new(&example("")), &place.path(""));
+    let model = FakeModel::start(scripts::diligent);
+    let replayed: &[Agent] = &[("finds the weather", "trajectory.passed")];
+    for (name, agents) in EXAMPLES
+        .into_iter()
+        .chain([("replay/agents.yml", replayed)])
+    {
+        let recorded = run_at(&model.url(), &place, &[name, "--record"]);
+        assert_eq!(recorded.output.code, Some(0), "{name}: {recorded:?}");
+        if std::env::var_os("MCPROVE_UPDATE_DOCS").is_some() {
+            let suite = example(name);
+            let folder = Path::new(&suite).parent().unwrap().join("cassettes");
+            std::fs::create_dir_all(&folder).unwrap();
+            for (file, text) in recordings(&place.path(name)) {
+                std::fs::write(folder.join(file), text).unwrap();
+            }
+        }
+        let told = run_alone(&Place::new(&[]), &[&example(name)]);
+        assert_eq!(told.output.code, Some(0), "{name}: {told:?}");
+        for (agent, _) in agents {
+            assert_eq!(told.outcome(agent), "passed", "{name}");
+            let gates = |told: &Told| {
+                let targets = told.test(agent)["targets"].as_object().cloned().unwrap();
+                let names = targets.into_iter().map(|(name, _)| name);
+                names.collect::<Vec<String>>()
+            };
+            assert_eq!(gates(&told), gates(&recorded), "{name}");
+        }
+    }
 }

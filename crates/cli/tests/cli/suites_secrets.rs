@@ -145,7 +145,7 @@ agents:
   - &agent
     name: asks remote
     model: claude-test
-    provider: {{ base_url: "{base}" }}
+    provider: {{ base_url: "{base}", api_key_env: ANTHROPIC_API_KEY }}
     servers: [remote]
     system: "Know ${{OWN}}."
     prompt: "Look for ${{TOKEN}}, ${{ADDRESS}}."

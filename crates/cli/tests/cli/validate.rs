@@ -215,6 +215,15 @@ fn a_folder_stands_for_its_files() {
         output.stderr.contains("ci.yml is passed over"),
         "{output:?}"
     );
+    // A folder with nothing in it hides no other file, and programs are told of it too.
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let empty = folder.path().join("empty").display().to_string();
+    let output = finish(mcprove(&["validate", "--json", &empty, &path]));
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let told: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let problem = &told["files"][0]["problems"][0]["message"];
+    assert_eq!(problem, "there is no file of mcprove in this folder");
+    assert_eq!(told["files"][1]["valid"], true);
     write("suite.yml", &suite.replace("servers", "severs"));
     let output = finish(mcprove(&["validate", &path]));
     assert_eq!(output.code, Some(2), "{output:?}");
@@ -227,4 +236,21 @@ fn a_folder_stands_for_its_files() {
             .contains("is no suite: it is a workflow of GitHub Actions"),
         "{output:?}"
     );
+}
+
+/// A file that says nothing is not in order: whoever names it expects something of it.
+#[test]
+fn nothing_is_not_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for text in ["[]\n", "", "faults: []\n", "# nothing\n"] {
+        let path = folder.path().join("file.yml");
+        std::fs::write(&path, text).unwrap();
+        let output = run(&["validate", path.to_str().unwrap()]);
+        assert_eq!(output.code, Some(2), "{text:?}: {output:?}");
+        assert!(
+            output.stderr.contains("there is nothing in it")
+                || output.stderr.contains("there are no tests in it"),
+            "{text:?}: {output:?}"
+        );
+    }
 }

@@ -129,17 +129,24 @@ fn check_document(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_workflow_in_the_cookbook_is_the_example_and_its_command_passes() {
+fn the_workflow_in_the_cookbook_is_the_example_and_its_commands_pass() {
     let workflow = read(&root().join("examples/ci.yml"));
     let cookbook = read(&root().join("docs/cookbook.md"));
     assert!(cookbook.contains(&format!("```yaml\n{workflow}```\n")));
     if !harness::require("python3", place::find_program("python3").is_some()) {
         return;
     }
-    let command = workflow
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("- run: mcprove "))
-        .unwrap();
-    let (output, code) = Place::new().run(&format!("mcprove {command}"));
-    assert_eq!(code, 0, "{output}");
+    let place = Place::new();
+    let mut commands = Vec::new();
+    for line in workflow.lines() {
+        let Some(command) = line.trim().strip_prefix("- run: mcprove ") else {
+            continue;
+        };
+        let (output, code) = place.run(&format!("mcprove {command}"));
+        assert_eq!(code, 0, "{command}: {output}");
+        commands.extend(command.split(' ').next());
+    }
+    assert_eq!(commands, ["validate", "run", "probe"]);
+    let (results, _) = place.run("cat results.xml");
+    assert!(results.contains("finds the weather"), "{results}");
 }

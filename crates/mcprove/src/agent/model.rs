@@ -43,6 +43,22 @@ pub enum WireError {
         /// How long it took.
         duration: Duration,
     },
+    /// Nothing listens where the provider should be.
+    #[error("{message}")]
+    Refused {
+        /// What happened.
+        message: String,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// The answer is larger than any that is read, and would be again.
+    #[error("the answer is larger than {limit} bytes, and more is not read")]
+    TooLarge {
+        /// The most bytes that are read.
+        limit: usize,
+        /// How long it took.
+        duration: Duration,
+    },
     /// The answer did not come in time.
     #[error("the model did not answer within {0:?}")]
     Timeout(Duration),

@@ -12,9 +12,12 @@ use super::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use super::provider::{self, Entry};
 use crate::suite::plan::{Environment, FillError, ModelPlan};
 use crate::transport::http::post::Post;
+use crate::transport::{Detail, Failure};
 
 /// The largest answer of a model that is read.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Where a server listens whose address names no port.
+const HTTPS_PORT: u16 = 443;
 /// Who we say we are.
 const USER_AGENT: &str = concat!("mcprove/", env!("CARGO_PKG_VERSION"));
 
@@ -81,7 +84,12 @@ impl LiveWire {
             None => environment.get(entry.base_url_env),
         };
         let told = told.filter(|base| !base.trim().is_empty());
-        let key = key(plan, entry, environment, told.is_some())?;
+        let place = match &told {
+            Some(base) if !is_own(entry, base) && plan.base_url.is_some() => Place::OfTheFile,
+            Some(base) if !is_own(entry, base) => Place::OfTheEnvironment,
+            _ => Place::Own,
+        };
+        let key = key(plan, entry, environment, place)?;
         let base = told.unwrap_or_else(|| entry.base_url.to_owned());
         let mut headers = vec![
             ("content-type", "application/json".to_owned()),
@@ -110,27 +118,63 @@ impl LiveWire {
                 body: posted.body,
                 duration,
             }),
-            Ok(Err(failure)) => Err(WireError::Unreachable {
-                message: failure.to_string(),
-                duration,
-            }),
+            Ok(Err(failure)) => Err(failed(&failure, duration)),
             // A whole number of it, so that the clock does not depend on when we woke up.
             Err(_) => Err(WireError::Timeout(request.timeout)),
         }
     }
 }
 
-/// The key. A server that is not the provider's own, such as Ollama, may want none.
+fn failed(failure: &Failure, duration: Duration) -> WireError {
+    let message = failure.to_string();
+    match failure.detail {
+        Detail::Oversized { .. } => WireError::TooLarge {
+            limit: ANSWER_BYTES_MAX,
+            duration,
+        },
+        Detail::Refused => WireError::Refused { message, duration },
+        _ => WireError::Unreachable { message, duration },
+    }
+}
+
+/// Where a model is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At its provider.
+    Own,
+    /// Where the environment says, which has the key too.
+    OfTheEnvironment,
+    /// Where the file says, which whoever wrote it chose.
+    OfTheFile,
+}
+
+/// Whether an address is of the provider itself, and safe from others on the way.
+fn is_own(entry: &Entry, base: &str) -> bool {
+    let origin = |url: &str| -> Option<(String, String, u16)> {
+        let url: http::Uri = url.trim().parse().ok()?;
+        let scheme = url.scheme_str()?.to_ascii_lowercase();
+        let port = url.port_u16();
+        let port = port.or_else(|| (scheme == "https").then_some(HTTPS_PORT))?;
+        Some((scheme, url.host()?.to_ascii_lowercase(), port))
+    };
+    origin(base).is_some_and(|own| Some(own) == origin(entry.base_url))
+}
+
+/// The key. A server that is not the provider's own, such as Ollama, may want none; and a file alone does not
+/// decide that it gets the key that was meant for the provider.
 fn key(
     plan: &ModelPlan,
     entry: &Entry,
     environment: &Environment,
-    is_elsewhere: bool,
+    place: Place,
 ) -> Result<Option<String>, WireSetupError> {
     let variable = plan.api_key_env.as_deref();
+    if variable.is_none() && place == Place::OfTheFile {
+        return Ok(None);
+    }
     let name = variable.unwrap_or(entry.api_key_env);
     let key = environment.get(name).filter(|key| !key.trim().is_empty());
-    if key.is_none() && (variable.is_some() || !is_elsewhere) {
+    if key.is_none() && (variable.is_some() || place == Place::Own) {
         return Err(WireSetupError::NoKey {
             model: plan.model.clone(),
             variable: name.to_owned(),
@@ -247,6 +291,48 @@ mod tests {
         let environment = Environment::new(|name| (name == "MY_KEY").then(|| "hunter2".to_owned()));
         assert!(LiveWire::new(&named, &environment).is_ok());
         assert!(environment.secrets().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_file_does_not_send_a_key_elsewhere() {
+        let key_at = |base: Option<&str>, variable: Option<&str>, told: Option<&'static str>| {
+            let environment = Environment::new(move |name| match name {
+                "OPENAI_API_KEY" => Some("the-own".to_owned()),
+                "MY_KEY" => Some("the-other".to_owned()),
+                "OPENAI_BASE_URL" => told.map(str::to_owned),
+                _ => None,
+            });
+            let plan = ModelPlan {
+                base_url: base.map(str::to_owned),
+                api_key_env: variable.map(str::to_owned),
+                ..plan(Provider::OpenAi)
+            };
+            let wire = LiveWire::new(&plan, &environment)
+                .unwrap_or_else(|error| panic!("{base:?}: {error}"));
+            let header = wire.post.header("authorization").map(str::to_owned);
+            header.map(|header| header.trim_start_matches("Bearer ").to_owned())
+        };
+        let own = Some("the-own".to_owned());
+        for elsewhere in [
+            "http://127.0.0.1:1/v1",
+            "https://api.openai.com.evil.example/v1",
+            "https://evil.example/api.openai.com",
+            "https://api.openai.com:444/v1",
+            // Whoever listens on the way would have it.
+            "http://api.openai.com/v1",
+        ] {
+            assert_eq!(key_at(Some(elsewhere), None, None), None, "{elsewhere}");
+            let named = key_at(Some(elsewhere), Some("MY_KEY"), None);
+            assert_eq!(named.as_deref(), Some("the-other"), "{elsewhere}");
+        }
+        for its_own in ["https://api.openai.com/v1", "https://API.openai.com:443"] {
+            assert_eq!(key_at(Some(its_own), None, None), own, "{its_own}");
+        }
+        assert_eq!(key_at(None, None, None), own);
+        assert_eq!(key_at(None, None, Some("http://127.0.0.1:1")), own);
+        // The file has the last word, so it is the file's.
+        let both = key_at(Some("http://h"), None, Some("https://api.openai.com"));
+        assert_eq!(both, None);
     }
 
     #[test]

@@ -103,8 +103,5 @@ pub(super) fn compile_pattern(pattern: &str) -> Option<Validator> {
 }
 
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(REASON_CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    crate::text::shorten(text, REASON_CHARACTERS_MAX)
 }

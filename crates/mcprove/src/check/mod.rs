@@ -3,3 +3,5 @@
 pub mod diagnosis;
 pub mod health;
 pub mod negative_path;
+pub mod pulse;
+pub(crate) mod tool_result;

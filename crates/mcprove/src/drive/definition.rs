@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::defaults;
 use super::kind::ScenarioKind;
-use super::workload::{Pattern, ToolCall};
+use super::workload::{Pattern, Step, ToolCall};
 use crate::quantity::seconds;
 
 /// A scenario. Made by one of the constructors, refined in any order.
@@ -39,6 +39,22 @@ pub struct Scenario {
     /// Knobs that this kind does not have; reported when it is run.
     #[serde(skip)]
     pub(crate) problems: Vec<String>,
+}
+
+impl Scenario {
+    /// The calls of tools, also those that are steps of patterns.
+    pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut ToolCall> {
+        let patterns = match &mut self.kind {
+            ScenarioKind::Pattern { patterns, .. } => &mut patterns[..],
+            _ => &mut [],
+        };
+        let steps = patterns.iter_mut().flat_map(|pattern| &mut pattern.steps);
+        let of_steps = steps.filter_map(|step| match step {
+            Step::Call(call) => Some(call),
+            Step::ListTools => None,
+        });
+        self.tool_calls.iter_mut().chain(of_steps)
+    }
 }
 
 /// How the load is made, whatever the scenario.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::fault::Injection;
 use crate::hosting::{Refusal, Request, Session, Shield, TurnedAway, lock};
 use crate::recording::{Peer, RecordedRequest, RecordedSession, Recording};
-use crate::text::shorten;
+use crate::text::shorten_bytes;
 
 /// How many requests of a session are remembered that got no answer of their own.
 const UNHEARD_MAX: usize = 1_024;
@@ -230,9 +230,7 @@ impl Drop for Entry {
 
 /// The beginning of what is no message, for people.
 fn readable(bytes: &[u8]) -> String {
-    // No character has more than four bytes.
-    let beginning = bytes.get(..REMARK_CHARACTERS_MAX * 4).unwrap_or(bytes);
-    shorten(&String::from_utf8_lossy(beginning), REMARK_CHARACTERS_MAX)
+    shorten_bytes(bytes, REMARK_CHARACTERS_MAX)
 }
 
 /// Parameters as JSON; empty for none.

@@ -37,7 +37,9 @@ pub use runs::runs_text;
 pub use score::{ScoreDocument, Scored, score_text};
 pub use side_by_side::side_by_side_text;
 pub use style::Style;
-pub use suite::{REPORTERS, Reporter, suite_list_text, suite_progress_line, suite_text};
+pub use suite::{
+    REPORTERS, Reporter, suite_explanation, suite_list_text, suite_progress_line, suite_text,
+};
 
 #[cfg(test)]
 mod samples;

@@ -89,7 +89,9 @@ impl From<ConnectError> for RunError {
                 Self::ServerStart(io::Error::other(format!("{message}; {hint}")))
             }
             ConnectError::Unreachable { failure, stderr } => match failure.detail {
-                Detail::Exit(_) if !stderr.trim().is_empty() => Self::ServerStderr(stderr),
+                Detail::Exit(_) if !stderr.trim().is_empty() => {
+                    Self::ServerStderr(format!("{}\n({message})", stderr.trim_end()))
+                }
                 Detail::Exit(code) => Self::ServerExit(code),
                 _ => Self::Handshake(format!("{message}; {hint}")),
             },

@@ -1,13 +1,12 @@
-//! The forms in which a secret may come back: as it is, in JSON, on a page, in an address, in base64, and
-//! line by line.
+//! What is a secret, and the forms in which it may come back: as it is, line by line, and in base64.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::REDACTED;
+use super::words::is_of_formats;
 
 /// A shorter value of a variable is no secret: it would be found everywhere.
 pub const SECRET_CHARS_MIN: usize = 4;
@@ -18,9 +17,6 @@ const NUMBER_CHARS_MIN: usize = 8;
 
 /// A shorter line of a secret of several is no secret by itself.
 const LINE_CHARS_MIN: usize = 8;
-
-/// How often a secret may be escaped as a text of JSON.
-const ESCAPED_MAX: usize = 3;
 
 /// Values of variables that are settings, whatever their names: words that any text has.
 const SETTINGS: &[&str] = &[
@@ -66,7 +62,7 @@ fn is_secret(value: &str) -> bool {
     let is_short = value.trim().chars().count() < SECRET_CHARS_MIN;
     // Or what stands in the place of a secret would have one.
     let is_in_place = REDACTED.contains(value);
-    ![is_word, is_short, is_in_place].contains(&true)
+    ![is_word, is_short, is_in_place, is_of_formats(value)].contains(&true)
 }
 
 /// Whether it is a secret that could stand as a number in JSON.
@@ -74,87 +70,17 @@ pub(super) fn is_long_number(value: &str) -> bool {
     is_secret(value) && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Adds every form of a value, if it is a secret.
+/// Adds every form of a value, if it is a secret. How each of its characters may be written is the business of
+/// `spelling`.
 pub(super) fn add(value: &str, forms: &mut BTreeSet<String>) {
     let lines = value.lines().map(str::trim);
     let lines = lines.filter(|line| line.chars().count() >= LINE_CHARS_MIN);
     for value in [value, value.trim()].into_iter().chain(lines) {
-        if !is_secret(value) {
-            continue;
-        }
-        // JSON in JSON in JSON, where the text around it is none that could be looked into.
-        let mut new = vec![value.to_owned()];
-        for _ in 0..ESCAPED_MAX {
-            let again = new.last().map(|last| in_json(last)).unwrap_or_default();
-            new.push(again);
-        }
-        new.extend(in_ascii(value));
-        new.push(in_page(value));
-        new.push(in_page(&in_json(value)));
-        new.extend([true, false].map(|is_upper| in_address(value, is_upper)));
-        new.push(in_address(value, true).replace("%20", "+"));
-        new.extend(in_base64(value));
-        new.retain(|form| !REDACTED.contains(form.as_str()));
-        forms.extend(new);
-    }
-}
-
-/// As in a text of JSON, without its quotes.
-fn in_json(value: &str) -> String {
-    let text = serde_json::Value::from(value).to_string();
-    let inside = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    inside.unwrap_or(value).to_owned()
-}
-
-/// As other languages quote it: without what is not ASCII, and with the quotes that they have.
-fn in_ascii(value: &str) -> [String; 4] {
-    let debug = format!("{value:?}");
-    let debug = debug.get(1..debug.len().saturating_sub(1));
-    let mut ascii = String::with_capacity(value.len());
-    let mut pair = [0; 2];
-    for letter in in_json(value).chars() {
-        if letter.is_ascii() {
-            ascii.push(letter);
-        } else {
-            for unit in letter.encode_utf16(&mut pair) {
-                // Writing to a text cannot fail.
-                let _ = write!(ascii, "\\u{unit:04x}");
-            }
+        if is_secret(value) {
+            forms.insert(value.to_owned());
+            forms.extend(in_base64(value));
         }
     }
-    let single = in_json(value).replace("\\\"", "\"");
-    [
-        debug.unwrap_or(value).to_owned(),
-        ascii,
-        single.replace('\'', "\\'"),
-        single,
-    ]
-}
-
-/// As on a page of HTML.
-fn in_page(value: &str) -> String {
-    let value = value.replace('&', "&amp;");
-    let value = value.replace('<', "&lt;").replace('>', "&gt;");
-    value.replace('"', "&quot;").replace('\'', "&#39;")
-}
-
-fn in_address(value: &str, is_upper: bool) -> String {
-    let mut text = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            text.push(char::from(byte));
-        } else {
-            // Writing to a text cannot fail.
-            let _ = if is_upper {
-                write!(text, "%{byte:02X}")
-            } else {
-                write!(text, "%{byte:02x}")
-            };
-        }
-    }
-    text
 }
 
 /// The characters of base64 that a value alone decides, wherever it stands in what is encoded.

@@ -71,7 +71,9 @@ impl Discovery {
                     ErrorCategory::Crash | ErrorCategory::Timeout | ErrorCategory::Cancelled => {
                         Self::Gone
                     }
-                    ErrorCategory::Disconnected if error.failure.detail == Detail::None => {
+                    ErrorCategory::Disconnected
+                        if matches!(error.failure.detail, Detail::None | Detail::Refused) =>
+                    {
                         Self::Gone
                     }
                     // What never ends cannot be talked over.

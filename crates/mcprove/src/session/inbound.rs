@@ -12,7 +12,7 @@ use super::conclusion::Ending;
 use super::core::Core;
 use super::violation::ViolationKind;
 use crate::protocol::{self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError};
-use crate::text::shorten;
+use crate::text::{shorten, shorten_bytes};
 use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
 
 /// How much of something unreadable is shown.
@@ -371,8 +371,7 @@ fn error_ending(error: &str) -> Ending {
 
 /// The beginning of something, on one line.
 pub(super) fn show(bytes: &[u8]) -> String {
-    let head = &bytes[..bytes.len().min(4 * SHOWN_CHARACTERS)];
-    let text: String = String::from_utf8_lossy(head)
+    shorten_bytes(bytes, SHOWN_CHARACTERS)
         .chars()
         .map(|character| {
             if character.is_control() {
@@ -381,6 +380,5 @@ pub(super) fn show(bytes: &[u8]) -> String {
                 character
             }
         })
-        .collect();
-    shorten(text.trim(), SHOWN_CHARACTERS)
+        .collect()
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::document::{Data, Document, Field, Node};
+use super::document::{Data, Document, Field, Node, Wanted};
 use super::error::{ConfigError, ConfigErrors};
-use super::file::{self, document, folder_of};
+use super::file::{self, folder_of};
 use super::plan::Environment;
 use super::recognise::{Recognised, recognise};
 use super::{LoadConfig, faults, gates, mock};
@@ -106,20 +106,43 @@ impl From<&ConfigError> for Problem {
 /// Looks at a file: what is in it, or every problem that it has. Variables that a suite needs and that
 /// `environment` does not have are warnings.
 pub fn check(path: &Path, environment: &Environment) -> (CheckedFile, Option<ConfigErrors>) {
-    let mut checked = CheckedFile {
-        file: path.display().to_string(),
-        valid: true,
-        kind: None,
-        contents: BTreeMap::new(),
-        warnings: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut checked = CheckedFile::new(path);
     let errors = look(path, environment, &mut checked).err();
     if let Some(errors) = &errors {
-        checked.valid = false;
-        checked.problems = errors.0.iter().map(Problem::from).collect();
+        checked.refuse(errors);
     }
     (checked, errors)
+}
+
+/// What stands for a folder in which there is no file to look at.
+pub fn check_empty_folder(path: &Path) -> (CheckedFile, Option<ConfigErrors>) {
+    let mut checked = CheckedFile::new(path);
+    let errors = ConfigErrors::of(ConfigError::of_file(
+        &checked.file,
+        "there is no file of mcprove in this folder",
+        "they end in .yml or .yaml; folders in it are not looked into",
+    ));
+    checked.refuse(&errors);
+    (checked, Some(errors))
+}
+
+impl CheckedFile {
+    /// One of which nothing is known yet.
+    fn new(path: &Path) -> Self {
+        Self {
+            file: path.display().to_string(),
+            valid: true,
+            kind: None,
+            contents: BTreeMap::new(),
+            warnings: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn refuse(&mut self, errors: &ConfigErrors) {
+        self.valid = false;
+        self.problems = errors.0.iter().map(Problem::from).collect();
+    }
 }
 
 fn look(
@@ -138,7 +161,7 @@ fn look(
     } else {
         Document::from_yaml_with_repeats
     };
-    let document = document(path, parse)?;
+    let document = Document::read(path, parse, Wanted::ANY)?;
     let kind = match recognise(&document.root) {
         Recognised::Ours(kind) => kind,
         other => return Err(foreign(&document.file, other)),
@@ -179,7 +202,17 @@ fn look(
             gates::from_document(&document)?;
             count("gates", fields(&document.root).len());
         }
-        FileKind::Faults => count("faults", faults::from_document(&document)?.len()),
+        FileKind::Faults => {
+            let faults = faults::from_document(&document)?.len();
+            if faults == 0 {
+                return Err(ConfigErrors::of(ConfigError::of_file(
+                    &document.file,
+                    "there is nothing in it",
+                    "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
+                )));
+            }
+            count("faults", faults);
+        }
         FileKind::Tools => return look_at_tools(path, checked),
     }
     Ok(())

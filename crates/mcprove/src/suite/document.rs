@@ -4,6 +4,7 @@
 //! value that it does not like.
 
 mod json;
+mod read;
 mod toml;
 mod words;
 mod yaml;
@@ -13,6 +14,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
+
+pub(super) use read::{Wanted, not_text, read_text, too_large};
 
 /// The largest file that is read.
 pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -131,7 +134,11 @@ impl Document {
         parse: impl FnOnce(&Source, &mut dyn FnMut(SyntaxError)) -> Option<Node>,
     ) -> Result<Self, ConfigErrors> {
         if text.len() > FILE_BYTES_MAX {
-            return Err(ConfigErrors::of(too_large(file)));
+            return Err(ConfigErrors::of(too_large(
+                file,
+                FILE_BYTES_MAX,
+                Wanted::ANY,
+            )));
         }
         let source = Source::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         let mut problems = Problems::default();
@@ -165,13 +172,13 @@ impl Document {
     }
 }
 
-/// Says that a file is larger than [`FILE_BYTES_MAX`].
-pub(super) fn too_large(file: &str) -> ConfigError {
-    ConfigError::of_file(
-        file,
-        format!("is larger than {} MiB", FILE_BYTES_MAX / 1024 / 1024),
-        "is it a configuration at all? `mcprove example-config` prints one",
-    )
+impl Document {
+    /// Whether a key stands alone, without `:`, as what follows a comma in `{ prompt: Hello, world }`.
+    pub(super) fn is_bare(&self, field: &Field) -> bool {
+        let rest = self.source.text.get(field.span.end..);
+        let next = rest.and_then(|rest| rest.trim_start().chars().next());
+        self.is_yaml && field.value.data == Data::Null && matches!(next, Some(',' | '}'))
+    }
 }
 
 /// What a parser of one format does not understand.
@@ -243,6 +250,28 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Every number in it that JSON cannot hold.
+    pub fn beyond_json(&self) -> Vec<&Node> {
+        let mut beyond = Vec::new();
+        self.add_beyond_json(&mut beyond);
+        beyond
+    }
+
+    fn add_beyond_json<'n>(&'n self, beyond: &mut Vec<&'n Node>) {
+        match &self.data {
+            Data::List(nodes) => nodes.iter().for_each(|node| node.add_beyond_json(beyond)),
+            Data::Table(fields) => {
+                for field in fields {
+                    field.value.add_beyond_json(beyond);
+                }
+            }
+            _ if self.to_json().is_err() => beyond.push(self),
+            _ => {}
+        }
+    }
+}
+
 impl Source {
     pub fn new(text: &str) -> Self {
         let mut lines = vec![0];
@@ -268,6 +297,9 @@ impl Source {
             .lines
             .get(line)
             .map_or(self.text.len(), |next| next - 1);
+        // Of lines that end as on Windows, the end is not shown.
+        let whole = self.text.get(begin..end).unwrap_or_default();
+        let end = end - usize::from(whole.ends_with('\r'));
         let meant_end = floor_boundary(&self.text, span.end.min(end)).max(start);
         let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let before = part(begin..start);

@@ -17,7 +17,8 @@ const EXCERPT_AFTER: usize = 60;
 /// The longest message or hint that is shown whole.
 const MESSAGE_MAX: usize = 500;
 
-/// What to do about more problems than are shown.
+/// What to do about more problems than are shown, or than are kept.
+const MORE: &str = "mend those above first; `mcprove validate --json` tells all";
 const MEND: &str = "mend those above first";
 
 /// One problem of a file.
@@ -222,7 +223,7 @@ impl fmt::Display for ConfigErrors {
             let more = errors.len().saturating_sub(ERRORS_MAX);
             if let (1.., Some(last)) = (more, errors.last()) {
                 let message = format!("{more} more problems are not shown");
-                let more = ConfigError::of_file(&last.file, message, MEND);
+                let more = ConfigError::of_file(&last.file, message, MORE);
                 write!(formatter, "{between}{more}")?;
             }
         }

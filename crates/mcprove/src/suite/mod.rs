@@ -8,6 +8,7 @@
 //! [`plan`] is what comes of it. [`check`](fn@check) takes any of them, and only tells what is wrong.
 
 mod check;
+mod common_keys;
 pub mod document;
 pub mod draft;
 mod error;
@@ -17,12 +18,16 @@ pub mod gates;
 pub mod load;
 pub mod mock;
 pub mod plan;
+#[cfg(test)]
+mod problem_table;
 pub(crate) mod reader;
 mod recognise;
 mod table;
 pub mod traces;
 
-pub use check::{CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check};
+pub use check::{
+    CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, check_empty_folder,
+};
 pub use error::{ConfigError, ConfigErrors, Excerpt, Place};
 pub use load::{Format, LoadConfig, OutputSettings, SessionSettings};
 pub use recognise::{Recognised, recognise_file};

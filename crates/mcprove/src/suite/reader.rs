@@ -152,7 +152,11 @@ impl<'d> Reader<'d> {
             let document = self.document;
             self.problems.push(|| {
                 let name = shorten(&field.name, SHOWN_MAX);
-                let hint = advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name));
+                let hint = if document.is_bare(field) {
+                    "put the text before it in quotes, if the comma belongs to it".to_owned()
+                } else {
+                    advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name))
+                };
                 let message = format!("unknown key {name:?} in {label}");
                 document.error(&field.span, message, hint)
             });
@@ -183,9 +187,29 @@ fn one_of(known: &[&str]) -> String {
     format!("known: {}", known.join(", "))
 }
 
-/// The known name that was probably meant.
+/// The shortest name that is taken for an abbreviation.
+const ABBREVIATION_MIN: usize = 3;
+
+/// The known name that was probably meant: one that begins so, one that is abbreviated so or written out so, or
+/// one a few slips away.
 pub(crate) fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     // A name of megabytes is no slip of the keyboard, and would take long to compare.
+    if name.len() > SHOWN_MAX {
+        return None;
+    }
+    let normal = name.to_lowercase().replace('-', "_");
+    let difference = |known: &&&'a str| known.len().abs_diff(normal.len());
+    let is_long = normal.len() >= ABBREVIATION_MIN;
+    let begun = known.iter().filter(|known| known.starts_with(&normal));
+    let abbreviated = known.iter().filter(|known| is_abbreviated(known, &normal));
+    let short = begun.min_by_key(difference);
+    let short = short.or_else(|| abbreviated.min_by_key(difference));
+    let found = short.filter(|_| is_long).copied();
+    found.or_else(|| slip(known, name))
+}
+
+/// The known name that is a few slips of the keyboard away.
+pub(crate) fn slip<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     if name.len() > SHOWN_MAX {
         return None;
     }
@@ -194,7 +218,64 @@ pub(crate) fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
         .or_else(|| nearest(known.iter().copied(), &name.replace('-', "_")))
 }
 
+/// Whether one of both is the other with letters left out, the first not: `cmd` for `command`, `arguments` for
+/// `args`. What is much longer is something else.
+fn is_abbreviated(known: &str, name: &str) -> bool {
+    let (short, long) = if known.len() < name.len() {
+        (known, name)
+    } else {
+        (name, known)
+    };
+    let is_near = short.len() >= ABBREVIATION_MIN && short.len() * 3 >= long.len();
+    let mut letters = long.chars();
+    is_near
+        && short.chars().next() == long.chars().next()
+        && short
+            .chars()
+            .all(|letter| letters.any(|other| other == letter))
+}
+
 /// The nearest known name, or all of them.
 fn suggestion(known: &[&str], name: &str) -> String {
     near(known, name).map_or_else(|| one_of(known), |close| format!("did you mean {close:?}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    #[test]
+    fn beginnings_and_abbreviations_come_before_slips() {
+        for (known, name, expected) in [
+            (
+                &["timeout_ms", "tool", "tags"][..],
+                "timeout",
+                Some("timeout_ms"),
+            ),
+            (&["args", "tags", "name"], "arguments", Some("args")),
+            (
+                &["negative_path", "name"],
+                "negative",
+                Some("negative_path"),
+            ),
+            (&["cwd", "command"], "cmd", Some("command")),
+            (
+                &["unknown_tool", "oversized"],
+                "unknown",
+                Some("unknown_tool"),
+            ),
+            (
+                &["startup_timeout_ms", "startup_timeout"],
+                "startup-timeout-",
+                Some("startup_timeout_ms"),
+            ),
+            (&["target", "matcher"], "taget", Some("target")),
+            (&["servers", "tools"], "Severs", Some("servers")),
+            (&["api", "web"], "apj", Some("api")),
+            (&["command", "url"], "c", None),
+            (&["url", "mock"], "colour", None),
+        ] {
+            assert_eq!(near(known, name), expected, "{name}");
+        }
+    }
 }

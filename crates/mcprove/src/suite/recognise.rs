@@ -6,10 +6,9 @@
 use std::path::Path;
 
 use super::check::FileKind;
-use super::document::{Data, Document, Field, Node};
-use super::file::document;
+use super::document::{Data, Document, Field, Node, Wanted};
 use super::gates;
-use super::reader::near;
+use super::reader::slip;
 
 /// The tests of a suite, and what they are run on.
 const OF_SUITES: [&str; 4] = ["servers", "tools", "agents", "load"];
@@ -61,7 +60,7 @@ impl Recognised {
 
 /// What a YAML file is.
 pub fn recognise_file(path: &Path) -> Recognised {
-    match document(path, Document::from_yaml_with_repeats) {
+    match Document::read(path, Document::from_yaml_with_repeats, Wanted::ANY) {
         Ok(document) => recognise(&document.root),
         Err(_) => Recognised::Unreadable,
     }
@@ -150,7 +149,7 @@ fn count(fields: &[Field], names: &[&str]) -> usize {
     };
     let is_meant = |field: &&Field| {
         let name = field.name.as_str();
-        names.contains(&name) || !is_known(name) && near(names, name).is_some()
+        names.contains(&name) || !is_known(name) && slip(names, name).is_some()
     };
     fields.iter().filter(is_meant).count()
 }
@@ -207,6 +206,7 @@ mod tests {
         for text in [
             "name: CI\non: push\ndefaults: {}\njobs: {}",
             "services: { db: { image: x } }",
+            "toolchains: { rust: x }",
             "variables: { A: b }\nstages: [x]",
         ] {
             let document = Document::from_yaml(text, "x").unwrap();

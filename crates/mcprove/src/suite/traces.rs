@@ -6,8 +6,8 @@ use mcprove_score::gate::{Gates, ScoreReport, score};
 use mcprove_score::trace::AgentTrace;
 use mcprove_score::trace::import::{Format, ImportError, import, import_as};
 
+use super::document::not_text;
 use super::error::{ConfigError, ConfigErrors, Place};
-use super::load::not_text;
 
 /// What a source without a file is called in messages.
 const NAMELESS: &str = "standard input";

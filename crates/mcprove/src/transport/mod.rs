@@ -15,6 +15,7 @@ use mcprove_score::trace::{ErrorCategory, Strike};
 use crate::process::SpawnError;
 use crate::protocol::{Revision, RpcError};
 use crate::server::{Server, Transport};
+use crate::text::shorten;
 
 pub use crate::process::Closing;
 
@@ -254,6 +255,8 @@ pub struct Failure {
 pub enum Detail {
     /// Nothing.
     None,
+    /// Nothing listens at the address.
+    Refused,
     /// The HTTP status that was answered.
     Status(u16),
     /// The server no longer knows our session (404): a new one must be initialized.
@@ -275,16 +278,15 @@ pub enum Detail {
 impl Failure {
     /// A failure of `category` with nothing else known.
     pub fn new(category: ErrorCategory, message: impl Into<String>) -> Self {
-        let mut message = message.into();
-        if let Some((end, _)) = message.char_indices().nth(MESSAGE_CHARACTERS_MAX) {
-            // What a peer makes us quote must not grow without limit.
-            message.truncate(end);
-            message.push('…');
-            message.shrink_to_fit();
-        }
+        let message = message.into();
         Self {
             category,
-            message,
+            // What a peer makes us quote must not grow without limit.
+            message: if message.len() > MESSAGE_CHARACTERS_MAX {
+                shorten(&message, MESSAGE_CHARACTERS_MAX)
+            } else {
+                message
+            },
             detail: Detail::None,
         }
     }

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use crate::number::count;
 use crate::phrase;
 
 /// The timeout budget where none is given.
@@ -188,9 +189,11 @@ fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
     let max_detection_ms = block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
     let mut unknown = Vec::new();
     let mut is_tried = false;
+    let mut waited_out = 0;
     for (index, run) in case.trace.runs.iter().enumerate() {
         let recovery = observe_run(run, max_detection_ms);
         is_tried |= recovery.met_fault() || !recovery.is_settled();
+        waited_out += count(recovery.waited_out.len());
         if block.is_some() {
             for error in unknown::errors(run, &recovery) {
                 card.error(error.of_run(index));
@@ -207,7 +210,13 @@ fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
             phrase::places("run", &unknown)
         ));
     }
-    if block.is_some() && !is_tried {
+    if block.is_some() && !is_tried && waited_out > 0 {
+        card.note(format!(
+            "Recovery was not tried: {} met a fault, and only waited, for it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
+            phrase::count(waited_out, "call"),
+            phrase::whole(max_detection_ms),
+        ));
+    } else if block.is_some() && !is_tried {
         card.note(
             "No run met a fault, so that recovery was not tried: check that the fault is aimed at a tool that the agent calls.",
         );

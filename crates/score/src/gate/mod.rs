@@ -19,5 +19,5 @@ pub use block::{Expectation, Gates};
 pub use judge::judge;
 pub use matcher::{Answer, Difference, Matcher, MatcherError};
 pub use path::{Path, PathError, Step};
-pub use score::score;
+pub use score::{score, score_gated};
 pub use scorecard::{GateFailure, RunTargets, ScoreError, ScoreReport, Scorecard};

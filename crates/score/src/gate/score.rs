@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::evaluate;
-use super::{Gates, ScoreError, ScoreReport, Scorecard};
+use super::{Expectation, Gates, ScoreError, ScoreReport, Scorecard};
 use crate::agent::{Case, Expected, METRICS, Metric, Scope};
 use crate::trace::AgentTrace;
 
@@ -21,6 +21,48 @@ use crate::trace::AgentTrace;
 /// assert!(report.passed, "nothing is gated");
 /// ```
 pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
+    score_telling(trace, gates, &|_| true)
+}
+
+/// The same for those who look at what is gated, and not at every number: the notes are only about
+/// metrics that the gates look at.
+///
+/// ```
+/// use mcprove_score::gate::{Gates, score, score_gated};
+/// use mcprove_score::trace::import::import;
+///
+/// let text = r#"{"tool_calls":[{"name":"search"}],"final_response":"Found it."}"#;
+/// let trace = import(text).unwrap().trace;
+/// let gates = Gates::default();
+/// assert!(!score(&trace, &gates).notes.is_empty());
+/// assert!(score_gated(&trace, &gates).notes.is_empty());
+/// ```
+pub fn score_gated(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
+    score_telling(trace, gates, &|metric| is_gated(metric, gates))
+}
+
+/// Whether a gate looks at the metric: its block, or an expectation of a target of it.
+fn is_gated(metric: &Metric, gates: &Gates) -> bool {
+    let is_own = |expectation: &Expectation| {
+        let rest = expectation.target.strip_prefix(metric.name);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let in_blocks = METRICS
+        .iter()
+        .filter_map(|other| match (other.expectations)(gates) {
+            Some(Expected::Own(expectations)) => Some(expectations),
+            _ => None,
+        });
+    (metric.expectations)(gates).is_some()
+        || gates.expect.iter().any(is_own)
+        || in_blocks.flatten().any(is_own)
+}
+
+fn score_telling(
+    trace: &AgentTrace,
+    gates: &Gates,
+    is_told: &dyn Fn(&Metric) -> bool,
+) -> ScoreReport {
     let case = Case { trace, gates };
     let mut card = Scorecard::new(trace.runs.len());
     if trace.runs.is_empty() {
@@ -28,8 +70,12 @@ pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
         return card.into_report();
     }
     for metric in METRICS {
+        let notes = card.notes.len();
         let scored = (metric.score)(&case, &mut card);
         keep(scored, &mut card);
+        if !is_told(metric) {
+            card.notes.truncate(notes);
+        }
         tell_worst(metric, &mut card);
     }
     for metric in METRICS {

@@ -19,5 +19,5 @@ pub mod scripts;
 mod server;
 
 pub use asked::{Asked, PastCall, Shape};
-pub use said::{Said, Speech, SpokenCall};
+pub use said::{Said, Speech, SpeechEnd, SpokenCall};
 pub use server::FakeModel;

@@ -29,12 +29,24 @@ pub struct Speech {
     pub text: String,
     /// The tools that are called.
     pub calls: Vec<SpokenCall>,
-    /// Whether the answer was cut off at its limit of tokens.
-    pub is_cut: bool,
-    /// Whether the provider pauses (Anthropic only).
-    pub is_paused: bool,
+    /// Why it ends there.
+    pub end: SpeechEnd,
     /// Whether tokens are not told.
     pub is_uncounted: bool,
+}
+
+/// Why an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SpeechEnd {
+    /// All is said.
+    #[default]
+    Said,
+    /// It was cut off at its limit of tokens.
+    Cut,
+    /// The provider pauses (Anthropic only).
+    Paused,
+    /// The model declines.
+    Declined,
 }
 
 /// A call in an answer.
@@ -146,11 +158,12 @@ impl Speech {
                 r#"{{"type":"tool_use","id":"toolu_{turn}_{place}","name":{name},"input":{input},"caller":{caller}}}"#
             ));
         }
-        let stop = match (self.is_cut, self.is_paused, self.calls.is_empty()) {
-            (true, ..) => "max_tokens",
-            (_, true, _) => "pause_turn",
-            (.., true) => "end_turn",
-            (.., false) => "tool_use",
+        let stop = match self.end {
+            SpeechEnd::Cut => "max_tokens",
+            SpeechEnd::Paused => "pause_turn",
+            SpeechEnd::Declined => "refusal",
+            SpeechEnd::Said if self.calls.is_empty() => "end_turn",
+            SpeechEnd::Said => "tool_use",
         };
         let usage = json!({ "input_tokens": TOKENS_IN, "output_tokens": TOKENS_OUT });
         let usage = if self.is_uncounted {
@@ -182,13 +195,18 @@ impl Speech {
                 })
             })
             .collect();
-        let stop = match (self.is_cut, calls.is_empty()) {
-            (true, _) => "length",
+        let stop = match (self.end, calls.is_empty()) {
+            (SpeechEnd::Cut, _) => "length",
             (_, true) => "stop",
             (_, false) => "tool_calls",
         };
-        let content = (!self.text.is_empty()).then_some(self.text.as_str());
-        let mut message = json!({ "role": "assistant", "content": content, "refusal": null });
+        let said = (!self.text.is_empty()).then_some(self.text.as_str());
+        let (content, refusal) = if self.end == SpeechEnd::Declined {
+            (None, said)
+        } else {
+            (said, None)
+        };
+        let mut message = json!({ "role": "assistant", "content": content, "refusal": refusal });
         if let (false, Some(fields)) = (calls.is_empty(), message.as_object_mut()) {
             fields.insert("tool_calls".to_owned(), calls.into());
         }

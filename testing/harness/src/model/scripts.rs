@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 pub use tasks::{careless, diligent};
 
-use super::{Asked, PastCall, Said, Speech, SpokenCall};
+use super::{Asked, PastCall, Said, Speech, SpeechEnd, SpokenCall};
 
 /// What a model says to a request.
 pub type Script = Arc<dyn Fn(&Asked) -> Said + Send + Sync>;
@@ -32,6 +32,7 @@ pub const ALL: &[NamedScript] = &[
     ("mumbler", mumbler),
     ("dreamer", dreamer),
     ("cut_short", cut_short),
+    ("decliner", decliner),
     ("uncounted", uncounted),
     ("talker", talker),
     ("diligent", diligent),
@@ -192,7 +193,20 @@ pub fn cut_short(asked: &Asked) -> Said {
             SpokenCall::new(asked.tool("search"), QUERY),
             SpokenCall::new(asked.tool("create_issue"), "{}"),
         ],
-        is_cut: true,
+        end: SpeechEnd::Cut,
+        ..Speech::default()
+    })
+}
+
+/// Searches, and then does not want to go on, in the middle of a call.
+pub fn decliner(asked: &Asked) -> Said {
+    if last(asked).is_none() {
+        return Said::call(asked.tool("search"), QUERY);
+    }
+    Said::Speech(Speech {
+        text: "I cannot help with that.".to_owned(),
+        calls: vec![SpokenCall::new(asked.tool("create_issue"), "{}")],
+        end: SpeechEnd::Declined,
         ..Speech::default()
     })
 }

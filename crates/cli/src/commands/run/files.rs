@@ -95,8 +95,8 @@ fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), Failure> {
 
 /// The document of a YAML file, if it is one and can be read.
 fn yaml(path: &Path) -> Option<Document> {
-    let is_small = path.metadata().ok()?.len() <= FILE_BYTES_MAX;
-    let is_read = is_small && is_yaml(path);
+    let there = path.metadata().ok()?;
+    let is_read = there.is_file() && there.len() <= FILE_BYTES_MAX && is_yaml(path);
     let text = is_read.then(|| std::fs::read_to_string(path).ok())??;
     Document::from_yaml(&text, &path.display().to_string()).ok()
 }

@@ -86,16 +86,16 @@ pub struct SuiteArguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=JOBS_MAX))]
     pub jobs: Option<u16>,
 
-    /// Ask the models, and write down what they answer
+    /// Ask the models, and write what they answer into cassettes, which are replayed from then on
     #[arg(long, conflicts_with_all = ["live", "watch"])]
     pub record: bool,
 
-    /// Ask the models, whatever is written down
+    /// Ask the models, whatever cassettes there are
     #[arg(long)]
     pub live: bool,
 
     /// How to tell what came of it: terminal, json, junit, tap, github, markdown or html; repeatable
-    #[arg(long, value_name = "FORMAT[=FILE]")]
+    #[arg(long, alias = "reporter", value_name = "FORMAT[=FILE]")]
     pub report: Vec<ReportTarget>,
 
     /// Run again whenever a suite, a mock or a cassette changes

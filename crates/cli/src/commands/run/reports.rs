@@ -63,12 +63,19 @@ impl FromStr for ReportTarget {
 pub struct Reports {
     printed: ReportTarget,
     written: Vec<(ReportTarget, PathBuf)>,
+    /// The folder of results, as it is seen from here.
+    results: PathBuf,
 }
 
 impl Reports {
     /// Those that were asked for. Only one may take standard output; without any that does, it is the one
     /// for people. No report is written over a file that is read.
-    pub fn new(targets: &[ReportTarget], as_json: bool, read: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn new(
+        targets: &[ReportTarget],
+        as_json: bool,
+        read: &[PathBuf],
+        results: PathBuf,
+    ) -> Result<Self, Failure> {
         let mut targets = targets.to_vec();
         if as_json {
             targets.push("json".parse().map_err(anyhow::Error::msg)?);
@@ -98,6 +105,7 @@ impl Reports {
         Ok(Self {
             printed: printed.map_or_else(people, Ok)?,
             written,
+            results,
         })
     }
 
@@ -109,31 +117,38 @@ impl Reports {
             .collect()
     }
 
+    fn drawn(&self, target: &ReportTarget, report: &SuiteReport, style: Style) -> String {
+        target.reporter.render(report, &self.results, style)
+    }
+
     /// Writes and prints them all.
     pub fn tell(&self, report: &SuiteReport, files: Vec<OutputFile>) -> Result<(), Failure> {
         let mut failure = None;
         for (target, path) in &self.written {
-            let text = (target.reporter.render)(report, Style::plain(FILE_WIDTH));
+            let text = self.drawn(target, report, Style::plain(FILE_WIDTH));
             if let Err(error) = std::fs::write(path, text) {
                 failure.get_or_insert(unwritable(path, &error));
             }
         }
         files.into_iter().for_each(OutputFile::keep);
-        terminal::print(&(self.printed.reporter.render)(report, terminal::style()));
+        terminal::print(&self.drawn(&self.printed, report, terminal::style()));
         failure.map_or(Ok(()), Err)
     }
 
     /// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
     /// for one of this run. People are told by the error itself.
     pub fn tell_unrun(&self, problems: Vec<SuiteProblem>) {
-        let report = SuiteReport::unrun(problems);
+        self.tell_programs(&SuiteReport::unrun(problems));
+    }
+
+    fn tell_programs(&self, report: &SuiteReport) {
         for (target, path) in &self.written {
-            let text = (target.reporter.render)(&report, Style::plain(FILE_WIDTH));
+            let text = self.drawn(target, report, Style::plain(FILE_WIDTH));
             // What cannot be written is told of when it is needed.
             let _ = std::fs::write(path, text);
         }
         if self.printed.name != PEOPLE {
-            terminal::print(&(self.printed.reporter.render)(&report, terminal::style()));
+            terminal::print(&self.drawn(&self.printed, report, terminal::style()));
         }
     }
 }

@@ -35,7 +35,18 @@ pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, 
     if arguments.suite.list {
         return list(arguments, suites);
     }
-    let reports = Reports::new(&arguments.suite.report, arguments.output.json, suites)?;
+    if arguments.suite.record && arguments.suite.repeat > 1 {
+        return Err(Failure::new(
+            "--record does not go with --repeat: a cassette would keep the last repetition only",
+            "`runs:` of an agent makes several runs, all of which are recorded",
+        ));
+    }
+    let reports = Reports::new(
+        &arguments.suite.report,
+        arguments.output.json,
+        suites,
+        output_dir(arguments),
+    )?;
     // Found out first of all, so that nobody waits for tests in vain.
     drop(reports.reserve()?);
     let stop = stop_on_interrupt();
@@ -63,9 +74,7 @@ async fn round(
         same_file_of_suites(&plans).map_err(|it| Failure::new(it.to_string(), it.hint()))?;
     }
     let before = FailedTests::read(&options.output_dir);
-    let Some(selection) = select(arguments, &plans, &before)? else {
-        return Ok(ExitCode::SUCCESS);
-    };
+    let selection = select(arguments, &before)?;
     let files = reports.reserve()?;
     let rules = RunRules {
         repeat: arguments.suite.repeat,
@@ -86,8 +95,9 @@ async fn round(
         }]);
         unselected(&nothing)
     })?;
-    let after = before.ok().flatten().unwrap_or_default();
-    let kept = after.after(&plans, &report).write(&options.output_dir);
+    let before = before.ok().flatten();
+    let before = before.unwrap_or_else(|| FailedTests::none(&options.output_dir));
+    let kept = before.after(&plans, &report).write(&options.output_dir);
     reports.tell(&report, files)?;
     if let Err(error) = kept {
         terminal::print_error(&format!("warning: {error}\n"));
@@ -148,9 +158,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     warn(&plans);
     let output_dir = output_dir(arguments);
     let before = FailedTests::read(&output_dir);
-    let Some(selection) = select(arguments, &plans, &before)? else {
-        return Ok(ExitCode::SUCCESS);
-    };
+    let selection = select(arguments, &before)?;
     let tests = tests_of(&plans);
     let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
     for warning in &chosen.warnings {
@@ -163,6 +171,20 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     } else {
         mcprove::report::suite_list_text(&list, terminal::style_of_lines())
     });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells what would be started and reached.
+pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let plans = read(suites).map_err(|errors| Failure::of_file(&errors.to_string()))?;
+    warn(&plans);
+    let output_dir = output_dir(arguments);
+    let selection = select(arguments, &FailedTests::read(&output_dir))?;
+    let tests = tests_of(&plans);
+    let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
+    let cassettes = arguments.suite.cassettes();
+    let told = mcprove::report::suite_explanation(&chosen.tests, cassettes, &output_dir);
+    terminal::print(&told);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -205,17 +227,17 @@ fn options(arguments: &Arguments, stop: &Stop) -> SuiteOptions {
         environment: Environment::of_process(),
         seed: arguments.load.seed.unwrap_or_default(),
         output_dir: output_dir(arguments),
+        is_output_dir_given: arguments.output.out.is_some(),
         proxy_program: std::env::current_exe().ok(),
         stop: stop.clone(),
     }
 }
 
-/// What is chosen; none when there is nothing to do, because nothing failed last time.
+/// What is chosen.
 fn select(
     arguments: &Arguments,
-    plans: &[SuitePlan],
     failed: &Result<Option<FailedTests>, LastFailedError>,
-) -> Result<Option<Selection>, Failure> {
+) -> Result<Selection, Failure> {
     let mut selection = Selection {
         filters: arguments.suite.filter.clone(),
         tags: arguments.suite.tag.clone(),
@@ -223,7 +245,7 @@ fn select(
         shard: arguments.suite.shard,
     };
     if !arguments.suite.last_failed {
-        return Ok(Some(selection));
+        return Ok(selection);
     }
     match failed {
         Err(error) => return Err(Failure::new(error.to_string(), error.hint())),
@@ -231,13 +253,9 @@ fn select(
             "no earlier run is known under {}: all tests are chosen\n",
             output_dir(arguments).display()
         )),
-        Ok(Some(failed)) if failed.is_none_of(plans) => {
-            terminal::print_error("no test of these suites failed last time: nothing to do\n");
-            return Ok(None);
-        }
         Ok(Some(failed)) => selection.last_failed = Some(failed.clone()),
     }
-    Ok(Some(selection))
+    Ok(selection)
 }
 
 /// Shows people how it goes.

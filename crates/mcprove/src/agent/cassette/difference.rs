@@ -115,10 +115,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    let mut characters = text.chars();
-    let mut begin: String = characters.by_ref().take(SHOWN_CHARS).collect();
-    if characters.next().is_some() {
-        begin.push('…');
-    }
-    begin
+    crate::text::shorten(text, SHOWN_CHARS)
 }

@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use mcprove_score::phrase;
 use serde::Deserialize;
 
 use super::error::CassetteError;
 use super::format::{
     Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
 };
+use super::traces;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -91,6 +93,9 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Cassette, CassetteError> {
         }
     };
     check(&cassette).map_err(|message| broken(name.to_owned(), message))?;
+    if cassette.fits.is_command() {
+        traces::check(text).map_err(|message| broken(name.to_owned(), message))?;
+    }
     Ok(cassette)
 }
 
@@ -105,7 +110,8 @@ fn check(cassette: &Cassette) -> Result<(), String> {
     }
     if u32::try_from(runs) != Ok(cassette.fits.runs) {
         let told = cassette.fits.runs;
-        return Err(format!("it has {runs} runs and says that it has {told}"));
+        let runs = phrase::count(runs as u64, "run");
+        return Err(format!("it has {runs} and says that it has {told}"));
     }
     let checked = cassette.runs.iter().enumerate();
     let is_command = cassette.fits.is_command();

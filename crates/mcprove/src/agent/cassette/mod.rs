@@ -17,6 +17,7 @@ mod other_model;
 mod record;
 mod redact;
 mod replay;
+mod traces;
 mod variables;
 
 #[cfg(test)]

@@ -122,8 +122,13 @@ fn rounded_reply(reply: Result<ModelReply, WireError>) -> Result<ModelReply, Wir
             message,
             duration: rounded(duration),
         }),
+        Err(WireError::Refused { message, duration }) => Err(WireError::Refused {
+            message,
+            duration: rounded(duration),
+        }),
         Err(WireError::Timeout(duration)) => Err(WireError::Timeout(rounded(duration))),
-        Err(other) => Err(other),
+        // Nothing comes after these.
+        Err(error @ (WireError::TooLarge { .. } | WireError::NotRecorded { .. })) => Err(error),
     }
 }
 
@@ -153,7 +158,10 @@ fn exchange(
             exchange.response = Some(Body::of(&reply.body));
             exchange.duration_us = microseconds(reply.duration);
         }
-        Err(WireError::Unreachable { message, duration }) => {
+        // A replay meets it as often as it was met, so that it need not be told apart.
+        Err(
+            WireError::Unreachable { message, duration } | WireError::Refused { message, duration },
+        ) => {
             exchange.failure = Some(WireFailure::Unreachable(message.clone()));
             exchange.duration_us = microseconds(*duration);
         }
@@ -161,7 +169,8 @@ fn exchange(
             exchange.failure = Some(WireFailure::Timeout);
             exchange.duration_us = microseconds(*duration);
         }
-        Err(WireError::NotRecorded { .. }) => return None,
+        // A run that ends so is not recorded.
+        Err(WireError::TooLarge { .. } | WireError::NotRecorded { .. }) => return None,
     }
     Some(exchange)
 }
@@ -222,7 +231,12 @@ impl Take {
 /// Takes secrets out, and tells where they were: in what has this name.
 fn take_out(text: &str, name: &str, redactor: &Redactor, places: &mut Vec<String>) -> String {
     let redacted = redactor.redact(text);
-    for place in &redacted.places {
+    note_places(name, &redacted.places, places);
+    redacted.text.into_owned()
+}
+
+fn note_places(name: &str, found: &[String], places: &mut Vec<String>) {
+    for place in found {
         if places.len() < PLACES_MAX {
             let joint = if place.is_empty() || place.starts_with('[') {
                 ""
@@ -232,24 +246,19 @@ fn take_out(text: &str, name: &str, redactor: &Redactor, places: &mut Vec<String
             places.push(format!("{name}{joint}{place}"));
         }
     }
-    redacted.text.into_owned()
 }
 
 fn redacted_body(body: Body, name: &str, redactor: &Redactor, places: &mut Vec<String>) -> Body {
-    match body {
-        Body::Text(text) => Body::Text(take_out(&text, name, redactor, places)),
-        // Bytes that are no text are looked at as far as they are, and kept as a text if anything was found.
-        Body::Base64(text) => {
-            let bytes = Body::Base64(text.clone()).bytes().unwrap_or_default();
-            let readable = String::from_utf8_lossy(&bytes);
-            let before = places.len();
-            let redacted = take_out(&readable, name, redactor, places);
-            if places.len() > before {
-                Body::Text(redacted)
-            } else {
-                Body::Base64(text)
-            }
+    let bytes = match body {
+        Body::Text(text) => return Body::Text(take_out(&text, name, redactor, places)),
+        Body::Base64(_) => body.bytes().unwrap_or_default(),
+    };
+    match redactor.bytes(&bytes) {
+        Some((bytes, found)) => {
+            note_places(name, &found, places);
+            Body::of(&bytes)
         }
+        None => body,
     }
 }
 

@@ -16,12 +16,13 @@ mod plain;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use mcprove_score::trace::AgentRun;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::secret::{KnownSecrets, REDACTED};
+use crate::secret::{KnownSecrets, REDACTED, blot_out};
 use crate::suite::plan::Environment;
 
 pub use crate::secret::SECRET_CHARS_MIN;
@@ -68,6 +69,11 @@ impl Redactor {
         Self::new(environment.secrets())
     }
 
+    /// One that knows what the environment gave so far, but for the words of these names.
+    pub fn beside(environment: &Environment, names: &BTreeSet<String>) -> Self {
+        Self::new(environment.secrets_beside(names))
+    }
+
     /// Whether a number in JSON is a secret.
     pub(crate) fn has_number(&self, number: &str) -> bool {
         self.known.has_number(number)
@@ -99,6 +105,22 @@ impl Redactor {
         self.of_json(run).unwrap_or_default()
     }
 
+    /// Blots secrets out in a piece of a file, which keeps its length. `is_end` says that the file ends with it.
+    pub(crate) fn blot(&self, piece: &mut [u8], is_end: bool) -> bool {
+        let mut is_changed = self.known.blot(piece, is_end);
+        let text = String::from_utf8_lossy(piece);
+        // With what is no text, nothing would stand where it is.
+        let found = match text {
+            Cow::Borrowed(text) => plain::ranges(text),
+            Cow::Owned(_) => Vec::new(),
+        };
+        for range in found {
+            blot_out(piece, range);
+            is_changed = true;
+        }
+        is_changed
+    }
+
     /// What a text becomes, if it has secrets: JSON is looked into, anything else is words.
     fn content(
         &self,
@@ -117,11 +139,56 @@ impl Redactor {
         Some(changed)
     }
 
+    /// What the name of a field becomes, if it has secrets. Short ones are taken for what the field is called.
+    pub(crate) fn name(&self, name: &str) -> Option<String> {
+        let changed = self.known.name(name);
+        let now = changed.as_deref().unwrap_or(name);
+        plain::redact(now).or(changed)
+    }
+
     /// What a text that is no JSON becomes, if it has secrets.
     fn words(&self, text: &str) -> Option<String> {
         let changed = self.known.text(text);
         let now = changed.as_deref().unwrap_or(text);
         plain::redact(now).or(changed)
+    }
+}
+
+/// Bytes that are no text stand as characters of nobody's meanwhile, from this one on.
+const BYTES_AS_CHARS: u32 = 0x0010_ff00;
+
+impl Redactor {
+    /// Bytes that are no text, without the secrets in them, if they have any; everything else in them stays.
+    pub(super) fn bytes(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+        let mut text = String::with_capacity(bytes.len());
+        let as_chars = |bytes: &[u8], text: &mut String| {
+            let letters = bytes.iter().map(|byte| BYTES_AS_CHARS + u32::from(*byte));
+            text.extend(letters.filter_map(char::from_u32));
+        };
+        let mut buffer = [0; 4];
+        for chunk in bytes.utf8_chunks() {
+            for letter in chunk.valid().chars() {
+                // Or these would be taken for bytes.
+                if u32::from(letter) >= BYTES_AS_CHARS {
+                    as_chars(letter.encode_utf8(&mut buffer).as_bytes(), &mut text);
+                } else {
+                    text.push(letter);
+                }
+            }
+            as_chars(chunk.invalid(), &mut text);
+        }
+        let redacted = self.redact(&text);
+        let Cow::Owned(changed) = redacted.text else {
+            return None;
+        };
+        let mut bytes = Vec::with_capacity(changed.len());
+        for letter in changed.chars() {
+            match u32::from(letter).checked_sub(BYTES_AS_CHARS) {
+                Some(byte) => bytes.extend(u8::try_from(byte)),
+                None => bytes.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes()),
+            }
+        }
+        Some((bytes, redacted.places))
     }
 }
 

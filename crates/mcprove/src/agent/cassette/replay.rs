@@ -70,10 +70,11 @@ impl Track {
         Some(found)
     }
 
-    /// The exchange whose request is most like this: that which begins the same for longest, rather one that is still to come.
-    fn nearest(&self, key: &str) -> Option<(usize, bool)> {
-        let same = |own: &String| {
-            let pairs = own.bytes().zip(key.bytes());
+    /// The exchange whose request is most like this: that which begins the same for longest, in this part of it, rather
+    /// one that is still to come.
+    fn nearest(&self, key: &str, part: fn(&str) -> &str) -> Option<(usize, bool)> {
+        let same = |own: &str| {
+            let pairs = part(own).bytes().zip(part(key).bytes());
             pairs.take_while(|(own, key)| own == key).count()
         };
         let places = self.keys.iter().zip(&self.used).enumerate();
@@ -127,7 +128,8 @@ impl<'a> Replayer<'a> {
         if let Some(exchange) = found.and_then(|place| self.run.model.get(place)) {
             return reply(exchange);
         }
-        let nearest = track.nearest(&key).map(|(place, is_unused)| {
+        // By what it says: the address is the same for nearly all.
+        let nearest = track.nearest(&key, strip).map(|(place, is_unused)| {
             let path = self.run.model.get(place).map(|it| it.path.clone());
             let path = path.unwrap_or_default();
             let own = track.keys.get(place).map_or("", String::as_str);
@@ -139,7 +141,8 @@ impl<'a> Replayer<'a> {
                 )
             } else {
                 format!(
-                    "the nearest was sent to {path}, this one to {}",
+                    "the nearest, request {} of the recording, was sent to {path}, this one to {}",
+                    place + 1,
                     request.path
                 )
             }
@@ -158,21 +161,23 @@ impl<'a> Replayer<'a> {
         if let Some(exchange) = found.and_then(|place| self.run.tools.get(place)) {
             return Ok(answer(exchange));
         }
-        let nearest = track.nearest(&key).and_then(|(place, is_unused)| {
-            let exchange = self.run.tools.get(place)?;
-            let own = track.keys.get(place)?;
-            Some(
-                if (exchange.server.as_str(), exchange.tool.as_str()) == (server, tool) {
-                    let told = difference(strip(own), strip(&key), is_unused);
-                    format!("the nearest is call {} of the recording: {told}", place + 1)
-                } else {
-                    format!(
-                        "the nearest is a call of {} of {}",
-                        exchange.tool, exchange.server
-                    )
-                },
-            )
-        });
+        let nearest = track
+            .nearest(&key, |whole| whole)
+            .and_then(|(place, is_unused)| {
+                let exchange = self.run.tools.get(place)?;
+                let own = track.keys.get(place)?;
+                Some(
+                    if (exchange.server.as_str(), exchange.tool.as_str()) == (server, tool) {
+                        let told = difference(strip(own), strip(&key), is_unused);
+                        format!("the nearest is call {} of the recording: {told}", place + 1)
+                    } else {
+                        format!(
+                            "the nearest is a call of {} of {}",
+                            exchange.tool, exchange.server
+                        )
+                    },
+                )
+            });
         let nearest = nearest.unwrap_or_else(|| "it has no call at all".to_owned());
         Err(ToolboxError::NotRecorded {
             message: format!("the cassette has no call of {tool} of {server} like this; {nearest}"),

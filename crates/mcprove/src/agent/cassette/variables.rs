@@ -26,13 +26,13 @@ impl Variables {
         })
     }
 
-    /// As a cassette has them.
-    pub fn redacted(&self) -> BTreeMap<String, Option<String>> {
+    /// As a cassette has them, with its secrets taken out.
+    pub fn redacted(&self, redactor: &Redactor) -> BTreeMap<String, Option<String>> {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let redacted = used.iter().map(|(name, value)| {
-            let redactor = Redactor::new([value.clone()]);
-            let is_kept = redactor.text(value) == value.as_str();
-            (name.clone(), is_kept.then(|| value.clone()))
+            let text = redactor.text(value);
+            let is_kept = text != REDACTED;
+            (name.clone(), is_kept.then(|| text.into_owned()))
         });
         redacted.collect()
     }

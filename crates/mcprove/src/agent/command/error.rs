@@ -71,6 +71,17 @@ pub enum CommandError {
     /// The agent cannot be started.
     #[error("the agent cannot be started: {0}")]
     Spawn(Box<SpawnError>),
+    /// A server was not there for it.
+    #[error("the server {server:?} could not be started or reached: {message}")]
+    Unreached {
+        /// The server.
+        server: String,
+        /// What happened.
+        message: String,
+    },
+    /// It said something of its run that is not possible.
+    #[error("what the agent printed is not right: {0}")]
+    Output(String),
     /// What a proxy wrote down cannot be read.
     #[error("what the proxy of the server {server:?} wrote down cannot be read: {error}")]
     Recording {
@@ -97,6 +108,12 @@ impl CommandError {
             Self::MockListen { .. } => "check that 127.0.0.1 can be listened on".into(),
             Self::Listen { error, .. } => error.hint().into(),
             Self::Spawn(error) => error.hint(),
+            Self::Unreached { server, .. } => format!(
+                "check the command or the address of {server:?} under `servers`, and try it by itself: mcprove probe"
+            ),
+            Self::Output(_) => {
+                "print a text, or one JSON object: final_response is a text, tokens has whole numbers from 0 up (prompt, completion, total), turns is a list of objects with role and text".into()
+            }
             Self::Recording { .. } => {
                 "run it again; an agent that kills its servers may cut what they write".into()
             }

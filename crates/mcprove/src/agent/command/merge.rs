@@ -7,13 +7,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use mcprove_score::trace::AgentRun;
 use mcprove_score::trace::import::{Format, ImportError, import_as};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::CommandError;
+use super::process::{Ended, How};
+use super::reached::never_reached;
 use super::stand::Written;
 
 /// The largest recording that is read; the rest is left out.
@@ -21,6 +24,8 @@ const RECORDING_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The name of the line that says when the agent ended.
 const ENDED: &str = "agent_ended";
+/// The name of the line that says when the client of a session left.
+const LEFT: &str = "left";
 
 /// A run, as far as proxies saw it.
 pub(super) struct Merged {
@@ -32,7 +37,7 @@ pub(super) struct Merged {
 pub(super) fn merge(
     names: &[&str],
     written: &[Written],
-    ended: SystemTime,
+    ended: &Ended,
 ) -> Result<Merged, CommandError> {
     let mut texts = Vec::new();
     for (name, written) in names.iter().zip(written) {
@@ -40,6 +45,12 @@ pub(super) fn merge(
             what: format!("the recording of the server {name:?} cannot be read"),
             source,
         })?;
+        if let Some(message) = never_reached(&text) {
+            return Err(CommandError::Unreached {
+                server: (*name).to_owned(),
+                message,
+            });
+        }
         // A server that the agent never started has none.
         if !text.trim().is_empty() {
             texts.push((*name, until(text, ended)));
@@ -59,19 +70,64 @@ fn text_of(written: &Written) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A recording that goes on until this moment, though nothing passed any more.
-pub(super) fn until(mut text: String, ended: SystemTime) -> String {
-    let ended = ended.duration_since(UNIX_EPOCH).unwrap_or_default();
+/// A recording that goes on until its agent ended, though nothing passed any more. An agent that ended by itself
+/// has left its servers by then: over HTTP nothing else tells, for a client need not end its session.
+pub(super) fn until(mut text: String, end: &Ended) -> String {
+    let ended = end.at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let ended = u64::try_from(ended.as_millis()).unwrap_or(u64::MAX);
     let lasted = started(&text).and_then(|started| ended.checked_sub(started));
     let lasted = lasted.and_then(|lasted| u32::try_from(lasted).ok());
     // Nothing may stand behind a line that is cut.
     if let Some(lasted) = lasted.filter(|_| text.ends_with('\n')) {
-        let line = json!({ "ts": f64::from(lasted) / 1e3, "kind": "scenario_event", "name": ENDED, "message": "" });
-        text.push_str(&line.to_string());
-        text.push('\n');
+        let time = f64::from(lasted) / 1e3;
+        let sessions = match end.how {
+            How::TimedOut => BTreeSet::new(),
+            How::Done | How::Failed { .. } => still_there(&text),
+        };
+        let left = sessions.into_iter().map(|session| {
+            json!({ "ts": time, "kind": "scenario_event", "name": LEFT, "message": "", "data": { "session": session } })
+        });
+        let over = json!({ "ts": time, "kind": "scenario_event", "name": ENDED, "message": "" });
+        for line in left.chain([over]) {
+            text.push_str(&line.to_string());
+            text.push('\n');
+        }
     }
     text
+}
+
+/// The sessions of a recording whose client did not leave.
+fn still_there(text: &str) -> BTreeSet<u64> {
+    let mut sessions = BTreeSet::new();
+    for line in text.lines() {
+        let Ok(line) = serde_json::from_str::<SessionLine>(line) else {
+            continue;
+        };
+        let Some(session) = line.session.or(line.data.session) else {
+            continue;
+        };
+        if line.name.as_deref() == Some(LEFT) {
+            sessions.remove(&session);
+        } else {
+            sessions.insert(session);
+        }
+    }
+    sessions
+}
+
+/// What a line says of its session.
+#[derive(Deserialize)]
+struct SessionLine {
+    name: Option<String>,
+    session: Option<u64>,
+    #[serde(default)]
+    data: SessionData,
+}
+
+/// What stands there in some lines.
+#[derive(Default, Deserialize)]
+struct SessionData {
+    session: Option<u64>,
 }
 
 pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<Merged, CommandError> {
@@ -147,7 +203,7 @@ fn as_one(texts: &[(&str, String)]) -> String {
             if line.get("name").and_then(Value::as_str) != Some(ENDED) {
                 open.insert((place, session));
             }
-            if line.get("name").and_then(Value::as_str) == Some("left") {
+            if line.get("name").and_then(Value::as_str) == Some(LEFT) {
                 left = left.map(|left| left.max(time)).or(Some(time));
                 open.remove(&(place, session));
                 continue;
@@ -159,7 +215,7 @@ fn as_one(texts: &[(&str, String)]) -> String {
         }
     }
     if let Some(time) = left.filter(|_| open.is_empty()) {
-        let line = json!({ "ts": time, "kind": "scenario_event", "name": "left", "message": "", "data": { "session": 0 } });
+        let line = json!({ "ts": time, "kind": "scenario_event", "name": LEFT, "message": "", "data": { "session": 0 } });
         if let Value::Object(line) = line {
             lines.push((time, line));
         }

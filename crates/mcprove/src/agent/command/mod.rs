@@ -14,6 +14,7 @@ mod folder;
 mod merge;
 mod output;
 mod process;
+mod reached;
 mod setup;
 mod stand;
 
@@ -22,6 +23,7 @@ mod tests;
 
 use std::path::Path;
 
+use mcprove_score::phrase;
 use mcprove_score::trace::{AgentRun, Conversation, StopReason, Tokens};
 
 use self::folder::Folder;
@@ -72,8 +74,8 @@ pub async fn run_once(
     let recordings = stand::take_down(stands).await;
     let ended = ended?;
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-    let merged = merge::merge(&names, &recordings, ended.at)?;
-    let mut told = told(test, command, merged, &ended);
+    let merged = merge::merge(&names, &recordings, &ended)?;
+    let mut told = told(test, command, merged, &ended)?;
     told.run.prompt = spoken.prompts.into_iter().next();
     Ok(told)
 }
@@ -84,9 +86,15 @@ fn told(
     command: &CommandPlan,
     merged: merge::Merged,
     ended: &Ended,
-) -> CommandRun {
+) -> Result<CommandRun, CommandError> {
     let merge::Merged { mut run, mut notes } = merged;
-    let output = Output::read(&ended.stdout);
+    let output = match ended.how {
+        How::Done => Output::read(&ended.stdout).map_err(CommandError::Output)?,
+        // It did not come to its end, so what it says need not be whole.
+        How::Failed { .. } | How::TimedOut => {
+            Output::read(&ended.stdout).unwrap_or_else(|_| Output::text(&ended.stdout))
+        }
+    };
     if ended.is_cut {
         notes.push(format!(
             "the standard output of the agent is longer than {OUTPUT_BYTES_MAX} bytes, the rest is left out"
@@ -105,7 +113,7 @@ fn told(
         ..Conversation::default()
     });
     recovered_by_reply(&mut run);
-    CommandRun { run, notes }
+    Ok(CommandRun { run, notes })
 }
 
 /// An agent that noticed a fault, ended by itself and told its user something has recovered by then, whatever its calls
@@ -158,7 +166,8 @@ fn stop_reason(
     let tokens = output.tokens.as_ref().and_then(Tokens::sum);
     if test.budget.tool_calls.is_some_and(|most| calls > most) {
         notes.push(format!(
-            "the agent made {calls} calls, more than its budget"
+            "the agent made {}, more than its budget",
+            phrase::count(calls, "call")
         ));
         StopReason::ToolCallBudget
     } else if test

@@ -14,7 +14,7 @@ use crate::suite::plan::{AgentTestPlan, Budget, CommandPlan, Driver, TestHead};
 
 #[test]
 fn last_words_are_a_text_or_an_object() {
-    let read = Output::read;
+    let read = |text: &str| Output::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(read(" Done.\n").final_response, "Done.");
     let output = read(
         r#"{"final_response":"Done.","tokens":{"prompt":3,"completion":4},"turns":[{"role":"user","text":"x"}]}"#,
@@ -22,8 +22,30 @@ fn last_words_are_a_text_or_an_object() {
     assert_eq!(output.final_response, "Done.");
     assert_eq!(output.tokens.unwrap().sum(), Some(7));
     assert_eq!(output.turns.unwrap().len(), 1);
-    for text in [r#"{"other":1}"#, r#"{"final_response":3}"#, "{", ""] {
+    for text in [r#"{"other":1}"#, r#"{"final_response":3"#, "{", ""] {
         assert_eq!(read(text).final_response, text, "as it is");
+    }
+    let nothing_more = read(r#"{"final_response":"x","tokens":null,"zz":1}"#);
+    assert_eq!(nothing_more, Output::text("x"));
+    // One that is ours and wrong is no text.
+    for (text, place) in [
+        (r#"{"final_response":3}"#, "final_response: "),
+        (r#"{"final_response":null}"#, "final_response: "),
+        (r#"{"tokens":{"total":3}}"#, "final_response: "),
+        (
+            r#"{"final_response":"x","tokens":{"prompt":-5}}"#,
+            "tokens: ",
+        ),
+        (r#"{"final_response":"x","tokens":7}"#, "tokens: "),
+        (r#"{"final_response":"x","model":7}"#, "model: "),
+        (r#"{"final_response":"x","turns":"two"}"#, "turns: "),
+        (
+            r#"{"final_response":"x","turns":[{"role":"user"},{"text":"y"}]}"#,
+            "turns[1]: ",
+        ),
+    ] {
+        let error = Output::read(text).unwrap_err();
+        assert!(error.starts_with(place), "{text}: {error}");
     }
 }
 
@@ -112,16 +134,23 @@ fn recordings_of_several_servers_become_one_run() {
 
 /// A run as it is told of an agent whose only call hung, was cancelled after 500 ms, and which ended 700 ms after it began.
 fn told_of(stdout: &str, how: How) -> AgentRun {
-    let fault = json!({ "kind": "scenario_event", "name": "fault", "message": "", "data": {
-        "session": 0, "request_id": 2, "tool": "get", "fault": "dead", "kind": "hang", "server": "a" } });
     let cancelled = json!({ "kind": "scenario_event", "name": "cancelled", "message": "", "data": { "session": 0, "request_id": 2 } });
-    let tape = recording(
-        "a",
-        1_000,
-        &[(20, call(2, "get")), (20, fault), (520, cancelled)],
-    );
-    let ended = UNIX_EPOCH + Duration::from_millis(1_720);
-    let tapes = [("a", until(tape, ended))];
+    told_after("hang", (520, cancelled), stdout, how)
+}
+
+/// The same of an agent whose only call met a fault of this kind, and then this happened.
+fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How) -> AgentRun {
+    let fault = json!({ "kind": "scenario_event", "name": "fault", "message": "", "data": {
+        "session": 0, "request_id": 2, "tool": "get", "fault": "dead", "kind": kind, "server": "a" } });
+    let tape = recording("a", 1_000, &[(20, call(2, "get")), (20, fault), then]);
+    let ended = Ended {
+        how,
+        stdout: stdout.to_owned(),
+        is_cut: false,
+        duration: Duration::from_millis(720),
+        at: UNIX_EPOCH + Duration::from_millis(1_720),
+    };
+    let tapes = [("a", until(tape, &ended))];
     let merged = merge_texts(&tapes).unwrap_or_else(|error| panic!("{error}"));
     let command = CommandPlan {
         program: "agent".to_owned(),
@@ -152,14 +181,8 @@ fn told_of(stdout: &str, how: How) -> AgentRun {
         inject: Vec::new(),
         gates: Gates::default(),
     };
-    let ended = Ended {
-        how,
-        stdout: stdout.to_owned(),
-        is_cut: false,
-        duration: Duration::from_millis(720),
-        at: ended,
-    };
-    told(&test, &command, merged, &ended).run
+    let told = told(&test, &command, merged, &ended);
+    told.unwrap_or_else(|error| panic!("{error}")).run
 }
 
 #[test]
@@ -180,5 +203,30 @@ fn an_agent_that_tells_of_a_dead_tool_has_recovered() {
     for run in [told_of("", How::Done), told_of("Get…", How::TimedOut)] {
         assert_eq!(run.faults[0].recovered_ms, None);
         assert_eq!(observe_run(&run, 1_000).recovered, Some(false));
+    }
+}
+
+#[test]
+fn a_reply_that_cannot_be_read_was_noticed_before_the_agent_ended() {
+    // Over HTTP nothing tells that a client gave such a call up, nor that it left.
+    let unreadable = || {
+        let line = json!({ "kind": "error", "session": 0, "request_id": 2, "method": "tools/call", "tool": "get",
+            "error": { "category": "Malformed", "message": "no JSON" }, "duration_ms": 5.0 });
+        (25, line)
+    };
+    let told = |kind, how| told_after(kind, unreadable(), "Get does not answer.", how);
+    for kind in ["malformed", "truncated"] {
+        let run = told(kind, How::Done);
+        assert_eq!(run.faults[0].left_ms, Some(700), "{run:?}");
+        let recovery = observe_run(&run, 1_000);
+        assert_eq!(
+            (recovery.recovered, recovery.clean_timeout),
+            (Some(true), Some(true))
+        );
+        // Whether that was in time, nobody knows of one that went on for longer.
+        let recovery = observe_run(&run, 300);
+        assert_eq!(recovery.unsettled[0].left_ms, Some(700));
+        // One that had to be ended did not leave.
+        assert_eq!(told(kind, How::TimedOut).faults[0].left_ms, None);
     }
 }

@@ -88,8 +88,8 @@ pub enum Stop {
     Cut,
     /// The provider asks to be asked again, with this answer.
     Paused,
-    /// The model, or its provider, declines.
-    Declined,
+    /// The model, or its provider, declines: why, in the words of the provider.
+    Declined(String),
     /// Another reason, in the words of the provider.
     Other(String),
 }

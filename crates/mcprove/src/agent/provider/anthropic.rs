@@ -139,6 +139,7 @@ fn shown(part: &Shown) -> Value {
 struct Reply {
     content: Option<Vec<Json>>,
     stop_reason: Option<String>,
+    stop_details: Option<Value>,
     usage: Option<Usage>,
     container: Option<Container>,
 }
@@ -204,10 +205,15 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
         is_after_text = is_text;
         kept.push(raw.text());
     }
+    // Who has nothing to say says at least that it is done.
+    if kept.is_empty() && reply.stop_reason.is_none() {
+        let why = "it has neither anything in `content` nor a `stop_reason`";
+        return Err(AnswerError(why.to_owned()));
+    }
     Ok(ModelAnswer {
         text,
         uses,
-        stop: stop(reply.stop_reason.as_deref()),
+        stop: stop(reply.stop_reason.as_deref(), reply.stop_details.as_ref()),
         tokens: reply.usage.and_then(tokens),
         kept: keep(&kept)?,
         container: reply.container.and_then(|container| container.id),
@@ -239,13 +245,19 @@ fn tool_use(block: Block) -> Result<ToolUse, AnswerError> {
     })
 }
 
-fn stop(reason: Option<&str>) -> Stop {
+fn stop(reason: Option<&str>, details: Option<&Value>) -> Stop {
     match reason {
         Some("end_turn" | "stop_sequence") => Stop::Done,
         Some("tool_use") => Stop::Calls,
         Some("max_tokens" | "model_context_window_exceeded") => Stop::Cut,
         Some("pause_turn") => Stop::Paused,
-        Some("refusal") => Stop::Declined,
+        Some("refusal") => {
+            let told = details.and_then(|details| details.get("explanation")?.as_str());
+            Stop::Declined(match told {
+                Some(told) => format!("refusal: {told}"),
+                None => "refusal".to_owned(),
+            })
+        }
         other => Stop::Other(other.unwrap_or("no reason").to_owned()),
     }
 }

@@ -82,6 +82,17 @@ pub(super) fn error_message(body: &[u8]) -> Option<String> {
     }
 }
 
+/// The status that the body of a failure names, where it is one of a failure.
+pub(super) fn error_status(body: &[u8]) -> Option<u16> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error")?;
+    let code = ["code", "status"]
+        .iter()
+        .find_map(|name| error.get(name)?.as_u64());
+    let code = code.and_then(|code| u16::try_from(code).ok());
+    code.filter(|code| (400..600).contains(code))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

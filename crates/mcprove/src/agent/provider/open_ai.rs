@@ -24,6 +24,9 @@ pub(super) const ENTRY: Entry = Entry {
     read,
 };
 
+/// How calls stood in answers before there could be several.
+const OLD_CALL: &str = "function_call";
+
 fn headers(key: Option<&str>) -> Vec<(&'static str, String)> {
     let key = key.map(|key| ("authorization", format!("Bearer {key}")));
     key.into_iter().collect()
@@ -144,10 +147,19 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
         return Err(AnswerError("it has no `choices[0].message`".to_owned()));
     };
     let uses = take_uses(&mut message)?;
+    if uses.is_empty() && message.get(OLD_CALL).is_some_and(|call| !call.is_null()) {
+        let why = format!("it calls a tool with `{OLD_CALL}`, which `tool_calls` replaced");
+        return Err(AnswerError(why));
+    }
     let text = text(&message);
+    let stop = match finish_reason.as_deref() {
+        // Gateways say so where what is behind them broke in the middle.
+        Some("error") => return Err(AnswerError("it broke off with an error".to_owned())),
+        reason => stop(reason, refusal(&message), &uses),
+    };
     Ok(ModelAnswer {
         kept: (!uses.is_empty() || !text.is_empty()).then(|| keep(message)),
-        stop: stop(finish_reason.as_deref(), &uses),
+        stop,
         text,
         uses,
         tokens: reply.usage.and_then(tokens),
@@ -165,11 +177,16 @@ fn text(message: &Map<String, Value>) -> String {
         }
         _ => String::new(),
     };
-    let refusal = message.get("refusal").and_then(Value::as_str);
-    match refusal {
+    match refusal(message) {
         Some(refusal) if said.is_empty() => refusal.to_owned(),
         _ => said,
     }
+}
+
+/// That the model declines, in its words.
+fn refusal(message: &Map<String, Value>) -> Option<&str> {
+    let refusal = message.get("refusal").and_then(Value::as_str);
+    refusal.filter(|refusal| !refusal.is_empty())
 }
 
 /// Reads the calls, and makes them fit to be sent back: some servers give no ids, and many refuse
@@ -222,13 +239,15 @@ fn keep(mut message: Map<String, Value>) -> Json {
     Value::Object(message).into()
 }
 
-fn stop(reason: Option<&str>, uses: &[ToolUse]) -> Stop {
+fn stop(reason: Option<&str>, refusal: Option<&str>, uses: &[ToolUse]) -> Stop {
     match reason {
+        // What it filtered is missing, and may be a part of a call.
+        Some("content_filter") => Stop::Declined("content_filter".to_owned()),
+        _ if refusal.is_some() => Stop::Declined("refusal".to_owned()),
         Some("length") => Stop::Cut,
         // Not every server tells the one from the other.
         _ if !uses.is_empty() => Stop::Calls,
         Some("stop") => Stop::Done,
-        Some("content_filter") => Stop::Declined,
         other => Stop::Other(other.unwrap_or("no reason").to_owned()),
     }
 }

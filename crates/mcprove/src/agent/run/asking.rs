@@ -8,13 +8,16 @@ use mcprove_score::trace::{Retry, StopReason};
 use super::record::milliseconds;
 use super::{End, RunFailure, Running};
 use crate::agent::model::{ModelReply, ModelRequest, WireError};
-use crate::agent::provider::{ModelAnswer, Question, error_message};
+use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
 use crate::text::shorten;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
 /// How often a request is sent again.
 const RETRIES_MAX: u32 = 4;
+/// How often one is sent again that found nobody listening: a server may be restarting, but one that was never
+/// started is not worth the wait.
+const REFUSED_RETRIES_MAX: u32 = 2;
 /// The wait before the first of them; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait, whatever the provider asks for.
@@ -27,6 +30,8 @@ struct FailedTry {
     status: Option<u16>,
     message: String,
     retry_after: Option<Duration>,
+    /// Whether nobody listened.
+    is_refused: bool,
 }
 
 impl Running<'_> {
@@ -44,7 +49,7 @@ impl Running<'_> {
             body,
             timeout: ANSWER_TIMEOUT,
         };
-        let mut retries = 0;
+        let (mut retries, mut refused) = (0, 0);
         loop {
             request.timeout = ANSWER_TIMEOUT.min(self.time_left());
             let failed = match self.try_once(&request).await? {
@@ -53,7 +58,8 @@ impl Running<'_> {
             };
             let doubled = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(retries));
             let wait = failed.retry_after.unwrap_or(doubled).min(WAIT_MAX);
-            if retries >= RETRIES_MAX || wait >= self.time_left() {
+            refused += u32::from(failed.is_refused);
+            if retries >= RETRIES_MAX || refused > REFUSED_RETRIES_MAX || wait >= self.time_left() {
                 return Err(given_up(retries + 1, failed).into());
             }
             retries += 1;
@@ -72,6 +78,7 @@ impl Running<'_> {
         &mut self,
         request: &ModelRequest,
     ) -> Result<Result<ModelAnswer, FailedTry>, End> {
+        let mut is_refused = false;
         let message = match self.wire.send(request).await {
             Ok(reply) => {
                 self.pass(reply.duration);
@@ -83,6 +90,15 @@ impl Running<'_> {
             Err(WireError::Unreachable { message, duration }) => {
                 self.pass(duration);
                 message
+            }
+            Err(WireError::Refused { message, duration }) => {
+                self.pass(duration);
+                is_refused = true;
+                message
+            }
+            Err(WireError::TooLarge { limit, duration }) => {
+                self.pass(duration);
+                return Err(RunFailure::TooLarge { limit }.into());
             }
             Err(error @ WireError::Timeout(duration)) => {
                 self.pass(duration);
@@ -97,17 +113,28 @@ impl Running<'_> {
             status: None,
             message: shorten(&message, MESSAGE_CHARACTERS_MAX),
             retry_after: None,
+            is_refused,
         }))
     }
 
     fn read(&self, reply: &ModelReply) -> Result<Result<ModelAnswer, FailedTry>, End> {
         let status = reply.status;
         if (200..300).contains(&status) {
-            return match (self.entry.read)(&reply.body) {
-                Ok(answer) => Ok(Ok(answer)),
-                Err(error) => Err(RunFailure::from(error).into()),
+            let error = match (self.entry.read)(&reply.body) {
+                Ok(answer) => return Ok(Ok(answer)),
+                Err(error) => error,
+            };
+            // Gateways have been seen to tell of a failure behind them with a status of success.
+            return match error_status(&reply.body) {
+                Some(status) => Self::refused(status, reply),
+                None => Err(RunFailure::from(error).into()),
             };
         }
+        Self::refused(status, reply)
+    }
+
+    /// What a reply with this status of a failure means.
+    fn refused(status: u16, reply: &ModelReply) -> Result<Result<ModelAnswer, FailedTry>, End> {
         let message = failure_text(&reply.body);
         if !is_passing(status) {
             return Err(RunFailure::Refused { status, message }.into());
@@ -116,6 +143,7 @@ impl Running<'_> {
             status: Some(status),
             message,
             retry_after: reply.retry_after,
+            is_refused: false,
         }))
     }
 }

@@ -23,6 +23,9 @@ const NAMES_TOLD_MAX: usize = 50;
 /// How much of arguments that are no JSON the model is told.
 const ARGUMENTS_TOLD_MAX: usize = 200;
 
+/// Why the last call of an answer is not made that was cut off.
+const CUT: &str = "Invalid call: the answer was cut off at its limit of tokens, so that the call may be incomplete. It was not made.";
+
 /// What is to become of a call.
 enum Plan<'a> {
     /// It is made.
@@ -47,9 +50,16 @@ impl Running<'_> {
         let is_over = answer.uses.len() > room;
         let is_cut = answer.stop == Stop::Cut;
         let last = answer.uses.len().saturating_sub(1);
-        let uses = answer.uses.iter().enumerate().take(room);
-        let uses: Vec<(&ToolUse, bool)> = uses
-            .map(|(place, tool_use)| (tool_use, is_cut && place == last))
+        let uses = answer.uses.iter().enumerate();
+        let uses: Vec<(&ToolUse, Option<&str>)> = uses
+            .map(|(place, tool_use)| {
+                let refusal = if place >= room {
+                    Some(no_room(StopReason::ToolCallBudget))
+                } else {
+                    (is_cut && place == last).then_some(CUT)
+                };
+                (tool_use, refusal)
+            })
             .collect();
         match self.carry_out(&uses).await {
             Ok(results) if !is_over => {
@@ -63,9 +73,17 @@ impl Running<'_> {
         }
     }
 
+    /// Takes calls into the trace that are not made because a budget is used up: the agent wanted them.
+    pub(super) async fn leave_calls(&mut self, uses: &[ToolUse], spent: StopReason) {
+        let refused = uses.iter().map(|tool_use| (tool_use, Some(no_room(spent))));
+        let refused: Vec<_> = refused.collect();
+        // Nothing is asked of a toolbox, so that nothing can be missing there.
+        let _ = self.carry_out(&refused).await;
+    }
+
     async fn carry_out(
         &mut self,
-        uses: &[(&ToolUse, bool)],
+        uses: &[(&ToolUse, Option<&str>)],
     ) -> Result<Vec<CallResult>, ToolboxError> {
         if uses.is_empty() {
             return Ok(Vec::new());
@@ -73,8 +91,8 @@ impl Running<'_> {
         let toolbox = self.toolbox;
         let first = self.record.calls();
         let mut plans = Vec::with_capacity(uses.len());
-        for (tool_use, is_cut) in uses {
-            let (call, plan) = self.plan(tool_use, *is_cut, toolbox.tools());
+        for (tool_use, refusal) in uses {
+            let (call, plan) = self.plan(tool_use, *refusal, toolbox.tools());
             self.record.add_call(call);
             plans.push(plan);
         }
@@ -107,18 +125,17 @@ impl Running<'_> {
     fn plan<'t>(
         &self,
         tool_use: &ToolUse,
-        is_cut: bool,
+        refusal: Option<&str>,
         tools: &'t [OfferedTool],
     ) -> (ToolCall, Plan<'t>) {
         let place = self.names.place(&tool_use.name);
         let tool = place.and_then(|place| tools.get(place));
         let call = recorded(tool_use, tool);
         let args = call.args.clone();
+        if let Some(why) = refusal {
+            return (call, Plan::Refuse(why.to_owned()));
+        }
         let plan = match (tool, &tool_use.arguments) {
-            (_, _) if is_cut => Plan::Refuse(
-                "Invalid call: the answer was cut off at its limit of tokens, so that the call may be incomplete. It was not made."
-                    .to_owned(),
-            ),
             (None, _) => Plan::Refuse(self.unknown(&tool_use.name, tools.len())),
             (Some(_), Arguments::Bad { raw, why }) => Plan::Refuse(format!(
                 "Invalid arguments: {why}. The call was not made. They are: {}",
@@ -170,6 +187,22 @@ impl Running<'_> {
                 }
             }
         })
+    }
+}
+
+/// Why a call is not made for which this budget leaves no room.
+fn no_room(spent: StopReason) -> &'static str {
+    match spent {
+        StopReason::ToolCallBudget => {
+            "The call was not made: the run has used up its budget of tool calls."
+        }
+        StopReason::TokenBudget => {
+            "The call was not made: the run has used up its budget of tokens."
+        }
+        StopReason::TimeBudget => "The call was not made: the run has used up its budget of time.",
+        StopReason::TurnBudget | StopReason::Completed | StopReason::Error => {
+            "The call was not made: the run was over."
+        }
     }
 }
 

@@ -25,6 +25,12 @@ pub enum RunFailure {
         /// What happened the last time.
         message: String,
     },
+    /// The answer is larger than any that is read.
+    #[error("the answer of the model provider is larger than {limit} bytes, and more is not read")]
+    TooLarge {
+        /// The most bytes that are read.
+        limit: usize,
+    },
     /// The provider answered something else.
     #[error(transparent)]
     NotUnderstood(#[from] AnswerError),
@@ -43,7 +49,9 @@ impl RunFailure {
     pub fn hint(&self) -> String {
         match self {
             Self::Refused { status, .. } => match status {
-                401 | 403 => "check the key, and that it may use this model",
+                401 | 403 => {
+                    "check the key, and that it may use this model; a base_url of the suite gets one only with api_key_env"
+                },
                 404 => "check the name of the model and base_url",
                 400 | 422 => {
                     "the provider does not take this request: check model, max_tokens, temperature and the schemas of the tools"
@@ -61,6 +69,9 @@ impl RunFailure {
                 None => "check base_url and the network, or try again later",
             }
             .to_owned(),
+            Self::TooLarge { .. } => {
+                "check that base_url is of a model provider, or lower max_tokens".to_owned()
+            }
             Self::NotUnderstood(_) => {
                 "check that base_url is of the provider that `provider` says".to_owned()
             }

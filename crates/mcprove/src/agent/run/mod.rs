@@ -24,6 +24,10 @@ use super::model::ModelWire;
 use super::provider::{self, Conversation, Entry, Message, ModelAnswer, Stop};
 use super::toolbox::Toolbox;
 use crate::suite::plan::{AgentTestPlan, Environment, FillError, ModelPlan};
+use crate::text::shorten;
+
+/// How much of why a model declined is kept.
+const DECLINED_CHARACTERS_MAX: usize = 500;
 
 /// A run that is over.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +102,8 @@ struct Running<'a> {
 struct End {
     stop: StopReason,
     final_response: Option<String>,
+    /// Why, where the agent itself broke off.
+    error: Option<String>,
     failure: Option<RunFailure>,
 }
 
@@ -106,7 +112,17 @@ impl End {
         Self {
             stop,
             final_response: None,
+            error: None,
             failure: None,
+        }
+    }
+
+    /// The model, or its provider, did not want to go on. It is no way to do a task.
+    fn declined(text: String, why: &str) -> Self {
+        let why = shorten(why, DECLINED_CHARACTERS_MAX);
+        Self {
+            error: Some(format!("the model declined ({why})")),
+            ..Self::saying(StopReason::Error, text)
         }
     }
 
@@ -131,8 +147,8 @@ impl From<RunFailure> for End {
 enum Next {
     /// The model is asked again.
     Ask,
-    /// It said this, and waits for its user.
-    Said(String),
+    /// It has said all, and waits for its user.
+    Said,
     /// Nothing.
     End(End),
 }
@@ -155,15 +171,25 @@ impl Running<'_> {
 
     /// What the agent replies to what its user said last.
     async fn reply(&mut self) -> Result<String, End> {
+        // What it said last, beside a call perhaps: who ends without a word has said that.
+        let mut last_words = String::new();
         loop {
             if let Some(spent) = self.spent() {
                 return Err(End::of(spent));
             }
             let answer = self.ask().await?;
+            if !answer.text.trim().is_empty() {
+                last_words.clone_from(&answer.text);
+            }
             match self.take(answer).await {
                 Next::Ask => {}
-                Next::Said(text) => return Ok(text),
-                Next::End(end) => return Err(end),
+                Next::Said => return Ok(last_words),
+                Next::End(mut end) => {
+                    if let Some(said) = &mut end.final_response {
+                        *said = last_words;
+                    }
+                    return Err(end);
+                }
             }
         }
     }
@@ -195,11 +221,16 @@ impl Running<'_> {
             self.conversation.container.clone_from(&answer.container);
         }
         if let Some(over) = self.overspent() {
+            self.leave_calls(&answer.uses, over).await;
             let is_reply = answer.uses.is_empty() && answer.stop != Stop::Paused;
             return Next::End(End {
                 final_response: is_reply.then_some(answer.text),
                 ..End::of(over)
             });
+        }
+        // What it wanted to call may be incomplete, and is not its last word.
+        if let Stop::Declined(why) = &answer.stop {
+            return Next::End(End::declined(answer.text, why));
         }
         if !answer.uses.is_empty() {
             return self.make_calls(answer).await;
@@ -208,7 +239,7 @@ impl Running<'_> {
             Stop::Paused => Next::Ask,
             // It had more to say, and may not.
             Stop::Cut => Next::End(End::saying(StopReason::TokenBudget, answer.text)),
-            Stop::Done | Stop::Calls | Stop::Declined | Stop::Other(_) => Next::Said(answer.text),
+            Stop::Done | Stop::Calls | Stop::Declined(_) | Stop::Other(_) => Next::Said,
         }
     }
 

@@ -83,7 +83,8 @@ impl Record {
         end: End,
     ) -> FinishedRun {
         let tokens = total(&self.tokens);
-        let error = end.failure.as_ref().map(ToString::to_string);
+        let failure = end.failure.as_ref().map(ToString::to_string);
+        let error = failure.or(end.error);
         FinishedRun {
             run: AgentRun {
                 model: Some(model),

@@ -17,11 +17,26 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Whatever part of the schema requires the argument, its validator must miss it.
 fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
-    for name in subject.names() {
+    let without = |name: &str| {
         let mut arguments = subject.arguments.clone();
-        if arguments.remove(name).is_some() && subject.rejects(&arguments).is_some() {
-            let what = format!("without the required argument {name:?}");
-            return Ok(subject.request(arguments, what));
+        arguments.remove(name).map(|_| arguments)
+    };
+    let request = |name: &str, arguments| {
+        let what = format!("without the required argument {name:?}");
+        Ok(subject.request(arguments, what))
+    };
+    // Where there is no validator, the schema itself must say it.
+    if subject.unreadable.is_some()
+        && let Some(name) = subject.plainly_required()
+        && let Some(arguments) = without(name)
+    {
+        return request(name, arguments);
+    }
+    for name in subject.names() {
+        if let Some(arguments) = without(name)
+            && subject.rejects(&arguments).is_some()
+        {
+            return request(name, arguments);
         }
     }
     Err(NotApplicable("the schema requires no argument".to_owned()))

@@ -33,7 +33,7 @@ mod wrong_type;
 mod tests;
 
 pub use examine::{Examination, Sessions, examine};
-pub use report::{NegativePathReport, ProbeReport, Verdict};
+pub use report::{Breach, NegativePathReport, ProbeReport, Verdict};
 pub use subject::{BadRequest, NotApplicable, Subject, SubjectError};
 
 use judgement::Contract;
@@ -125,9 +125,16 @@ impl Probe {
 
     /// The bad request for a tool, or why the probe does not apply to it.
     pub fn request(self, subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
-        match &subject.unreadable {
+        let can_be_made = match self {
             // The name of a tool that does not exist is made whatever the schema.
-            Some(reason) if self != Self::UnknownTool => Err(NotApplicable(reason.clone())),
+            Self::UnknownTool => true,
+            Self::MissingRequired => subject.plainly_required().is_some(),
+            // What is large is rejected or not, whatever the schema says.
+            Self::Oversized => subject.has_schema(),
+            Self::WrongType | Self::ExtraField => false,
+        };
+        match &subject.unreadable {
+            Some(reason) if !can_be_made => Err(NotApplicable(reason.clone())),
             _ => (self.entry().make)(subject),
         }
     }

@@ -11,6 +11,9 @@ use super::Probe;
 pub struct NegativePathReport {
     /// Each probe, in the order in which they were made.
     pub probes: Vec<ProbeReport>,
+    /// Whether the server does not answer `ping`, so that only the end of its connection shows that a bad
+    /// request broke it.
+    pub is_ping_unanswered: bool,
 }
 
 /// What came of one probe.
@@ -20,10 +23,27 @@ pub struct ProbeReport {
     pub probe: Probe,
     /// What came of it.
     pub verdict: Verdict,
+    /// Of one that failed what was expected, and what came of it.
+    pub breach: Option<Breach>,
     /// Of one that failed the same as the verdict says, without a word of what the server said.
     pub unquoted: Option<String>,
     /// How long the answer took.
     pub duration: Duration,
+}
+
+/// How a contract was broken, in short, without a word of what the server said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breach {
+    /// What must come of the bad request.
+    pub expected: &'static str,
+    /// What came of it: `the tool accepted it`.
+    pub found: &'static str,
+}
+
+impl Breach {
+    pub(super) const fn new(expected: &'static str, found: &'static str) -> Self {
+        Self { expected, found }
+    }
 }
 
 /// What came of a probe.

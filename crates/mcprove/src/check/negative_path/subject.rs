@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::arguments::{self, ArgumentsError, SchemaCheck};
+use crate::text::shorten;
 
 /// The types that a map is not of.
 const JSON_TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "null"];
+
+/// How much is told of a schema that is none.
+const SCHEMA_CHARACTERS_MAX: usize = 60;
 
 static ANYTHING: Value = Value::Bool(true);
 
@@ -32,6 +36,12 @@ pub struct Subject<'a> {
 /// Why a tool cannot be asked badly: nothing could be said of what its schema accepts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
+    /// It has none.
+    #[error("the tool has no inputSchema, which the protocol asks for")]
+    NoSchema,
+    /// It is no map.
+    #[error("the schema is {0}, but must be a map with `type: object`")]
+    NoObject(String),
     /// Its schema is none, or too large to be looked at.
     #[error("{0}")]
     Schema(ArgumentsError),
@@ -69,7 +79,9 @@ impl SubjectError {
     pub const fn is_invalid_schema(&self) -> bool {
         matches!(
             self,
-            Self::NoMap(_)
+            Self::NoSchema
+                | Self::NoObject(_)
+                | Self::NoMap(_)
                 | Self::Schema(
                     ArgumentsError::InvalidSchema { .. }
                         | ArgumentsError::UnresolvedReference { .. }
@@ -87,12 +99,21 @@ impl<'a> Subject<'a> {
         schema: &'a Value,
         given: &Value,
     ) -> Result<Self, SubjectError> {
-        // A tool without a schema takes anything.
-        let schema = if schema.is_null() { &ANYTHING } else { schema };
-        if let Some(kind @ Value::String(name)) = schema.get("type")
-            && JSON_TYPES.contains(&name.as_str())
-        {
-            return Err(SubjectError::NoMap(kind.clone()));
+        match schema {
+            Value::Null => return Err(SubjectError::NoSchema),
+            Value::Object(_) => {}
+            other => {
+                let shown = shorten(&other.to_string(), SCHEMA_CHARACTERS_MAX);
+                return Err(SubjectError::NoObject(shown));
+            }
+        }
+        let is_other = |name: &Value| name.as_str().is_some_and(|name| JSON_TYPES.contains(&name));
+        match schema.get("type") {
+            Some(Value::Array(names)) if !names.is_empty() && names.iter().all(is_other) => {
+                return Err(SubjectError::NoMap(Value::Array(names.clone())));
+            }
+            Some(name) if is_other(name) => return Err(SubjectError::NoMap(name.clone())),
+            _ => {}
         }
         let check = SchemaCheck::new(schema).map_err(SubjectError::Schema)?;
         let misfit = match given {
@@ -125,17 +146,19 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// A tool of whose schema nothing can be said, for this reason: only probes that need none apply.
+    /// A tool of whose schema little can be said, for this reason: only probes apply that need none, or, where
+    /// there is a schema, no more than the names that it requires.
     pub fn unreadable(
         tool: &'a str,
         tools: impl IntoIterator<Item = &'a str>,
+        schema: Option<&'a Value>,
         given: &Value,
         reason: String,
     ) -> Self {
         Self {
             tool,
             tools: tools.into_iter().collect(),
-            schema: &ANYTHING,
+            schema: schema.unwrap_or(&ANYTHING),
             arguments: given.as_object().cloned().unwrap_or_default(),
             are_made_up: false,
             check: None,
@@ -147,6 +170,18 @@ impl<'a> Subject<'a> {
     pub(super) fn rejects(&self, arguments: &Map<String, Value>) -> Option<String> {
         let check = self.check.as_ref()?;
         check.failure(&Value::Object(arguments.clone()))
+    }
+
+    /// The first of its arguments that a plain `required` at the top of the schema names.
+    pub(super) fn plainly_required(&self) -> Option<&str> {
+        let required = self.schema.get("required")?.as_array()?;
+        let mut names = required.iter().filter_map(Value::as_str);
+        names.find(|name| self.arguments.contains_key(*name))
+    }
+
+    /// Whether a schema is there, whatever can be said of it.
+    pub(super) fn has_schema(&self) -> bool {
+        self.schema.is_object()
     }
 
     /// The names of arguments, those that are required first, then those that the schema tells of: in its

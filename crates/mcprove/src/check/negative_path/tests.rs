@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::check::pulse::Pulse;
 use crate::event::EventStream;
 use crate::fixture;
 use crate::mock::{self, Mock, MockSpec, ToolSpec};
@@ -110,16 +111,6 @@ fn probes_that_do_not_apply_say_why() {
             anything.clone(),
             "the schema has no argument of a certain type",
         ),
-        (
-            Probe::WrongType,
-            json!(true),
-            "no argument of a certain type",
-        ),
-        (
-            Probe::WrongType,
-            Value::Null,
-            "no argument of a certain type",
-        ),
         (Probe::ExtraField, anything, "allows other fields"),
         (
             Probe::Oversized,
@@ -206,11 +197,49 @@ fn arguments_that_do_not_fit_are_replaced() {
     assert!(Subject::new("search", [], &impossible, &json!({})).is_err());
 }
 
+#[test]
+fn a_schema_that_is_no_map_of_the_type_object_is_invalid() {
+    for (schema, reason) in [
+        (Value::Null, "has no inputSchema"),
+        (json!(true), "the schema is true"),
+        (json!("object"), "the schema is \"object\""),
+        (json!({ "type": "array" }), "of the type \"array\""),
+        (json!({ "type": ["string", "null"] }), "of the type ["),
+    ] {
+        let error = Subject::new("search", [], &schema, &json!({})).unwrap_err();
+        assert!(error.is_invalid_schema(), "{schema}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    let either = json!({ "type": ["object", "null"] });
+    assert!(Subject::new("search", [], &either, &json!({})).is_ok());
+}
+
+#[test]
+fn what_needs_no_validator_is_made_without_one() {
+    let schema = json!({ "type": "object", "properties": { "a": { "$ref": "http://x/y.json" } }, "required": ["z", "a"] });
+    let given = json!({ "a": 1, "b": "x" });
+    let error = Subject::new("search", [], &schema, &given).unwrap_err();
+    assert!(!error.is_invalid_schema(), "{error}");
+    let of = |schema| Subject::unreadable("search", ["search"], schema, &given, "why".into());
+    let subject = of(Some(&schema));
+    let made = |probe: Probe| probe.request(&subject).map(|request| request.arguments);
+    assert_eq!(made(Probe::MissingRequired).unwrap(), json!({ "b": "x" }));
+    assert!(made(Probe::UnknownTool).is_ok() && made(Probe::Oversized).is_ok());
+    for probe in [Probe::WrongType, Probe::ExtraField] {
+        assert_eq!(made(probe).unwrap_err().to_string(), "why");
+    }
+    let unknown = of(None);
+    for (_, probe) in Probe::ALL {
+        assert_eq!(probe.request(&unknown).is_ok(), probe == Probe::UnknownTool);
+    }
+}
+
 /// A server in this process, which is made anew when a session is replaced.
 struct Local {
     make: Box<dyn Fn() -> BoxFuture<'static, Session> + Send + Sync>,
     session: Option<Arc<Session>>,
     started: usize,
+    pulse: Arc<Pulse>,
 }
 
 impl Local {
@@ -244,6 +273,7 @@ impl Local {
             make: Box::new(make),
             session: None,
             started: 0,
+            pulse: Arc::default(),
         }
     }
 }
@@ -272,6 +302,10 @@ impl Sessions for Local {
 
     fn replace(&mut self) {
         self.session = None;
+    }
+
+    fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
     }
 }
 
@@ -334,13 +368,11 @@ async fn each_kind_of_carelessness_fails_its_probe_and_no_other() {
                 "did not survive",
                 "did not survive",
             ];
-            for part in [
-                entry.name,
-                entry.taxonomy,
-                entry.paper,
-                what[then],
-                entry.advice,
-            ] {
+            let advice = match then {
+                3 => "The bad request ended the server",
+                _ => entry.advice,
+            };
+            for part in [entry.name, entry.taxonomy, entry.paper, what[then], advice] {
                 assert!(message.contains(part), "{part}: {message}");
             }
             assert!(message.len() < 2000, "{message}");

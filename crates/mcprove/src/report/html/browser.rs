@@ -189,7 +189,7 @@ fn the_page_of_a_suite_renders_and_what_a_server_said_stays_a_text() {
     let Some(browser) = browser() else { return };
     let render = |report| {
         let (_, reporter) = Reporter::find("html").unwrap();
-        (reporter.render)(&report, Style::plain(80))
+        reporter.render(&report, std::path::Path::new("runs"), Style::plain(80))
     };
     let planted = render(suite_samples::planted(&PLANTED.concat()));
     for page in [render(suite_samples::mixed()), opened_up(&planted), planted] {

@@ -17,6 +17,8 @@ pub(super) fn render(report: &SuiteReport) -> String {
         };
         let message: Vec<String> = problems(test).iter().map(of_problem).collect();
         let notes = test.notes.iter().map(|note| line(note));
+        let details = test.details.iter();
+        let notes = notes.chain(details.map(|details| format!("see {}", line(details))));
         let message: Vec<String> = message.into_iter().chain(notes).collect();
         annotate(&mut lines, "error", test, word, &message.join("\n"));
     }

@@ -24,7 +24,23 @@ pub(super) fn render(report: &SuiteReport) -> String {
         }
     }
     suites.extend(unrun(&report.problems));
+    if report.partial {
+        suites.push(interrupted());
+    }
     write(NAME, suites.into_iter())
+}
+
+/// What was broken off did not pass, though no test of it failed.
+fn interrupted() -> TestSuite {
+    let wrong = Problem {
+        kind: NonSuccessKind::Error,
+        name: "interrupted".to_owned(),
+        message: "the run was interrupted".to_owned(),
+        text: "the run was interrupted, so tests are missing\nhint: run it again".to_owned(),
+    };
+    let mut suite = TestSuite::new(NAME);
+    suite.add_test_case(case("suite", "run", &[wrong]));
+    suite
 }
 
 /// What kept all tests from being run: an error for each file.

@@ -1,6 +1,7 @@
 //! What came of suites, for people and for the programs that CI systems run: one file per format, and one
 //! line here.
 
+mod explain;
 mod github;
 mod html;
 mod json;
@@ -13,11 +14,14 @@ mod sections;
 mod tap;
 mod terminal;
 
+use std::path::Path;
+
 use mcprove_score::registry::{self, Entry, RegistryError};
 
 use super::style::Style;
-use crate::run::suite::SuiteReport;
+use crate::run::suite::{SuiteReport, TestKind};
 
+pub use explain::suite_explanation;
 pub use list::suite_list_text;
 pub use progress::suite_progress_line;
 pub use terminal::suite_text;
@@ -26,7 +30,10 @@ pub use terminal::suite_text;
 #[derive(Clone, Copy)]
 pub struct Reporter {
     /// The whole text; how it is drawn matters to terminals only.
-    pub render: fn(&SuiteReport, Style) -> String,
+    draw: fn(&SuiteReport, Style) -> String,
+    /// Whether files are named from where the user stands, or as in the report, which is the same wherever
+    /// the results are.
+    names_from_here: bool,
 }
 
 impl Reporter {
@@ -36,15 +43,43 @@ impl Reporter {
         let settings = entry.resolve(&serde_json::Map::new())?;
         Ok((entry.name, (entry.build)(&settings)))
     }
+
+    /// The whole text. `results` is the folder of results, as it is seen from where the user stands.
+    pub fn render(&self, report: &SuiteReport, results: &Path, style: Style) -> String {
+        if self.names_from_here {
+            (self.draw)(&openable(report, results), style)
+        } else {
+            (self.draw)(report, style)
+        }
+    }
+}
+
+/// The report with names that open from where the user stands.
+fn openable(report: &SuiteReport, results: &Path) -> SuiteReport {
+    let mut report = report.clone();
+    for test in &mut report.tests {
+        // The directory of a load is named so already.
+        if let (TestKind::Agent, Some(details)) = (test.kind, &mut test.details) {
+            let path = results.join(&*details).display().to_string();
+            *details = path.replace('\\', "/");
+        }
+    }
+    report
 }
 
 macro_rules! entry {
     ($name:literal, $explanation:literal, $render:expr) => {
+        entry!($name, $explanation, $render, true)
+    };
+    ($name:literal, $explanation:literal, $render:expr, $from_here:literal) => {
         Entry {
             name: $name,
             explanation: $explanation,
             settings: &[],
-            build: |_| Reporter { render: $render },
+            build: |_| Reporter {
+                draw: $render,
+                names_from_here: $from_here,
+            },
         }
     };
 }
@@ -59,7 +94,8 @@ pub const REPORTERS: &[Entry<Reporter>] = &[
     entry!(
         "json",
         "for programs, everything (format suite-report.v1)",
-        |report, _| json::render(report)
+        |report, _| json::render(report),
+        false
     ),
     entry!(
         "junit",

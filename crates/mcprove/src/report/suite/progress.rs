@@ -1,5 +1,7 @@
 //! The live line of suites.
 
+use mcprove_score::phrase;
+
 use crate::report::table::cut;
 use crate::run::suite::Counts;
 
@@ -21,7 +23,8 @@ pub fn suite_progress_line(
     width: usize,
 ) -> String {
     let ended = counts.passed + counts.failed + counts.errors + counts.skipped;
-    let mut parts = vec![format!("{ended} of {tests} tests")];
+    let tests = phrase::count(tests as u64, "test");
+    let mut parts = vec![format!("{ended} of {tests}")];
     for (count, word) in [(counts.failed, "failed"), (counts.errors, "errors")] {
         if count > 0 {
             parts.push(format!("{count} {word}"));

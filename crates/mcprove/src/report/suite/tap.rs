@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::problems::{Problem, line, name, place, problems, reason, told};
 use crate::report::printable::printable_json;
@@ -66,16 +66,24 @@ fn diagnose(test: &TestReport, lines: &mut String) {
     }
     if !test.notes.is_empty() {
         let notes: Vec<String> = test.notes.iter().map(|note| line(note)).collect();
-        let notes = printable_json(&json!(notes).to_string());
-        let _ = writeln!(lines, "  notes: {notes}");
+        let _ = writeln!(lines, "  notes: {}", yaml(&json!(notes)));
+    }
+    if let Some(details) = &test.details {
+        put(lines, "  details", &line(details));
     }
     lines.push_str("  ...\n");
 }
 
-/// A name and a text. JSON is YAML too, so the text is written as that.
+/// A name and a text.
 fn put(lines: &mut String, name: &str, value: &str) {
-    let value = printable_json(&json!(value).to_string());
-    let _ = writeln!(lines, "{name}: {value}");
+    let _ = writeln!(lines, "{name}: {}", yaml(&json!(value)));
+}
+
+/// JSON is YAML too, but for two characters that YAML takes only when they are escaped.
+fn yaml(value: &Value) -> String {
+    let json = printable_json(&value.to_string());
+    json.replace('\u{fffe}', "\\ufffe")
+        .replace('\u{ffff}', "\\uffff")
 }
 
 /// A text in which no directive begins.

@@ -1,5 +1,7 @@
 //! Every format: what it says, and that nothing a server said does anything in it.
 
+use std::path::Path;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -16,7 +18,7 @@ const HOSTILE: [&str; 5] = [
 
 fn render(name: &str, report: &SuiteReport) -> String {
     let (_, reporter) = Reporter::find(name).unwrap();
-    (reporter.render)(report, Style::plain(80))
+    reporter.render(report, Path::new("kept"), Style::plain(80))
 }
 
 #[test]
@@ -31,6 +33,17 @@ fn the_formats_are_as_reviewed() {
     );
     let text = render("terminal", &samples::interrupted());
     insta::assert_snapshot!("suite_terminal_interrupted", text);
+}
+
+#[test]
+fn an_interrupted_run_is_not_green() {
+    let text = render("junit", &samples::interrupted());
+    assert!(text.contains("errors=\"1\""), "{text}");
+    assert!(
+        text.contains("the run was interrupted, so tests are missing"),
+        "{text}"
+    );
+    assert!(!render("junit", &samples::healthy()).contains("interrupted"));
 }
 
 #[test]
@@ -56,6 +69,21 @@ fn the_json_is_the_report() {
     let report = samples::mixed();
     let read: SuiteReport = serde_json::from_str(&render("json", &report)).unwrap();
     assert_eq!(read, report);
+}
+
+#[test]
+fn what_is_named_opens_from_where_the_user_stands() {
+    let mut report = samples::mixed();
+    report.tests[2].details = Some("traces/suite/pays-once.json".to_owned());
+    for entry in REPORTERS {
+        let text = render(entry.name, &report);
+        let is_from_here = text.contains("kept/traces/suite/pays-once.json");
+        let is_told = text.contains("traces/suite/pays-once.json");
+        // What programs compare does not depend on the folder.
+        assert_eq!(is_from_here, entry.name != "json", "{}: {text}", entry.name);
+        assert!(is_told, "{}: {text}", entry.name);
+        assert!(!text.contains("kept/runs"), "{}: {text}", entry.name);
+    }
 }
 
 #[test]
@@ -112,6 +140,12 @@ fn nothing_that_a_server_said_does_anything() {
         let is_skipped = |line: &&str| is_row(line) && line.contains(" # ");
         let skipped = report.counts().skipped;
         assert_eq!(tap.lines().filter(is_skipped).count(), skipped, "{tap}");
+        for diagnosis in tap.split("  ---\n").skip(1) {
+            let yaml = diagnosis.split("  ...\n").next().unwrap();
+            let read = crate::suite::document::Document::from_yaml(yaml, "tap");
+            assert!(read.is_ok(), "{read:?}: {yaml}");
+            assert!(!yaml.contains(['\u{fffe}', '\u{ffff}']), "{yaml:?}");
+        }
         let html = render("html", &report);
         assert!(!html.contains("<script>"), "{html}");
         let markdown = render("markdown", &report);

@@ -119,11 +119,7 @@ fn join(values: &BTreeSet<Option<&str>>, between: &str) -> String {
         .iter()
         .map(|value| match value {
             None | Some("" | "null") => "not set".to_owned(),
-            Some(text) if text.chars().count() > VALUE_CHARS_MAX => {
-                let start: String = text.chars().take(VALUE_CHARS_MAX).collect();
-                format!("{start}…")
-            }
-            Some(text) => (*text).to_owned(),
+            Some(text) => crate::text::shorten(text, VALUE_CHARS_MAX),
         })
         .collect();
     texts.join(between)

@@ -1,8 +1,9 @@
 //! A task for an agent, carried out and judged: all its runs, live or from a recording.
 //!
-//! `live` makes the runs, with a model or a process; `replay` makes them from a cassette; `judge` scores
-//! them, the same either way. What is scored and told has no secrets, so that a replay tells the same.
+//! `live` makes the runs, with a model or a process, and `gathered` puts them together; `replay` makes them from
+//! a cassette; `judge` scores them, the same either way. What is scored and told has no secrets, so that a replay tells the same.
 
+mod gathered;
 mod judge;
 mod live;
 mod mock_faults;
@@ -11,7 +12,7 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use mcprove_score::gate::ScoreError;
 use mcprove_score::trace::AgentTrace;
@@ -35,11 +36,18 @@ struct Setting<'a> {
 
 /// The runs of a test.
 struct Made {
+    /// Every run that was begun, in order; of one that broke, what it had done.
     trace: AgentTrace,
     /// What a reader should know of each run.
     notes: Vec<Vec<String>>,
     /// What is recorded of them; its verdict comes later.
     tape: Option<Cassette>,
+    /// Why runs broke, or why they cannot be recorded.
+    errors: Vec<ScoreError>,
+    /// How many came to their end.
+    ended: usize,
+    /// How many are judged: those before the first that broke.
+    judged: usize,
 }
 
 /// Why there are no runs to judge.
@@ -83,31 +91,55 @@ async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
     let path = cassette_path(test, context.plan);
     // A replay has nothing of the environment, and must not depend on it.
     let is_replay = context.options.cassettes == CassetteMode::Replay && path.exists();
+    let leftover = remove_trace(test, context).err();
     let mut report = match make(test, context, &path).await {
-        Ok(mut made) => {
-            let mut report = judge::judge(report, test, &mut made.trace, &made.notes);
-            report.details = Some(trace_name(test, context.plan));
-            if let Err(error) = write_trace(test, context, &made.trace) {
-                let note = format!("the trace of its runs cannot be written: {error}");
-                report.notes.push(note);
-                report.details = None;
-            }
-            match made.tape {
-                // Whoever stops wants nothing written any more.
-                Some(_) if !context.options.stop.is_running() => {
-                    report.notes.push(nothing_recorded(&path));
-                    report
-                }
-                Some(tape) => record(report, tape, &path),
-                None => report,
-            }
+        // All that is judged is without secrets already.
+        Ok(made) => {
+            let (report, made) = judge::judge_aside(report, test, made).await;
+            told(report, test, context, made, &path)
         }
-        Err(not_made) => not_run(report, not_made, context, &path),
+        Err(not_made) => {
+            let mut report = not_run(report, not_made, context, &path);
+            if !is_replay {
+                redact(&mut report, &Redactor::of(&context.options.environment));
+            }
+            report
+        }
     };
-    if !is_replay {
-        redact(&mut report, &Redactor::of(&context.options.environment));
+    if let Some(error) = leftover.filter(|_| report.details.is_none()) {
+        let note = format!("the trace of an earlier run cannot be removed: {error}");
+        report.notes.push(note);
     }
     report
+}
+
+/// The report of these runs, which are judged. Their trace is written, and their recording.
+fn told(
+    mut report: TestReport,
+    test: &AgentTestPlan,
+    context: Setting<'_>,
+    made: Made,
+    path: &Path,
+) -> TestReport {
+    if !made.trace.runs.is_empty() {
+        match write_trace(test, context, &made.trace) {
+            Ok(()) => report.details = Some(trace_name(test, context.plan)),
+            Err(error) => {
+                let note = format!("the trace of its runs cannot be written: {error}");
+                report.notes.push(note);
+            }
+        }
+    }
+    let is_recorded = context.options.cassettes == CassetteMode::Record;
+    match made.tape {
+        // Whoever stops wants nothing written any more.
+        Some(tape) if context.options.stop.is_running() => record(report, tape, path),
+        _ if is_recorded => {
+            report.notes.push(nothing_recorded(path));
+            report
+        }
+        _ => report,
+    }
 }
 
 /// Takes out what errors and notes may quote: addresses, and what servers wrote to stderr.
@@ -224,11 +256,50 @@ fn shown(path: &Path) -> String {
     format!("{FOLDER}/{name}")
 }
 
-/// The file of the trace, from the folder of results on: the same whenever the test is run.
+/// The file of the trace, from the folder of results on: the same whenever the test is run, and another for
+/// every suite, also for those of one name in several folders.
 fn trace_name(test: &AgentTestPlan, plan: &SuitePlan) -> String {
-    let suite = Path::new(&plan.file).file_stem().unwrap_or_default();
-    let suite = suite.to_string_lossy();
-    format!("{TRACES}/{suite}/{}", cassette::file_name(test))
+    format!(
+        "{TRACES}/{}/{}",
+        suite_folder(&plan.file),
+        cassette::file_name(test)
+    )
+}
+
+/// The path of a suite as the name of a folder, without its ending; never one that leads elsewhere.
+fn suite_folder(file: &str) -> String {
+    let path = Path::new(file);
+    // Two endings are two files.
+    let is_usual = path.extension().is_some_and(|ending| ending == "yml");
+    let path = if is_usual {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    };
+    let parts = path.components().filter_map(|part| match part {
+        Component::CurDir => None,
+        Component::ParentDir => Some("__".to_owned()),
+        Component::RootDir => Some("_".to_owned()),
+        Component::Prefix(prefix) => {
+            let prefix = prefix.as_os_str().to_string_lossy();
+            Some(prefix.replace(|part: char| !part.is_alphanumeric(), "_"))
+        }
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+    });
+    parts.collect::<Vec<String>>().join("/")
+}
+
+fn trace_path(test: &AgentTestPlan, context: Setting<'_>) -> PathBuf {
+    let name = trace_name(test, context.plan);
+    context.options.output_dir.join(name)
+}
+
+/// Removes the trace of an earlier run, which nobody shall take for that of this one.
+fn remove_trace(test: &AgentTestPlan, context: Setting<'_>) -> std::io::Result<()> {
+    match std::fs::remove_file(trace_path(test, context)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn write_trace(
@@ -236,8 +307,7 @@ fn write_trace(
     context: Setting<'_>,
     trace: &AgentTrace,
 ) -> std::io::Result<()> {
-    let name = trace_name(test, context.plan);
-    let path = context.options.output_dir.join(name);
+    let path = trace_path(test, context);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

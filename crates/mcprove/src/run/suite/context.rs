@@ -19,6 +19,8 @@ pub struct SuiteOptions {
     pub seed: u64,
     /// Where loads and traces are written.
     pub output_dir: PathBuf,
+    /// Whether the user said so: then it outweighs what an entry of `load` says.
+    pub is_output_dir_given: bool,
     /// The program that acts as a proxy before the servers of agents that are processes: that of
     /// `mcprove` itself.
     pub proxy_program: Option<PathBuf>,

@@ -21,10 +21,12 @@ use crate::agent::cassette::Redactor;
 use crate::drive::Scenario;
 use crate::mock::{Kind, Listening, Mock, Options};
 use crate::run::{Report, Run, RunDirectory, RunError};
-use crate::secret::KnownSecrets;
 use crate::server::Server;
 use crate::suite::load::{Format, LoadConfig, OutputSettings};
 use crate::suite::plan::{Environment, FillError, LoadTestPlan, Reach, ServerPlan};
+
+/// How many lines of what a server said last are told.
+const STDERR_LINES_MAX: usize = 20;
 
 /// Why a load could not be made.
 type Unmade = (String, String);
@@ -64,7 +66,7 @@ async fn execute(
     let mut config = test.config.clone();
     config.scenario.load.seed.get_or_insert(options.seed);
     let mut scenario = config.scenario.clone();
-    for call in &mut scenario.tool_calls {
+    for call in scenario.calls_mut() {
         call.args = options
             .environment
             .fill_value(&call.args)
@@ -98,7 +100,7 @@ async fn execute(
         }
     }
     match ended {
-        Err(error) if options.stop.is_running() => Err(unmade(&error)),
+        Err(error) if options.stop.is_running() => Err(unmade(&error, &test.server)),
         _ => Ok(()),
     }
 }
@@ -111,8 +113,9 @@ fn engine(
     context: Context<'_>,
     listener: &SuiteListener,
 ) -> Run {
-    // An entry may have a place of its own for its runs.
-    let is_own = config.output.report_dir != OutputSettings::default().report_dir;
+    // An entry may have a place of its own for its runs, unless the user says where they go.
+    let is_own = config.output.report_dir != OutputSettings::default().report_dir
+        && !context.options.is_output_dir_given;
     let output_dir = if is_own {
         &config.output.report_dir
     } else {
@@ -173,7 +176,7 @@ fn hide_secrets(
     found: Option<&Report>,
     environment: &Environment,
 ) {
-    match redact_run(directory, found, &KnownSecrets::new(environment.secrets())) {
+    match redact_run(directory, found, &Redactor::of(environment)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             report.notes.push(format!(
                 "secrets could not be taken out of the files of the run: {error}"
@@ -193,9 +196,23 @@ fn unfilled(error: FillError) -> Unmade {
     (error.to_string(), hint)
 }
 
-fn unmade(error: &RunError) -> Unmade {
+fn unmade(error: &RunError, server: &str) -> Unmade {
     // Many errors bring a hint of their own, after a semicolon.
-    let message = in_words_of_suites(&error.to_string());
+    let message = match error {
+        RunError::ServerStderr(said) => {
+            let lines: Vec<&str> = said.lines().collect();
+            let first = lines.len().saturating_sub(STDERR_LINES_MAX);
+            let tail = lines.get(first..).unwrap_or_default().join("\n");
+            let message =
+                format!("the server `{server}` does not run; its stderr ends with:\n{tail}");
+            return (message, in_words_of_suites(error.hint()));
+        }
+        RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
+            let why = in_words_of_suites(&error.to_string());
+            format!("the server `{server}` does not run: {why}")
+        }
+        error => in_words_of_suites(&error.to_string()),
+    };
     match message.split_once("; ") {
         Some((what, hint)) => (what.to_owned(), hint.to_owned()),
         None if message.contains("the server has no tool") => {

@@ -36,15 +36,16 @@ fn mask(text: &mut String, redactor: &Redactor) {
     }
 }
 
-fn mask_value(value: &mut Value, redactor: &Redactor) {
+/// Takes secrets out of all texts of a value, and of the names in it.
+pub(super) fn mask_value(value: &mut Value, redactor: &Redactor) {
     match value {
         Value::String(text) => mask(text, redactor),
         Value::Array(values) => values
             .iter_mut()
             .for_each(|value| mask_value(value, redactor)),
         Value::Object(fields) => {
-            for (mut name, mut value) in std::mem::take(fields) {
-                mask(&mut name, redactor);
+            for (name, mut value) in std::mem::take(fields) {
+                let name = redactor.name(&name).unwrap_or(name);
                 mask_value(&mut value, redactor);
                 fields.insert(name, value);
             }

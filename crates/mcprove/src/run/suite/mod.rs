@@ -23,7 +23,7 @@ mod schedule;
 mod secrets;
 mod selection;
 mod servers;
-mod tests_of;
+pub(crate) mod tests_of;
 mod tool;
 mod words;
 

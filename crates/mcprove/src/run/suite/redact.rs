@@ -1,10 +1,12 @@
-//! Secrets taken out of the files of a load. Reports are `masking`'s.
+//! Secrets taken out of the files of a load: those that are known, and what shows by itself that it is a key.
+//! Reports are `masking`'s.
 
 use std::io::{self, BufRead, Read as _, Write as _};
 use std::path::Path;
 
+use super::masking::mask_value;
+use crate::agent::cassette::Redactor;
 use crate::run::{Report, RunDirectory};
-use crate::secret::KnownSecrets;
 
 /// The most of a line that is held at once.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -14,14 +16,11 @@ const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub(super) fn redact_run(
     directory: &RunDirectory,
     report: Option<&Report>,
-    secrets: &KnownSecrets,
+    redactor: &Redactor,
 ) -> io::Result<()> {
-    if secrets.is_empty() {
-        return Ok(());
-    }
-    redact_files(directory.path(), secrets)?;
+    redact_files(directory.path(), redactor)?;
     // Where a secret is a word of the format itself, what was done to the files has to do.
-    let Some(report) = report.and_then(|report| redacted(report, secrets)) else {
+    let Some(report) = report.and_then(|report| redacted(report, redactor)) else {
         return Ok(());
     };
     if directory.markdown().exists() {
@@ -33,24 +32,24 @@ pub(super) fn redact_run(
     Ok(())
 }
 
-fn redacted(report: &Report, secrets: &KnownSecrets) -> Option<Report> {
+fn redacted(report: &Report, redactor: &Redactor) -> Option<Report> {
     let mut value = serde_json::to_value(report).ok()?;
-    secrets.mask_value(&mut value);
+    mask_value(&mut value, redactor);
     serde_json::from_value(value).ok()
 }
 
 /// Blots secrets out in every file of a folder.
-fn redact_files(folder: &Path, secrets: &KnownSecrets) -> io::Result<()> {
+fn redact_files(folder: &Path, redactor: &Redactor) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_file() {
-            redact_file(&path, secrets)?;
+            redact_file(&path, redactor)?;
         }
     }
     Ok(())
 }
 
-fn redact_file(path: &Path, secrets: &KnownSecrets) -> io::Result<()> {
+fn redact_file(path: &Path, redactor: &Redactor) -> io::Result<()> {
     let mut input = io::BufReader::new(std::fs::File::open(path)?);
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".redacted");
@@ -64,7 +63,7 @@ fn redact_file(path: &Path, secrets: &KnownSecrets) -> io::Result<()> {
         > 0
     {
         let is_end = !line.ends_with(b"\n");
-        is_changed |= secrets.blot(&mut line, is_end);
+        is_changed |= redactor.blot(&mut line, is_end);
         output.write_all(&line)?;
         line.clear();
     }
@@ -91,18 +90,21 @@ mod tests {
         let inner = json!({ "text": secret }).to_string();
         let html = "hunter2&quot;&lt;&amp;&#39;hunter2";
         let text = format!(
-            "{}\nplain {secret} warn 12345678\n<p>{html}</p> hunter2\"<&…\n",
+            "{}\nplain {secret} warn 12345678\n<p>{html}</p> hunter2\"<&…\n{{\"t\":\"\\nBearer abcdefgh1, sk-abc123def456\"}}\n",
             json!({ "inner": inner })
         );
         std::fs::write(&path, &text).unwrap();
         let secrets = [secret, "warn", "12345678"].map(str::to_owned);
-        redact_files(folder.path(), &KnownSecrets::new(secrets)).unwrap();
+        redact_files(folder.path(), &Redactor::new(secrets)).unwrap();
         let after = std::fs::read_to_string(&path).unwrap();
         assert!(
             !after.contains("hunter2") && !after.contains("second"),
             "{after}"
         );
         assert!(after.contains("warn 99999999"), "{after}");
+        // Nobody knew these.
+        let keys = "{\"t\":\"\\nBearer *********, ***************\"}\n";
+        assert!(after.ends_with(keys), "{after}");
         assert_eq!(after.len(), text.len());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

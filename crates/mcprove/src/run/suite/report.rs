@@ -134,7 +134,8 @@ pub struct TestReport {
     /// What a reader should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Where more of it was written: the directory of a load, a trace.
+    /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
+    /// results, so that it does not depend on where that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }

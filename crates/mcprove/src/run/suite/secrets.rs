@@ -1,5 +1,6 @@
 //! Every secret that suites may use, known before anything is run: a test that ends early must not write down
-//! what only a later one takes from the environment, and what is taken out must not depend on the order.
+//! what only a later one takes from the environment, and what is taken out must not depend on the order. Names that
+//! the suites tell are known too: they are no secrets.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +17,30 @@ pub(super) fn look_up(plans: &[SuitePlan], environment: &Environment) {
         plan.agents
             .iter()
             .for_each(|agent| of_agent(agent, environment));
-        let loads = plan.load.iter();
-        let calls = loads.flat_map(|load| &load.config.scenario.tool_calls);
-        let arguments = plan.tools.iter().map(|test| &test.args);
-        for arguments in arguments.chain(calls.map(|call| &call.args)) {
-            let _ = environment.fill_value(arguments);
+        note_names(plan, environment);
+        for test in &plan.tools {
+            let _ = environment.fill_value(&test.args);
         }
+        for load in &plan.load {
+            for call in load.config.scenario.clone().calls_mut() {
+                let _ = environment.fill_value(&call.args);
+            }
+        }
+    }
+}
+
+fn note_names(plan: &SuitePlan, environment: &Environment) {
+    let servers = plan.servers.keys();
+    let tools = plan.tools.iter().map(|test| &test.tool);
+    let loads = plan.load.iter();
+    let calls = loads.flat_map(|load| &load.config.scenario.tool_calls);
+    let models = plan.agents.iter().filter_map(|agent| match &agent.driver {
+        Driver::Model(model) => Some(&model.model),
+        Driver::Command(command) => command.model.as_ref(),
+    });
+    let names = servers.chain(tools).chain(models);
+    for name in names.chain(calls.map(|call| &call.name)) {
+        environment.note_name(name);
     }
 }
 

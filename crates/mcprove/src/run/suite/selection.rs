@@ -1,7 +1,7 @@
 //! Which tests of suites are run: by name, by tag, by what failed last time, and by share. Pure.
 //!
 //! A test is chosen when a filter finds it (or there is none), one of the tags has it (or there is none)
-//! and no excluded tag does, and, of the tests that failed last time, it is one. What is chosen is then
+//! and no excluded tag does, and, of the tests that failed last time, it is one or its suite was never run. What is chosen is then
 //! shared out.
 
 mod nothing;
@@ -215,7 +215,8 @@ impl Selection {
 
     fn has_failed(&self, test: &TestOf<'_>) -> bool {
         let failed = self.last_failed.as_ref();
-        failed.is_none_or(|failed| failed.has(test.plan, test.name()))
+        // Of a suite that was never run nothing is known to pass.
+        failed.is_none_or(|failed| failed.has(test.plan, test.name()) || !failed.knows(test.plan))
     }
 
     /// What finds nothing, though something else does: most likely a slip.
@@ -228,7 +229,20 @@ impl Selection {
             let has = |test: &TestOf<'_>| test.head().tags.contains(&rule.tag);
             (!all.iter().any(has)).then(|| format!("no test has the tag {:?}", rule.tag))
         });
-        filters.chain(tags).collect()
+        filters.chain(tags).chain(self.never_run(all)).collect()
+    }
+
+    /// The suites that the file of failed tests does not know.
+    fn never_run(&self, all: &[TestOf<'_>]) -> Vec<String> {
+        let Some(failed) = &self.last_failed else {
+            return Vec::new();
+        };
+        let files = all.iter().filter(|test| !failed.knows(test.plan));
+        let mut files: Vec<&str> = files.map(|test| test.plan.file.as_str()).collect();
+        files.dedup();
+        let told = files.into_iter();
+        told.map(|file| format!("{file} was never run before: all its tests are chosen"))
+            .collect()
     }
 }
 

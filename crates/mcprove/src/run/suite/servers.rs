@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use super::connect::{Connector, Listed, StartError, Which};
 use super::context::SuiteOptions;
 use super::declined::Declined;
+use crate::check::pulse::Pulse;
 use crate::drive::{Stop, StopLevel};
 use crate::session::Session;
 use crate::suite::plan::SuitePlan;
@@ -42,6 +43,8 @@ struct Pool {
     past: std::sync::Mutex<Past>,
     /// Sessions that nobody uses, for those who want one to themselves.
     idle: std::sync::Mutex<Vec<Arc<Connected>>>,
+    /// What is known of how it answers `ping`.
+    pulse: Arc<Pulse>,
 }
 
 /// How starting the server went so far.
@@ -134,6 +137,7 @@ impl Pool {
             current: Mutex::default(),
             past: std::sync::Mutex::default(),
             idle: std::sync::Mutex::default(),
+            pulse: Arc::default(),
         }
     }
 
@@ -222,6 +226,11 @@ impl<'a> Turn<'a> {
     /// The server as the suite has it.
     pub(crate) fn plan(&self) -> &'a crate::suite::plan::ServerPlan {
         self.pool.connector.plan()
+    }
+
+    /// What is known of how the server answers `ping`.
+    pub(crate) fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pool.pulse)
     }
 
     /// The same, where a server that does not list its tools in this time goes without a list.

@@ -15,6 +15,7 @@ use std::time::Instant;
 use mcprove_score::agent::words::seems_to_write;
 use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::registry::nearest;
+use mcprove_score::trace::ErrorCategory;
 use serde_json::{Value, json};
 
 use self::called::Called;
@@ -154,6 +155,13 @@ async fn call(
         let reason = "the tool runs only as a task, which this session does not have";
         return Err(End::Skipped(reason.to_owned()));
     }
+    if let Some(failure) = died_listing(&lease) {
+        report.notes.extend(lease.remarks());
+        report.failures.push(failure);
+        lease.spoil();
+        lease.done().await;
+        return Err(End::Judged);
+    }
     let mut called = Called::make(test, args, &lease).await;
     // Who finds a session that has ended already has nothing to do with its end.
     for _ in 0..UNSENT_MAX {
@@ -193,8 +201,14 @@ async fn call(
     }
     let declined = lease.declined();
     lease.done().await;
-    if let Some(method) = declined {
-        return Err(End::Error(declines(&method, &called)));
+    // Who writes down that requests are declined wants to see what comes of it.
+    if turn.plan().session.accept_requests.is_none() {
+        if let Some(method) = declined {
+            return Err(End::Error(declines(&method, &called)));
+        }
+        if called.is_given_up() {
+            return Err(End::Error(declines("input", &called)));
+        }
     }
     if let Some(remark) = listed.remark(test) {
         // Whatever error is expected, it is not that of a tool that is not there.
@@ -205,6 +219,27 @@ async fn call(
         report.notes.push(format!("{remark}, but it answers"));
     }
     Ok((called, listed))
+}
+
+/// The failure of a server that died before any call, when it was asked for its tools.
+fn died_listing(lease: &Lease<'_>) -> Option<GateFailure> {
+    let error = lease.connected().tools.as_ref().err()?;
+    let end = lease.session().closed()?;
+    if !matches!(
+        error.category(),
+        ErrorCategory::Crash | ErrorCategory::Disconnected
+    ) {
+        return None;
+    }
+    Some(GateFailure {
+        target: "tools/list".to_owned(),
+        message: format!(
+            "the server died while it listed its tools, before any call: {}{}; its stderr, or its own log, says why",
+            end.message,
+            called::stderr_end(&lease.session().stderr_tail())
+        ),
+        ..GateFailure::default()
+    })
 }
 
 fn missing(test: &ToolTestPlan, remark: &str, called: &Called) -> GateFailure {
@@ -269,7 +304,9 @@ fn declines(method: &str, called: &Called) -> ScoreError {
              came of the call ({}) says nothing of the tool",
             called.describe()
         ),
-        hint: "give the server `accept_requests: true` to answer what it asks for".to_owned(),
+        hint: "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
+               to judge what it does without"
+            .to_owned(),
     }
 }
 

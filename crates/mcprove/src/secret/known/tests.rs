@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use super::*;
@@ -90,11 +92,167 @@ fn files_are_blotted_in_place() {
 }
 
 #[test]
-fn values_lose_them_everywhere() {
-    let mut value = json!({ "hunter22": ["a hunter22 b", 12_345_678, 1] });
-    known(&["hunter22", "12345678"]).mask_value(&mut value);
+fn names_of_fields_lose_long_ones_only() {
+    let secrets = known(&["hunter22", "city-x"]);
     assert_eq!(
-        value,
-        json!({ "<redacted>": ["a <redacted> b", "<redacted>", 1] })
+        secrets.name("my hunter22").as_deref(),
+        Some("my <redacted>")
     );
+    assert_eq!(secrets.name("city-x"), None);
+}
+
+/// As PHP writes JSON.
+fn with_slashes_escaped(text: &str) -> String {
+    json!(text).to_string().replace('/', "\\/")
+}
+
+/// As Python writes JSON: nothing but ASCII.
+fn in_ascii(text: &str) -> String {
+    let mut ascii = String::new();
+    let mut pair = [0; 2];
+    for letter in json!(text).to_string().chars() {
+        if letter.is_ascii() {
+            ascii.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut pair) {
+                write!(ascii, "\\u{unit:04x}").unwrap();
+            }
+        }
+    }
+    ascii
+}
+
+fn on_page(text: &str, double: &str, single: &str, slash: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    let text = text.replace('>', "&gt;").replace('"', double);
+    text.replace('\'', single).replace('/', slash)
+}
+
+/// As Python shows a text.
+fn represented(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+    format!("'{}'", text.replace('\'', "\\'"))
+}
+
+fn in_address(text: &str) -> String {
+    let of = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(of).collect()
+}
+
+#[test]
+fn no_spelling_hides_them_however_often_it_is_escaped() {
+    let hidden = [
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "pässwörtchen9",
+        "pa\"ss\\word\"is\"long",
+        "it's <a> & \\\\b\\ '\"/",
+        "smile 😀 twice 😀!",
+        "100%25 of &amp; it",
+        "tab\tand\r\nline",
+        NASTY,
+    ];
+    for secret in hidden {
+        let secrets = known(&[secret]);
+        let bases = [
+            secret.to_owned(),
+            json!(secret).to_string(),
+            in_ascii(secret),
+            with_slashes_escaped(secret),
+            in_ascii(secret).replace('/', "\\/"),
+            represented(secret),
+            format!("{secret:?}"),
+            on_page(secret, "&quot;", "&#x27;", "/"),
+            on_page(secret, "&#34;", "&#39;", "/"),
+            on_page(secret, "&quot;", "&#39;", "&#x2F;"),
+            on_page(secret, "&quot;", "&#039;", "/"),
+            in_address(secret),
+            in_address(secret).to_lowercase().replace("%20", "+"),
+        ];
+        for base in bases {
+            // Lower case is another secret but where nothing of it was large.
+            if base == base.to_lowercase() && secret != secret.to_lowercase() {
+                continue;
+            }
+            let again = [&json!(base).to_string(), &in_ascii(&base), &base];
+            for once in again {
+                for text in [
+                    once.clone(),
+                    json!({ "t": once }).to_string(),
+                    in_ascii(&format!("a {once}")),
+                    on_page(once, "&quot;", "&#39;", "/"),
+                ] {
+                    let masked = secrets.text(&text);
+                    let masked = masked.unwrap_or_else(|| panic!("{secret:?} stays in {text}"));
+                    let rest = masked.replace(REDACTED, "");
+                    let parts = secret.split(|letter: char| !letter.is_ascii_alphanumeric());
+                    let mut parts = parts.filter(|part| part.len() > 3 && *part != "quot");
+                    assert!(
+                        parts.all(|part| !rest.contains(part)),
+                        "{secret:?} in {text} became {masked}"
+                    );
+                    // The same in a file, whose length stays.
+                    let mut piece = format!("{{{text}}}\n").into_bytes();
+                    let length = piece.len();
+                    assert!(secrets.blot(&mut piece, false), "{text}");
+                    assert_eq!(piece.len(), length);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn files_of_json_stay_json() {
+    for secret in [
+        "pa\"ss\\word\"is\"long",
+        "\"in quotes\"",
+        "ends with \\",
+        "\\\\unc\\path/x",
+    ] {
+        let secrets = known(&[secret]);
+        let inner = json!({ "t": secret, "u": format!("\\{secret}\\\"") }).to_string();
+        for value in [
+            json!({ "t": secret, "x": format!("a\"{secret}\"") }),
+            json!({ "i": inner }),
+        ] {
+            let mut piece = value.to_string().into_bytes();
+            assert!(secrets.blot(&mut piece, false), "{value}");
+            let text = String::from_utf8(piece).unwrap();
+            let read: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            assert!(read.is_ok(), "{value} became {text}");
+        }
+    }
+}
+
+#[test]
+fn cuts_within_a_spelling_leave_nothing() {
+    let secret = "pässwörtchen9-\"of mine";
+    let secrets = known(&[secret]);
+    let text = in_ascii(secret);
+    let text = text.trim_matches('"');
+    for length in 10..text.len() {
+        let (begin, end) = text.split_at(length);
+        let masked = secrets.text(&format!("x {begin}… y")).unwrap();
+        assert_eq!(masked, "x <redacted>… y", "{begin}");
+        if text.len() - length > 6 {
+            let masked = secrets.text(&format!("got …\"{end} y")).unwrap();
+            assert_eq!(masked, "got …<redacted> y", "{end}");
+        }
+    }
+}
+
+#[test]
+fn words_of_formats_are_none() {
+    let secrets = known(&[
+        "tool_use",
+        "content",
+        "function",
+        "assistant",
+        "completed",
+        "tool",
+    ]);
+    assert!(secrets.is_empty());
 }

@@ -124,3 +124,120 @@ fn places_off_the_text_are_at_its_end() {
     assert_eq!(source.offset(2, 2), 4);
     assert_eq!(source.offset(9, 1), 6);
 }
+
+#[test]
+fn a_text_that_a_bracket_cuts_off_is_to_be_put_in_quotes() {
+    for (line, place, hint) in [
+        (
+            "- { target: tool_calls[0].name, matcher: x }",
+            "1:13",
+            "put it in quotes: \"tool_calls[0].name\"",
+        ),
+        ("- { q: ${NAME} }", "1:8", "quotes: \"${NAME}\""),
+        ("- [ a, ${NAME}, b ]", "1:8", "quotes: \"${NAME}\""),
+        ("- [a{2}]", "1:4", "quotes: \"a{2}\""),
+        (
+            "- { q: what is [1], r: x }",
+            "1:8",
+            "quotes: \"what is [1]\"",
+        ),
+        ("- { content[0]: x }", "1:5", "quotes: \"content[0]\""),
+        ("- { q: http://x/[a] }", "1:8", "quotes: \"http://x/[a]\""),
+        ("- { ü: ö[\n0] }", "1:8", "put it in quotes"),
+        ("- { q: a\"b[0] }", "1:11", "in quotes"),
+        ("- { q: x]b }", "1:3", "is put in quotes"),
+        (
+            "- { q: x}b }",
+            "1:10",
+            "in quotes when it stands between brackets",
+        ),
+        (
+            "a: { q: x}b }",
+            "1:11",
+            "in quotes when it stands between brackets",
+        ),
+        (
+            "- { q: [0].x }",
+            "1:11",
+            "in quotes when it stands between brackets",
+        ),
+    ] {
+        let errors = Document::from_yaml(line, "x").unwrap_err().0;
+        let [error] = &errors[..] else {
+            panic!("{line}: {errors:?}");
+        };
+        let found = error.place.map(|place| place.to_string());
+        assert_eq!(found.as_deref(), Some(place), "{error}");
+        let suggested = error.hint.as_deref().unwrap_or_default();
+        assert!(suggested.contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let errors = Document::from_yaml("a\0b: 1\n", "x").unwrap_err();
+    assert!(
+        errors.to_string().contains("is it a text file at all?"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn numbers_of_yaml_are_those_of_its_core_schema() {
+    let written = [
+        ("010", json!(10)),
+        ("08", json!(8)),
+        ("-0", json!(0)),
+        ("+5", json!(5)),
+        ("-7", json!(-7)),
+        ("0o17", json!(15)),
+        ("0x1F", json!(31)),
+        ("1_000", json!("1_000")),
+        ("0b11", json!("0b11")),
+        ("0o8", json!("0o8")),
+        ("0X1F", json!("0X1F")),
+        ("0x10_0", json!("0x10_0")),
+        ("1_0.5", json!("1_0.5")),
+        ("1:30", json!("1:30")),
+        ("2026-05-10", json!("2026-05-10")),
+        ("1.2.3", json!("1.2.3")),
+        ("1e3", json!(1e3)),
+        ("1.5", json!(1.5)),
+        (".5", json!(0.5)),
+        ("5.", json!(5.0)),
+        ("9007199254740993", json!(9_007_199_254_740_993_u64)),
+        ("\"010\"", json!("010")),
+        ("'0x1F'", json!("0x1F")),
+        ("!!str 010", json!("010")),
+        ("!!str 0x1F", json!("0x1F")),
+        ("!!str &b 0o17", json!("0o17")),
+        ("|-\n  010", json!("010")),
+        (">-\n  0x1F", json!("0x1F")),
+        ("&b 010", json!(10)),
+        ("yes", json!("yes")),
+        ("off", json!("off")),
+        ("true", json!(true)),
+    ];
+    let mut wrong = Vec::new();
+    for (text, expected) in written {
+        let document = Document::from_yaml(&format!("a: {text}\n"), "x").unwrap();
+        let found = document.root.to_json().unwrap()["a"].clone();
+        if found != expected {
+            wrong.push(format!("{text}: {found}, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let aliased = Document::from_yaml("a: &x 010\nb: *x\nc: [1_0, 010]\n", "x").unwrap();
+    let expected = json!({ "a": 10, "b": 10, "c": ["1_0", 10] });
+    assert_eq!(aliased.root.to_json(), Ok(expected));
+}
+
+#[test]
+fn the_ends_of_lines_are_not_shown() {
+    let document = Document::from_yaml("a: 1\r\nb: 2\r\n", "x").unwrap();
+    let Data::Table(fields) = &document.root.data else {
+        panic!("no table");
+    };
+    let error = document.error(&fields[1].value.span, "wrong", "");
+    assert_eq!(error.excerpt.unwrap().text, "b: 2");
+}

@@ -1,6 +1,8 @@
 //! YAML as positioned values.
 
 mod error;
+mod flow;
+mod number;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,9 +19,6 @@ const DEPTH_MAX: usize = 64;
 /// The stack for that: each level takes up to 50 kB in a build that is not optimised, more than the
 /// threads of a runtime have.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
-
-/// Whole numbers of more digits may be too large for 64 bits.
-const LONG_DIGITS: usize = 18;
 
 /// What YAML holds, before its places are turned into bytes.
 enum Raw {
@@ -105,15 +104,10 @@ fn read(source: &Source, repeats: DuplicateKeyPolicy) -> Result<Node, (SyntaxErr
             span: 0..0,
         }),
         Err(error) => {
-            let (message, hint) = error::describe(&error);
             let span = error
                 .location()
                 .map_or(0..0, |location| bytes(source, &location));
-            let unread = SyntaxError {
-                span,
-                message,
-                hint,
-            };
+            let unread = error::describe(&error, &source.text, span);
             Err((unread, error::is_repeat(&error)))
         }
     }
@@ -146,15 +140,16 @@ fn drop_repeats(node: &mut Node, repeat: &mut dyn FnMut(SyntaxError)) {
 
 fn node(source: &Source, raw: Spanned<Raw>) -> Node {
     let span = bytes(source, &raw.referenced);
+    let written = || number::written(&source.text, &bytes(source, &raw.defined));
     let data = match raw.value {
         Raw::Null => Data::Null,
         Raw::Boolean(value) => Data::Boolean(value),
-        Raw::Integer(value) => Data::Integer(value),
-        Raw::Number(value) => match whole(source, &span) {
-            Some(value) => Data::Integer(value),
-            None => Data::Number(value),
+        Raw::Integer(value) => written().unwrap_or(Data::Integer(value)),
+        Raw::Number(value) => written().unwrap_or(Data::Number(value)),
+        Raw::Text(text) => match written() {
+            Some(number @ Data::Integer(_)) if text.starts_with(['0', '-', '+']) => number,
+            _ => Data::Text(text),
         },
-        Raw::Text(text) => Data::Text(text),
         Raw::List(values) => Data::List(
             values
                 .into_iter()
@@ -173,15 +168,6 @@ fn node(source: &Source, raw: Spanned<Raw>) -> Node {
         ),
     };
     Node { data, span }
-}
-
-/// A whole number that is too large for 64 bits, which the parser takes for a fraction. One that is too
-/// large for 128 is as good as any other that is too large.
-fn whole(source: &Source, span: &Range<usize>) -> Option<i128> {
-    let text = source.text.get(span.clone())?.trim_end();
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let is_whole = digits.len() > LONG_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_whole.then(|| text.parse().unwrap_or(i128::MAX))
 }
 
 fn bytes(source: &Source, location: &Location) -> Range<usize> {

@@ -11,8 +11,10 @@ use super::{DraftOptions, caution};
 use crate::arguments;
 use crate::check::health::{ProbeError, Progress};
 use crate::check::negative_path::{Examination, Probe, Sessions, Subject, Verdict, examine};
+use crate::check::pulse::{AfterAnswer, Pulse};
+use crate::check::tool_result::Fault;
 use crate::event::EventStream;
-use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault, is_content_kind};
+use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, is_content_kind};
 use crate::server::Server;
 use crate::session::{CallError, Session, SessionOptions};
 use crate::transport::{BoxFuture, Detail};
@@ -22,7 +24,7 @@ const HUNG_MAX: usize = 5;
 /// How many bytes of JSON an output schema may have to be written into a suite.
 const SCHEMA_BYTES_MAX: usize = 4096;
 /// How many tools a suite is made for: it must not become too large to be read.
-const TOOLS_MAX: usize = 2000;
+pub(super) const TOOLS_MAX: usize = 2000;
 /// How often each call is made: what holds once may not hold again.
 const CALLS: usize = 2;
 
@@ -35,6 +37,8 @@ pub struct Explored {
     pub tools: Vec<ExploredTool>,
     /// How many more it lists, that were not looked at.
     pub left_out: usize,
+    /// Whether it does not answer `ping`.
+    pub is_ping_unanswered: bool,
 }
 
 /// What is known of a tool.
@@ -48,10 +52,14 @@ pub struct ExploredTool {
     pub arguments: Value,
     /// Why it is not to be called.
     pub skip: Option<String>,
-    /// What was seen to hold: targets, and matchers as they are written.
+    /// Whether that is because it may do harm.
+    pub is_left_alone: bool,
+    /// What was seen to hold, or must hold where it was not called: targets, and matchers as they are written.
     pub expectations: Vec<(String, Value)>,
-    /// The bad requests that it rejected.
-    pub rejected: Vec<Probe>,
+    /// The bad requests that it rejected, or those that apply to it where none was made.
+    pub checks: Vec<Probe>,
+    /// Why no bad request can be made of it.
+    pub unchecked: Option<String>,
     /// The bad requests that it did not reject.
     pub findings: Vec<Finding>,
 }
@@ -96,11 +104,13 @@ pub(super) async fn explore(
         }
     }
     let server = connection.name.clone();
+    let is_ping_unanswered = connection.pulse.is_answered() == Some(false);
     connection.close().await;
     Ok(Explored {
         server,
         left_out: tools.len().saturating_sub(explored.len()),
         tools: explored,
+        is_ping_unanswered,
     })
 }
 
@@ -114,13 +124,39 @@ struct Visit<'a, 's> {
 
 impl Visit<'_, '_> {
     async fn explore(&mut self, tool: &Tool) -> ExploredTool {
+        let mut explored = self.look_at(tool).await;
+        if explored.skip.is_some() {
+            self.prepare(tool, &mut explored);
+        }
+        explored
+    }
+
+    /// What a test of a tool needs that was not called: it is there for whoever takes `skip:` away.
+    fn prepare(&self, tool: &Tool, explored: &mut ExploredTool) {
+        explored.expectations = vec![succeeds()];
+        let names = self.names.iter().copied();
+        let schema = &tool.input_schema;
+        match Subject::new(&tool.name, names, schema, &explored.arguments) {
+            Ok(subject) => {
+                let probes = Probe::ALL.into_iter().map(|(_, probe)| probe);
+                explored.checks = probes
+                    .filter(|probe| probe.request(&subject).is_ok())
+                    .collect();
+            }
+            Err(error) => explored.unchecked = Some(error.to_string()),
+        }
+    }
+
+    async fn look_at(&mut self, tool: &Tool) -> ExploredTool {
         let mut explored = ExploredTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             arguments: json!({}),
             skip: None,
+            is_left_alone: false,
             expectations: Vec::new(),
-            rejected: Vec::new(),
+            checks: Vec::new(),
+            unchecked: None,
             findings: Vec::new(),
         };
         match arguments::minimal(&tool.input_schema) {
@@ -131,9 +167,8 @@ impl Visit<'_, '_> {
             }
         }
         if let Some(reason) = caution::reason(tool, &self.options.allowed) {
-            explored.skip = Some(format!(
-                "{reason}, so it was not called; take this line away if it may be called"
-            ));
+            explored.skip = Some(format!("{reason}, so it was not called"));
+            explored.is_left_alone = true;
             return explored;
         }
         if *self.hung >= HUNG_MAX {
@@ -170,8 +205,18 @@ impl Visit<'_, '_> {
                 }
                 how_it_failed(&error)
             })?;
-            if let Some(fault) = find_fault(&result, tool.output_schema.is_some()) {
-                return Err(format!("its result breaks the protocol: {fault}"));
+            // The same that a run holds against it.
+            if let Some(fault) = Fault::of(&result, tool.output_schema.as_ref()) {
+                let why = fault.unquoted;
+                return Err(format!("its result breaks the protocol: {why}"));
+            }
+            let pulse = Arc::clone(&self.connection.pulse);
+            if let AfterAnswer::Ended(_) = pulse.after_answer(&session, true).await {
+                self.connection.replace();
+                return Err(
+                    "failed when this file was made: the server was gone after its answer"
+                        .to_owned(),
+                );
             }
             documents.push(json!({ "is_error": false, "result": result }));
         }
@@ -206,7 +251,7 @@ impl Visit<'_, '_> {
         let report = examine(&examination, self.connection).await;
         for report in report.probes {
             match report.verdict {
-                Verdict::Passed => explored.rejected.push(report.probe),
+                Verdict::Passed => explored.checks.push(report.probe),
                 Verdict::Failed(_) => explored.findings.push(Finding {
                     tool: tool.name.clone(),
                     probe: report.probe,
@@ -218,9 +263,14 @@ impl Visit<'_, '_> {
     }
 }
 
+/// That the call succeeds.
+fn succeeds() -> (String, Value) {
+    ("is_error".to_owned(), json!({ "exact": false }))
+}
+
 /// What a test could expect, by the first result.
 fn candidates(tool: &Tool, document: Option<&Value>) -> Vec<(String, Value)> {
-    let mut candidates = vec![("is_error".to_owned(), json!({ "exact": false }))];
+    let mut candidates = vec![succeeds()];
     let kind = document.and_then(|document| document.pointer("/result/content/0/type")?.as_str());
     // Any other is a text of the server's own.
     if let Some(kind) = kind.filter(|kind| is_content_kind(kind)) {
@@ -266,6 +316,7 @@ struct Connection<'s> {
     options: SessionOptions,
     session: Option<Arc<Session>>,
     name: String,
+    pulse: Arc<Pulse>,
 }
 
 impl<'s> Connection<'s> {
@@ -277,6 +328,7 @@ impl<'s> Connection<'s> {
             options: options.clone(),
             name: session.facts().implementation.name.clone(),
             session: Some(Arc::new(session)),
+            pulse: Arc::default(),
         })
     }
 
@@ -324,5 +376,9 @@ impl Sessions for Connection<'_> {
 
     fn replace(&mut self) {
         self.session = None;
+    }
+
+    fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
     }
 }

@@ -53,12 +53,16 @@ pub struct Draft {
     pub tests: usize,
     /// The tools that are not called, each with the reason.
     pub skipped: Vec<(String, String)>,
+    /// How many of them only because they may do harm.
+    pub left_alone: usize,
     /// Bad requests that a tool did not reject: the tool, the probe, what happened.
     pub findings: Vec<Finding>,
     /// The variables that have to be set to run it.
     pub variables: Vec<String>,
     /// Which of the tools that were allowed the server does not have.
     pub unknown: Vec<String>,
+    /// Whether the server does not answer `ping`, so that little shows whether a bad request broke it.
+    pub is_ping_unanswered: bool,
 }
 
 /// Why no suite came about.

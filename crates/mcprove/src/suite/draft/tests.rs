@@ -184,11 +184,42 @@ async fn no_tools_and_very_many() {
         (nul.tests, nul.skipped.len(), read(&nul.text).tools.len()),
         (1, 1, 1)
     );
-    let many = (0..300).fold(MockSpec::new("many"), |spec, number| {
+    let several = (0..30).fold(MockSpec::new("several"), |spec, number| {
         spec.with_tool(tool(&format!("look_{number}")))
     });
-    let draft = drafted(many).await;
-    assert_eq!(read(&draft.text).tools.len(), 300);
+    let draft = drafted(several).await;
+    assert_eq!(read(&draft.text).tools.len(), 30);
+}
+
+/// As many tools as a suite is made for, each with much to say: nobody has to call them to know that what is
+/// written of them can be read.
+#[test]
+fn as_many_tools_as_there_may_be() {
+    let schema = json!({ "schema": { "type": "object", "description": "x".repeat(3000) } });
+    let of = |number: usize| explore::ExploredTool {
+        name: format!("look_{number}"),
+        description: Some("what it is for ".repeat(40)),
+        arguments: json!({ "query": "x".repeat(100) }),
+        skip: None,
+        expectations: vec![
+            ("is_error".into(), json!({ "exact": false })),
+            ("result.structuredContent".into(), schema.clone()),
+        ],
+        is_left_alone: false,
+        checks: Vec::new(),
+        unchecked: None,
+        findings: Vec::new(),
+    };
+    let explored = Explored {
+        server: "many".into(),
+        tools: (0..explore::TOOLS_MAX).map(of).collect(),
+        left_out: 0,
+        is_ping_unanswered: false,
+    };
+    let given = given::given(&Server::stdio("serve"), &options());
+    let draft = write::write(&given, &explored);
+    assert!(draft.text.len() > 2 * 1024 * 1024, "{}", draft.text.len());
+    assert_eq!(read(&draft.text).tools.len(), explore::TOOLS_MAX);
 }
 
 #[tokio::test]
@@ -239,11 +270,14 @@ fn broken_schemas_are_skipped() {
             skip: Some(
                 "no arguments fit its schema: the schema is invalid at /type: \"x\" # ${y}".into(),
             ),
+            is_left_alone: false,
             expectations: Vec::new(),
-            rejected: Vec::new(),
+            checks: Vec::new(),
+            unchecked: None,
             findings: Vec::new(),
         }],
         left_out: 3,
+        is_ping_unanswered: false,
     };
     let server = Server::stdio("serve");
     let draft = write::write(&given::given(&server, &options()), &explored);
@@ -290,7 +324,24 @@ async fn nothing_is_sent_to_tools_that_are_not_safe() {
     let second = second.unwrap();
     assert_eq!(second.tests, 2, "{}", second.text);
     assert_eq!(second.unknown, ["gone"]);
-    assert!(read(&first.text).tools[0].negative_path.is_none());
+    // Whoever takes the line away has a test.
+    let shutdown = &read(&first.text).tools[0];
+    let checks = shutdown
+        .negative_path
+        .as_ref()
+        .map(|plan| plan.checks.len());
+    assert_eq!(
+        (checks, shutdown.expect.len()),
+        (Some(4), 1),
+        "{}",
+        first.text
+    );
+    let skip = shutdown.head.skip.as_deref().unwrap();
+    assert!(
+        skip.contains("take this line away") && skip.ends_with("--allow shutdown"),
+        "{skip}"
+    );
+    assert_eq!((first.left_alone, second.left_alone), (6, 5));
 }
 
 #[tokio::test]
@@ -321,13 +372,16 @@ fn what_does_not_read_is_left_out() {
         arguments: json!({}),
         skip: None,
         expectations: vec![("is_error".into(), json!({ "exact": false }))],
-        rejected: Vec::new(),
+        is_left_alone: false,
+        checks: Vec::new(),
+        unchecked: None,
         findings: Vec::new(),
     };
     let explored = Explored {
         server: "s".into(),
         tools: vec![of("get_good"), of("get_evil")],
         left_out: 0,
+        is_ping_unanswered: false,
     };
     let given = given::given(&Server::stdio("serve"), &options());
     let error = || parse_yaml("[", "x.yml", Path::new("")).unwrap_err();
@@ -343,4 +397,64 @@ fn what_does_not_read_is_left_out() {
     assert!(draft.text.contains("1 more are listed"), "{}", draft.text);
     assert_eq!(draft.skipped[0].0, "get_evil");
     assert!(write::write_readable(&given, &explored, &|_| Err(error())).is_err());
+}
+
+#[tokio::test]
+async fn results_are_judged_as_a_run_judges_them() {
+    let address = "127.0.0.1:0".parse().unwrap();
+    let listening = crate::fixture::listen(
+        "wrong_output",
+        Kind::Http,
+        address,
+        &crate::fixture::Options::default(),
+    )
+    .await
+    .unwrap();
+    let server = Server::http(listening.url());
+    let mut options = options();
+    options.allowed = vec!["*".to_owned()];
+    let draft = draft(&server, &options, &mut |_| {}, std::future::pending()).await;
+    let draft = draft.unwrap();
+    let plan = read(&draft.text);
+    let add = plan.tools.iter().find(|test| test.tool == "add").unwrap();
+    let skip = add.head.skip.as_deref().unwrap();
+    assert!(
+        skip.ends_with("`structuredContent` does not fit the outputSchema of the tool"),
+        "{}",
+        draft.text
+    );
+    assert_eq!(draft.left_alone, 0);
+}
+
+#[test]
+fn a_tool_without_a_schema_says_why_nothing_bad_is_asked() {
+    let explored = Explored {
+        server: "s".into(),
+        tools: vec![explore::ExploredTool {
+            name: "it is odd".into(),
+            description: None,
+            arguments: json!({}),
+            skip: Some("may change something, so it was not called".into()),
+            is_left_alone: true,
+            expectations: vec![("is_error".into(), json!({ "exact": false }))],
+            checks: Vec::new(),
+            unchecked: Some("the tool has no inputSchema".into()),
+            findings: Vec::new(),
+        }],
+        left_out: 0,
+        is_ping_unanswered: false,
+    };
+    let draft = write::write(
+        &given::given(&Server::stdio("serve"), &options()),
+        &explored,
+    );
+    assert_eq!(read(&draft.text).tools[0].expect.len(), 1);
+    assert!(
+        draft
+            .text
+            .contains("    # No bad requests: the tool has no inputSchema.\n")
+            && draft.text.contains("run init with --allow and its name\""),
+        "{}",
+        draft.text
+    );
 }

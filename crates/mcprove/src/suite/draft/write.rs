@@ -12,6 +12,8 @@ use crate::suite::ConfigErrors;
 
 /// How much of a description, or of what happened, is written into a comment.
 const COMMENT_CHARACTERS_MAX: usize = 160;
+/// How much is written of why a tool is not called.
+const REASON_CHARACTERS_MAX: usize = 300;
 /// How much is written of a bad request that was not rejected.
 const FINDING_CHARACTERS_MAX: usize = 600;
 /// How much of the name of a tool is written into the name of its test.
@@ -45,6 +47,7 @@ pub(super) fn write_readable(
             server: explored.server.clone(),
             tools: vec![tool.clone()],
             left_out: 0,
+            is_ping_unanswered: false,
         };
         if read(&write(given, &alone).text).is_ok() {
             kept.tools.push(tool.clone());
@@ -66,9 +69,11 @@ pub(super) fn write(given: &Given, explored: &Explored) -> Draft {
         text: head(&server, given),
         tests: 0,
         skipped: Vec::new(),
+        left_alone: 0,
         findings: Vec::new(),
         variables: given.variables.clone(),
         unknown: Vec::new(),
+        is_ping_unanswered: explored.is_ping_unanswered,
     };
     let mut names = BTreeSet::new();
     draft.text.push_str(if explored.tools.is_empty() {
@@ -149,12 +154,24 @@ fn write_tool(
     let _ = writeln!(out, "    tool: {}", literal(&tool.name));
     let _ = writeln!(out, "    args: {}", flow(&tool.arguments));
     if let Some(reason) = &tool.skip {
-        let _ = writeln!(out, "    skip: {}", literal(&said(reason)));
-        draft.skipped.push((tool.name.clone(), said(reason)));
-        return;
+        let reason = comment(&given.masked(reason), REASON_CHARACTERS_MAX);
+        let line = if tool.is_left_alone {
+            draft.left_alone += 1;
+            format!(
+                "{reason}; take this line away if it may be called, or run init with {}",
+                allowing(&tool.name)
+            )
+        } else {
+            reason.clone()
+        };
+        let _ = writeln!(out, "    skip: {}", literal(&line));
+        draft.skipped.push((tool.name.clone(), reason));
+    } else {
+        draft.tests += 1;
     }
-    draft.tests += 1;
-    let _ = writeln!(out, "    expect:");
+    if !tool.expectations.is_empty() {
+        let _ = writeln!(out, "    expect:");
+    }
     for (target, matcher) in &tool.expectations {
         if matcher.get("schema").is_some() && out.len() > SCHEMAS_BYTES_MAX {
             continue;
@@ -166,8 +183,11 @@ fn write_tool(
             flow(matcher)
         );
     }
-    if !tool.rejected.is_empty() {
-        let checks: Vec<&str> = tool.rejected.iter().map(|probe| probe.name()).collect();
+    if let Some(reason) = &tool.unchecked {
+        let _ = writeln!(out, "    # No bad requests: {}.", said(reason));
+    }
+    if !tool.checks.is_empty() {
+        let checks: Vec<&str> = tool.checks.iter().map(|probe| probe.name()).collect();
         let _ = writeln!(out, "    negative_path:");
         let _ = writeln!(out, "      checks: [{}]", checks.join(", "));
     }
@@ -179,6 +199,13 @@ fn write_tool(
             ..finding.clone()
         });
     }
+}
+
+/// The flag that has a tool called.
+fn allowing(tool: &str) -> String {
+    // A name that a shell might change is not written for one.
+    let is_plain = text(tool) == tool;
+    format!("--allow {}", if is_plain { tool } else { "and its name" })
 }
 
 /// What a suite can have besides, to start from.

@@ -1,13 +1,11 @@
 //! A file that holds nothing but faults, as `--faults FILE` takes it.
 
-use std::io;
 use std::path::Path;
 
 use super::from_document;
 use crate::fault::FaultSpec;
-use crate::suite::document::{Document, FILE_BYTES_MAX, too_large};
-use crate::suite::error::{ConfigError, ConfigErrors};
-use crate::suite::load::{not_text, read_bounded};
+use crate::suite::document::{Document, Wanted};
+use crate::suite::error::ConfigErrors;
 
 /// Reads YAML: a map with `faults`, or the bare list; `file` is its name in messages.
 ///
@@ -33,38 +31,9 @@ pub fn parse_toml(text: &str, file: &str) -> Result<Vec<FaultSpec>, ConfigErrors
 
 /// Reads a faults file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
 pub fn read_file(path: &Path) -> Result<Vec<FaultSpec>, ConfigErrors> {
-    let file = path.display().to_string();
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let parse = match extension.map(str::to_ascii_lowercase).as_deref() {
-        Some("toml") => parse_toml,
-        // JSON is YAML.
-        Some("yml" | "yaml" | "json") => parse_yaml,
-        _ => {
-            return Err(ConfigErrors::of(ConfigError::of_file(
-                &file,
-                "is neither TOML nor YAML by its name",
-                "let the name end in .toml, .yml, .yaml or .json",
-            )));
-        }
+    let wanted = Wanted {
+        when_missing: "check the path of the faults",
+        when_too_large: "is it a list of faults at all? `mcprove schema faults` describes one",
     };
-    let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(ConfigErrors::of(too_large(&file)));
-    }
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => parse(text, &file),
-        Err(error) => {
-            let error = not_text(&file, &bytes, error.valid_up_to());
-            Err(ConfigErrors::of(error))
-        }
-    }
-}
-
-fn unread(file: &str, error: &io::Error) -> ConfigError {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => "check the path of the faults",
-        io::ErrorKind::PermissionDenied => "check who may read it",
-        _ => "check that it is a file that can be read",
-    };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
+    from_document(&Document::read_by_name(path, wanted)?)
 }

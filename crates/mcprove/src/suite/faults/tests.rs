@@ -155,7 +155,7 @@ const BAD: &[[&str; 4]] = &[
         "- { kind: slow, delay: 5 }",
         "1:17",
         r#"unknown key "delay" in a fault of kind slow"#,
-        "known: kind, target, name",
+        "did you mean \"delay_ms\"?",
     ],
     [
         "- { kind: slow, delaay_ms: 5 }",

@@ -92,10 +92,11 @@ fn driver(reader: &mut Reader<'_>, section: &Section<'_>, folder: &Path) -> Opti
     if section.get("command").is_some() {
         for field in UNUSED.into_iter().filter_map(|key| section.get(key)) {
             let message = format!(
-                "`{}` does nothing: the command asks its own model",
+                "`{}` does nothing for an agent with a `command`, which asks its own model",
                 field.name
             );
-            reader.warn(&field.span, &message);
+            let hint = "leave it out, or leave out `command` to have mcprove ask the model";
+            reader.problem(&field.span, message, hint);
         }
         let command = command::read(reader, section, folder)?;
         return Some(Driver::Command(CommandPlan {

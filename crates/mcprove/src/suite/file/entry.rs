@@ -9,8 +9,11 @@ use crate::suite::plan::TestHead;
 use crate::suite::reader::{Reader, Section};
 use crate::suite::table;
 
-/// What is said where nobody says why a test is skipped.
-const NO_REASON: &str = "no reason is given";
+/// Words that are no reasons: YAML has only `true` and `false` for yes and no, so the others arrive as texts.
+const WORDS_FOR_NO: [&str; 4] = ["no", "n", "off", "false"];
+const WORDS_FOR_YES: [&str; 4] = ["yes", "y", "on", "true"];
+/// What to write instead of one of them.
+const GIVE_A_REASON: &str = "give a reason: `skip: the test account is not there yet`";
 
 /// The entries of a list of tests.
 pub(super) fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> &'n [Node] {
@@ -47,16 +50,21 @@ pub(super) fn head(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Tes
 
 fn skip(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<String> {
     let field = section.get("skip")?;
-    match &field.value.data {
-        Data::Boolean(false) => None,
-        Data::Boolean(true) => Some(NO_REASON.to_owned()),
-        Data::Text(reason) if !reason.trim().is_empty() => Some(reason.clone()),
-        _ => {
-            let hint = "say why it is not run, or leave it out";
-            reader.wrong(field, "a text, or true or false", hint);
-            None
-        }
-    }
+    let hint = match &field.value.data {
+        Data::Boolean(false) => return None,
+        Data::Boolean(true) => GIVE_A_REASON,
+        Data::Text(reason) => match reason.trim().to_ascii_lowercase().as_str() {
+            "" => "say why it is not run, or leave it out",
+            word if WORDS_FOR_NO.contains(&word) => {
+                "did you mean false? without quotes it does not skip; leave it out for the same"
+            }
+            word if WORDS_FOR_YES.contains(&word) => GIVE_A_REASON,
+            _ => return Some(reason.clone()),
+        },
+        _ => "say why it is not run, or leave it out",
+    };
+    reader.wrong(field, "the reason as a text, or false", hint);
+    None
 }
 
 /// One name, or a list of them; none if it is not given.

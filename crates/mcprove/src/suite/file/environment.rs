@@ -13,6 +13,12 @@ use crate::text::shorten;
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
 
+/// How variables are written.
+const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \
+                     the characters themselves";
+/// What to do about one within another.
+const UNNEST: &str = "name the inner one under `variables`, or write out what it stands for";
+
 /// Where texts are filled in when they are used: by section and key.
 const FILLED: &[(&str, &[&str])] = &[
     ("servers", &["command", "args", "env", "headers", "url"]),
@@ -35,6 +41,7 @@ pub(super) struct Needed {
 /// The tree ready to be read: texts that are filled in later as they are, all others with `${` for `$${`.
 /// What is needed of the environment is added to `needed`.
 pub(super) fn settle(reader: &mut Reader<'_>, root: Node, needed: &mut Vec<Needed>) -> Node {
+    refuse_in_keys(reader, &root);
     let mut settling = Settling { reader, needed };
     let Data::Table(sections) = root.data else {
         return root;
@@ -42,8 +49,11 @@ pub(super) fn settle(reader: &mut Reader<'_>, root: Node, needed: &mut Vec<Neede
     let settled = sections.into_iter().map(|section| {
         let filled = FILLED.iter().find(|(name, _)| *name == section.name);
         let value = match section.name.as_str() {
-            // Its values were settled wherever they were put.
-            "variables" => section.value,
+            // Its values were settled wherever they were put; what stands nowhere else must be sound too.
+            "variables" => {
+                settling.check(&section.value);
+                section.value
+            }
             "servers" => settling.each(section.value, filled.map_or(&[], |(_, keys)| keys)),
             "tools" | "agents" => {
                 settling.each(section.value, filled.map_or(&[], |(_, keys)| keys))
@@ -57,6 +67,30 @@ pub(super) fn settle(reader: &mut Reader<'_>, root: Node, needed: &mut Vec<Neede
     Node {
         data: Data::Table(settled.collect()),
         span: root.span,
+    }
+}
+
+/// Keys are taken as they stand, wherever they are.
+fn refuse_in_keys(reader: &mut Reader<'_>, node: &Node) {
+    match &node.data {
+        Data::List(nodes) => {
+            for node in nodes {
+                refuse_in_keys(reader, node);
+            }
+        }
+        Data::Table(fields) => {
+            for field in fields {
+                let is_plain = |part: &Part<'_>| matches!(part, Part::Plain(_) | Part::Escape);
+                if names_one(&field.name) && !parts(&field.name).iter().all(is_plain) {
+                    let name = shorten(&field.name, SHOWN_MAX);
+                    let message = format!("nothing is filled in in the name of a key: {name:?}");
+                    let hint = "write the name out, or $${ for the characters themselves";
+                    reader.problem(&field.span, message, hint);
+                }
+                refuse_in_keys(reader, &field.value);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -92,9 +126,9 @@ impl Settling<'_, '_, '_> {
             return self.node(node, false);
         };
         let loads = loads.into_iter().map(|load| {
-            self.inside(load, "scenario", |settling, scenario| {
-                settling.inside(scenario, "tool_call", |settling, calls| {
-                    settling.each(calls, &["args"])
+            self.inside(load, &["scenario"], |settling, scenario| {
+                settling.inside(scenario, &["tool_call", "pattern"], |settling, calls| {
+                    settling.calls(calls)
                 })
             })
         });
@@ -104,19 +138,49 @@ impl Settling<'_, '_, '_> {
         }
     }
 
-    /// A map with one entry that is settled in a way of its own.
-    fn inside(&mut self, node: Node, key: &str, settle: impl Fn(&mut Self, Node) -> Node) -> Node {
+    /// The calls of a load, or its patterns, whose steps are calls.
+    fn calls(&mut self, node: Node) -> Node {
+        let Data::List(calls) = node.data else {
+            return self.node(node, false);
+        };
+        let calls = calls.into_iter().map(|call| {
+            self.entries(call, &mut |settling, field| match field.name.as_str() {
+                "args" => settling.node(field.value, true),
+                "steps" => settling.each(field.value, &["args"]),
+                _ => settling.node(field.value, false),
+            })
+        });
+        Node {
+            data: Data::List(calls.collect()),
+            span: node.span,
+        }
+    }
+
+    /// A map with entries that are settled in a way of their own.
+    fn inside(
+        &mut self,
+        node: Node,
+        keys: &[&str],
+        settle: impl Fn(&mut Self, Node) -> Node,
+    ) -> Node {
+        self.entries(node, &mut |settling, field| {
+            if keys.contains(&field.name.replace('-', "_").as_str()) {
+                settle(settling, field.value)
+            } else {
+                settling.node(field.value, false)
+            }
+        })
+    }
+
+    /// A map, each of whose entries is settled so.
+    fn entries(&mut self, node: Node, settle: &mut dyn FnMut(&mut Self, Field) -> Node) -> Node {
         let Data::Table(fields) = node.data else {
             return self.node(node, false);
         };
         let settled = fields.into_iter().map(|field| Field {
-            value: if field.name.replace('-', "_") == key {
-                settle(self, field.value)
-            } else {
-                self.node(field.value, false)
-            },
-            name: field.name,
-            span: field.span,
+            name: field.name.clone(),
+            span: field.span.clone(),
+            value: settle(self, field),
         });
         Node {
             data: Data::Table(settled.collect()),
@@ -126,21 +190,10 @@ impl Settling<'_, '_, '_> {
 
     /// A map, some of whose entries are filled in later.
     fn entry(&mut self, node: Node, filled: &[&str]) -> Node {
-        let Data::Table(fields) = node.data else {
-            return self.node(node, false);
-        };
-        let settled = fields.into_iter().map(|field| {
+        self.entries(node, &mut |settling, field| {
             let is_filled = filled.contains(&field.name.as_str());
-            Field {
-                value: self.node(field.value, is_filled),
-                name: field.name,
-                span: field.span,
-            }
-        });
-        Node {
-            data: Data::Table(settled.collect()),
-            span: node.span,
-        }
+            settling.node(field.value, is_filled)
+        })
     }
 
     fn node(&mut self, node: Node, is_filled: bool) -> Node {
@@ -155,7 +208,8 @@ impl Settling<'_, '_, '_> {
             Data::Table(fields) => {
                 let settled = fields.into_iter().map(|field| Field {
                     value: self.node(field.value, is_filled),
-                    name: field.name,
+                    // Nobody fills in keys later.
+                    name: field.name.replace("$${", "${"),
                     span: field.span,
                 });
                 Data::Table(settled.collect())
@@ -165,31 +219,58 @@ impl Settling<'_, '_, '_> {
         Node { data, ..node }
     }
 
+    /// Tells what is written wrong in the texts of a value.
+    fn check(&mut self, node: &Node) {
+        match &node.data {
+            Data::Text(text) => {
+                for part in parts(text) {
+                    self.check_part(&part, &node.span);
+                }
+            }
+            Data::List(nodes) => nodes.iter().for_each(|node| self.check(node)),
+            Data::Table(fields) => {
+                for field in fields {
+                    self.check(&field.value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a part of a text is written as it must be; what is not is told.
+    fn check_part(&mut self, part: &Part<'_>, span: &Range<usize>) -> bool {
+        let (message, hint) = match part {
+            Part::Variable { name, .. } if !is_name(name) => {
+                let name = shorten(name, SHOWN_MAX);
+                (format!("`${{…}}` names no variable: {name:?}"), WRITE)
+            }
+            Part::Open(_) => ("`${` has no end".to_owned(), WRITE),
+            Part::Nested(whole) => {
+                let whole = shorten(whole, SHOWN_MAX);
+                let message = format!("a variable cannot stand within a variable: {whole:?}");
+                (message, UNNEST)
+            }
+            _ => return true,
+        };
+        self.reader.problem(span, message, hint);
+        false
+    }
+
     fn text(&mut self, text: String, span: &Range<usize>, is_filled: bool) -> String {
         let mut settled = String::new();
         for part in parts(&text) {
+            let is_sound = self.check_part(&part, span);
             match part {
-                Part::Plain(plain) => settled.push_str(plain),
+                Part::Plain(text) | Part::Open(text) | Part::Nested(text) => settled.push_str(text),
                 Part::Escape => settled.push_str("${"),
-                Part::Open(_) if is_filled => {
-                    let message = "`${` has no end".to_owned();
-                    let hint = "write ${NAME}, or $${ for the characters themselves";
-                    self.reader.problem(span, message, hint);
-                }
-                Part::Open(open) => settled.push_str(open),
+                Part::Variable { whole, .. } if !is_sound => settled.push_str(whole),
                 Part::Variable {
                     name,
                     whole,
-                    has_otherwise,
+                    otherwise,
                 } => {
                     settled.push_str(whole);
-                    if !is_name(name) {
-                        let name = shorten(name, SHOWN_MAX);
-                        let message = format!("`${{…}}` names no variable: {name:?}");
-                        let hint = "write ${NAME} with letters, digits and `_`, or $${ for the \
-                                    characters themselves";
-                        self.reader.problem(span, message, hint);
-                    } else if is_filled && !has_otherwise {
+                    if is_filled && otherwise.is_none() {
                         self.needed.push(Needed {
                             name: name.to_owned(),
                             span: span.clone(),

@@ -7,6 +7,7 @@ mod tests_of_tools;
 mod top;
 
 use crate::check::negative_path::Probe;
+use crate::suite::common_keys::CommonKey;
 
 pub use agents::{AGENT, BUDGET, PROVIDER};
 pub use servers::SERVER;
@@ -55,7 +56,7 @@ pub enum Form {
     Command,
     /// True or false.
     Boolean,
-    /// A text, or true or false.
+    /// A text that says why, or false.
     Reason,
     /// A whole number in this range.
     Count(u64, u64),
@@ -124,6 +125,16 @@ const fn key(
     }
 }
 
+/// A key that other formats have too.
+const fn common(key: &CommonKey, form: Form) -> Key {
+    Key {
+        name: key.name,
+        form,
+        default: key.default,
+        explanation: key.explanation,
+    }
+}
+
 /// The names of the keys of a table.
 pub(super) fn names(section: &Section) -> Vec<&'static str> {
     section.keys.iter().map(|key| key.name).collect()
@@ -144,7 +155,7 @@ impl Form {
             Self::TextTable => "map of texts".into(),
             Self::Command => "text, or list of texts".into(),
             Self::Boolean => "boolean".into(),
-            Self::Reason => "text, or boolean".into(),
+            Self::Reason => "text, or false".into(),
             Self::Count(least, most) => format!("whole number, {least} to {most}"),
             Self::Range(least, most) => format!("number, {least} to {most}"),
             Self::Milliseconds => "milliseconds, 1 or more".into(),

@@ -25,16 +25,25 @@ pub(super) fn read(
         reader.problem(&field.value.span, message, hint);
         return None;
     }
+    let is_inside = super::outside::is_inside(folder, &path);
     match mock::read(&path) {
         Ok(file) => {
-            reader.adopt_warnings(file.warnings);
+            if is_inside {
+                reader.adopt_warnings(file.warnings);
+            } else if !file.warnings.is_empty() {
+                reader.adopt_warnings(vec![super::outside::warning(&path)]);
+            }
             Some(Reach::Mock {
                 spec: Box::new(file.spec),
                 faults,
             })
         }
         Err(errors) => {
-            reader.adopt(errors);
+            reader.adopt(if is_inside {
+                errors
+            } else {
+                super::outside::without_words(errors)
+            });
             None
         }
     }

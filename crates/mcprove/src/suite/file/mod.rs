@@ -11,9 +11,11 @@ mod defaults;
 mod entry;
 mod environment;
 pub mod keys;
+mod launchers;
 mod limits;
 mod load;
 mod mocks;
+mod outside;
 mod provider;
 mod safety;
 mod schema;
@@ -23,14 +25,12 @@ mod tools;
 mod variables;
 
 use std::collections::BTreeSet;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node, too_large};
-use super::error::{ConfigError, ConfigErrors};
+use super::document::{Data, Document, Field, Node, Wanted};
+use super::error::ConfigErrors;
 use super::faults::{Item, read_list};
-use super::load::{not_text, read_bounded};
 use super::plan::{Environment, SuitePlan};
 use super::reader::{Reader, Section};
 use super::table;
@@ -70,49 +70,27 @@ pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, Co
     from_document(&document, folder, None)
 }
 
+/// What to say of a file that cannot be read.
+const WANTED: Wanted = Wanted {
+    when_missing: "check the path; `mcprove init` writes a first suite",
+    when_too_large: "is it a suite at all? split it into several if it is",
+};
+
 /// Reads a suite.
 pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
-    let document = document(path, Document::from_yaml_with_repeats)?;
+    let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
     from_document(&document, folder_of(path), None)
 }
 
 /// Reads a suite, and warns of variables that it needs and the environment does not have.
 pub fn read_with(path: &Path, environment: &Environment) -> Result<SuitePlan, ConfigErrors> {
-    let document = document(path, Document::from_yaml_with_repeats)?;
+    let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
     from_document(&document, folder_of(path), Some(environment))
 }
 
 /// The folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
-}
-
-/// The text of a file, taken for a format.
-pub(super) fn document(
-    path: &Path,
-    parse: fn(&str, &str) -> Result<Document, ConfigErrors>,
-) -> Result<Document, ConfigErrors> {
-    let file = path.display().to_string();
-    let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(ConfigErrors::of(too_large(&file)));
-    }
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => parse(text, &file),
-        Err(error) => {
-            let error = not_text(&file, &bytes, error.valid_up_to());
-            Err(ConfigErrors::of(error))
-        }
-    }
-}
-
-fn unread(file: &str, error: &io::Error) -> ConfigError {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => "check the path",
-        io::ErrorKind::PermissionDenied => "check who may read it",
-        _ => "check that it is a file that can be read",
-    };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
 }
 
 /// Takes a document apart; see [`read_with`].
@@ -126,6 +104,7 @@ pub fn from_document(
     let mut variables = Variables::read(&mut reader, &document.root);
     let filled = variables.fill(&mut reader, &document.root);
     safety::check(&mut reader, &filled);
+    launchers::warn(&mut reader, &filled);
     let mut needed = Vec::new();
     let root = environment::settle(&mut reader, filled, &mut needed);
     let mut plan = read_root(&mut reader, &root, folder);

@@ -112,14 +112,14 @@ fn fixed_part(url: &str) -> &str {
     url.get(..end).unwrap_or(url)
 }
 
-fn fields(node: &Node) -> &[Field] {
+pub(super) fn fields(node: &Node) -> &[Field] {
     match &node.data {
         Data::Table(fields) => fields,
         _ => &[],
     }
 }
 
-fn elements(node: &Node) -> &[Node] {
+pub(super) fn elements(node: &Node) -> &[Node] {
     match &node.data {
         Data::List(nodes) => nodes,
         _ => &[],

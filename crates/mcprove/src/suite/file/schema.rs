@@ -17,7 +17,9 @@ use crate::suite::load::schema::{TIME, TIME_OR_ZERO, sections};
 /// An address, whose host is written out.
 const ADDRESS: &str = "^([Hh][Tt][Tt][Pp]|[Ww][Ss])[Ss]?://([^/?#@$\\s]|\\$(?!\\{))+([/?#]|$)";
 /// The name of a variable, about.
-const VARIABLE: &str = "^[^\\s0-9.${}:-][^\\s${}:]*$";
+const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+/// A word for yes or no, which is no reason.
+const NO_REASON: &str = "^\\s*([Nn]|[Nn][Oo]|[Oo][Ff][Ff]|[Ff][Aa][Ll][Ss][Ee]|[Yy]|[Yy][Ee][Ss]|[Oo][Nn]|[Tt][Rr][Uu][Ee])?\\s*$";
 /// What a target of a tool test begins with, or a variable.
 const TARGET: &str =
     "^(result|error)([.\\[]|$)|^(is[_-]error|duration[_-]ms)$|^negative[_-]path[.\\[]|\\$\\{";
@@ -210,7 +212,10 @@ fn form(form: Form) -> Value {
             { "type": "array", "items": { "type": "string" }, "minItems": 1 },
         ] }),
         Form::Boolean => json!({ "type": "boolean" }),
-        Form::Reason => json!({ "anyOf": [text(), { "type": "boolean" }] }),
+        Form::Reason => json!({ "anyOf": [
+            { "type": "string", "minLength": 1, "not": { "pattern": NO_REASON } },
+            { "const": false },
+        ] }),
         Form::Count(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }

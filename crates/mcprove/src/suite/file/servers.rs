@@ -9,11 +9,11 @@ use super::command;
 use super::keys::{self, SERVER};
 use super::limits::{PARALLEL, PARALLEL_MAX, SERVER_NAME_MAX, SERVERS_MAX, TIME_MS_MAX};
 use super::mocks;
-use crate::server::{Server, Transport};
+use crate::server::Server;
 use crate::session::ProtocolChoice;
 use crate::suite::document::{Data, Field};
 use crate::suite::load::keys::{PROTOCOLS, TRANSPORTS};
-use crate::suite::load::{EXAMPLE_URL, SessionSettings, read_headers};
+use crate::suite::load::{SessionSettings, address, read_headers};
 use crate::suite::plan::{Reach, ServerPlan};
 use crate::suite::reader::{Least, Reader, Section, near};
 use crate::suite::table;
@@ -222,29 +222,14 @@ fn read_address(reader: &mut Reader<'_>, section: &Section<'_>, field: &Field) -
     let name = reader.choice(section, "transport", TRANSPORTS);
     let headers = read_headers(reader, section);
     let url = reader.text(section, "url")?.to_owned();
-    let Some(is_websocket) = is_websocket(&url) else {
-        reader.wrong(field, "an address that mcprove can speak to", EXAMPLE_URL);
-        return None;
-    };
-    check_host(reader, field, &url);
-    let transport = match (name, is_websocket) {
-        (None | Some("ws"), true) => Transport::WebSocket { url, headers },
-        (None | Some("http"), false) => Transport::Http { url, headers },
-        (Some("sse"), false) => Transport::Sse { url, headers },
-        (Some(name), _) => {
-            let message = format!("transport {name:?} does not fit this address");
-            let hint = "ws goes with ws:// and wss://, http and sse with http:// and https://";
-            reader.problem(&field.value.span, message, hint);
-            return None;
-        }
-    };
-    let mut server = Server::http("");
-    server.transport = transport;
+    let server = address(reader, field, url, headers, name)?;
+    check_host(reader, field);
     Some(Reach::Server(server))
 }
 
 /// What is refused whenever the address is used is refused at once.
-fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
+fn check_host(reader: &mut Reader<'_>, field: &Field) {
+    let url = field.value.text().unwrap_or_default();
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
@@ -263,17 +248,6 @@ fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
     }
 }
 
-/// Whether an address is for WebSocket; none if it is for nothing that we speak.
-fn is_websocket(url: &str) -> Option<bool> {
-    let (scheme, rest) = url.split_once("://")?;
-    let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#']);
-    match scheme.to_ascii_lowercase().as_str() {
-        "http" | "https" if has_host => Some(false),
-        "ws" | "wss" if has_host => Some(true),
-        _ => None,
-    }
-}
-
 fn read_session(reader: &mut Reader<'_>, section: &Section<'_>) -> SessionSettings {
     let protocol = reader.choice(section, "protocol", PROTOCOLS);
     SessionSettings {
@@ -285,9 +259,7 @@ fn read_session(reader: &mut Reader<'_>, section: &Section<'_>) -> SessionSettin
             .unwrap_or_default(),
         call_timeout: time(reader, section, "call_timeout", Least::MoreThanZero),
         max_frame: reader.size(section, "max_frame"),
-        accept_requests: reader
-            .boolean(section, "accept_requests")
-            .unwrap_or_default(),
+        accept_requests: reader.boolean(section, "accept_requests"),
         fall_back_to_sse: section.get("transport").is_none(),
     }
 }

@@ -32,8 +32,10 @@ pub(super) enum Part<'t> {
     Variable {
         name: &'t str,
         whole: &'t str,
-        has_otherwise: bool,
+        otherwise: Option<&'t str>,
     },
+    /// `${name:-${other}}`: a variable within a variable, which nobody fills in.
+    Nested(&'t str),
     /// `${` without an end, and everything after it.
     Open(&'t str),
 }
@@ -56,20 +58,44 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
             parts.push(Part::Open(after));
             return parts;
         };
-        let (name, has_otherwise) = match variable.split_once(":-") {
-            Some((name, _)) => (name, true),
-            None => (variable, false),
+        if variable.contains("${") {
+            let end = end_of_nested(after);
+            let (whole, behind) = after.split_at_checked(end).unwrap_or((after, ""));
+            parts.push(Part::Nested(whole));
+            rest = behind;
+            continue;
+        }
+        let (name, otherwise) = match variable.split_once(":-") {
+            Some((name, otherwise)) => (name, Some(otherwise)),
+            None => (variable, None),
         };
         let whole = after.strip_suffix(behind).unwrap_or(after);
         parts.push(Part::Variable {
             name,
             whole,
-            has_otherwise,
+            otherwise,
         });
         rest = behind;
     }
     parts.push(Part::Plain(rest));
     parts
+}
+
+/// Where a text that begins with a variable within a variable has closed all of them; its whole length where
+/// it does not.
+fn end_of_nested(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for (index, character) in text.char_indices() {
+        match character {
+            '{' if before == '$' => depth += 1,
+            '}' if depth == 1 => return index + 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = character;
+    }
+    text.len()
 }
 
 /// Whether a text names a variable of either kind, or may be meant to.
@@ -106,7 +132,8 @@ impl Variables {
         for field in fields.iter().filter(|field| !is_name(&field.name)) {
             let name = shorten(&field.name, SHOWN_MAX);
             let message = format!("{name:?} cannot be the name of a variable");
-            let hint = "use letters, digits, `_`, `-` and `.`, beginning with a letter or `_`";
+            let hint =
+                "use the letters A to Z and a to z, digits and `_`, not beginning with a digit";
             reader.problem(&field.span, message, hint);
         }
         variables.settle(reader, fields);
@@ -186,12 +213,17 @@ impl Variables {
         // A text that is nothing but a variable takes its value with its type.
         if let [
             Part::Plain(""),
-            Part::Variable { name, .. },
+            Part::Variable {
+                name, otherwise, ..
+            },
             Part::Plain(""),
         ] = parts[..]
             && let Some(value) = self.values.get(name)
         {
-            let value = value.clone();
+            let value = match otherwise {
+                Some(otherwise) if is_empty(value) => at_place(Data::Text(otherwise.to_owned())),
+                _ => value.clone(),
+            };
             if !self.takes(reader, node, cost(&value)) {
                 return at_place(Data::Null);
             }
@@ -200,12 +232,18 @@ impl Variables {
         let mut filled = String::new();
         for part in parts {
             match part {
-                Part::Plain(text) | Part::Open(text) => filled.push_str(text),
+                Part::Plain(text) | Part::Open(text) | Part::Nested(text) => filled.push_str(text),
                 Part::Escape => filled.push_str("$${"),
-                Part::Variable { name, whole, .. } => match self.values.get(name) {
+                Part::Variable {
+                    name,
+                    whole,
+                    otherwise,
+                } => match self.values.get(name) {
                     None => filled.push_str(whole),
                     Some(value) => {
-                        let Some(value) = scalar(value) else {
+                        let otherwise = otherwise.filter(|_| is_empty(value));
+                        let text = otherwise.map(str::to_owned).or_else(|| scalar(value));
+                        let Some(value) = text else {
                             refuse_within(reader, node, name, value.kind());
                             continue;
                         };
@@ -288,9 +326,18 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
+/// Whether `${name:-otherwise}` takes what stands after `:-`, as shells do.
+fn is_empty(value: &Node) -> bool {
+    match &value.data {
+        Data::Null => true,
+        Data::Text(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
 /// Whether a variable can have this name.
 pub(super) fn is_name(name: &str) -> bool {
-    let is_first = |letter: char| letter.is_alphabetic() || letter == '_';
-    let is_next = |letter: char| letter.is_alphanumeric() || "_-.".contains(letter);
+    let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
+    let is_next = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     name.starts_with(is_first) && name.chars().all(is_next)
 }

@@ -136,16 +136,14 @@ fn is_known(name: &str) -> bool {
 
 /// A value as JSON.
 pub(in crate::suite) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
-    match node.to_json() {
-        Ok(value) => Some(value),
-        Err(node) => {
-            let message = match node.data {
-                Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
-                _ => "JSON has no such number",
-            };
-            let message = message.to_owned();
-            reader.problem(&node.span, message, "write it as a text, or leave it out");
-            None
-        }
+    let beyond = node.beyond_json();
+    for node in &beyond {
+        let message = match node.data {
+            Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
+            _ => "JSON has no such number",
+        };
+        let hint = "write it as a text, or leave it out";
+        reader.problem(&node.span, message.to_owned(), hint);
     }
+    node.to_json().ok().filter(|_| beyond.is_empty())
 }

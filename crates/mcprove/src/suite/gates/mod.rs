@@ -13,14 +13,12 @@ mod path;
 mod schema;
 mod target;
 
-use std::io;
 use std::path::Path;
 
 use mcprove_score::gate::Gates;
 
-use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node, too_large};
-use super::error::{ConfigError, ConfigErrors};
-use super::load::{not_text, read_bounded};
+use super::document::{Data, Document, Field, Node, Wanted};
+use super::error::ConfigErrors;
 use super::reader::{Reader, Section};
 use super::table;
 
@@ -51,18 +49,11 @@ pub fn parse_yaml(text: &str, file: &str) -> Result<Gates, ConfigErrors> {
 
 /// Reads a gates file.
 pub fn read(path: &Path) -> Result<Gates, ConfigErrors> {
-    let file = path.display().to_string();
-    let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
-    if bytes.len() > FILE_BYTES_MAX {
-        return Err(ConfigErrors::of(too_large(&file)));
-    }
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => parse_yaml(text, &file),
-        Err(error) => {
-            let error = not_text(&file, &bytes, error.valid_up_to());
-            Err(ConfigErrors::of(error))
-        }
-    }
+    let wanted = Wanted {
+        when_missing: "check the path of the gates",
+        when_too_large: "are these gates at all? `mcprove schema gates` describes them",
+    };
+    from_document(&Document::read(path, Document::from_yaml, wanted)?)
 }
 
 /// Takes a document apart.
@@ -182,15 +173,6 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 fn known() -> String {
     format!("the blocks are {}", names().join(", "))
-}
-
-fn unread(file: &str, error: &io::Error) -> ConfigError {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => "check the path of the gates",
-        io::ErrorKind::PermissionDenied => "check who may read it",
-        _ => "check that it is a file that can be read",
-    };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
 }
 
 #[cfg(test)]

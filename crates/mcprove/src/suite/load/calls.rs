@@ -79,14 +79,13 @@ pub(super) fn arguments(reader: &mut Reader<'_>, section: &Section<'_>) -> Optio
     let expected = "a table, or an object of JSON in a text";
     let hint = "write { name = \"value\" } or '{\"name\": null}'";
     match &field.value.data {
-        Data::Table(_) => match field.value.to_json() {
-            Ok(value) => Some(value),
-            Err(node) => {
+        Data::Table(_) => {
+            for node in field.value.beyond_json() {
                 let message = "JSON has no such number".to_owned();
                 reader.problem(&node.span, message, "write it as a text, or leave it out");
-                None
             }
-        },
+            field.value.to_json().ok()
+        }
         Data::Text(text) => match serde_json::from_str::<Value>(text) {
             Ok(value @ Value::Object(_)) => Some(value),
             Ok(_) => {

@@ -4,6 +4,7 @@
 mod scenario;
 mod settings;
 
+use crate::suite::common_keys::CommonKey;
 use scenario::SCENARIO;
 use settings::{OUTPUT, SERVER, SESSION, THRESHOLDS};
 
@@ -170,6 +171,17 @@ const fn key(
         form,
         default,
         explanation,
+        scenarios: &[],
+    }
+}
+
+/// A key that other formats have too.
+const fn common(key: &CommonKey, form: Form) -> Key {
+    Key {
+        name: key.name,
+        form,
+        default: key.default,
+        explanation: key.explanation,
         scenarios: &[],
     }
 }

@@ -15,12 +15,11 @@ mod settings;
 mod thresholds;
 mod write;
 
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::document::{Document, FILE_BYTES_MAX, too_large};
-use super::error::{ConfigError, ConfigErrors, Place};
+use super::document::{Document, Wanted};
+use super::error::{ConfigError, ConfigErrors};
 use super::reader::Reader;
 use crate::drive::Scenario;
 use crate::run::{LoadFault, Thresholds};
@@ -29,8 +28,14 @@ use crate::session::ProtocolChoice;
 
 pub use crate::secret::REDACTED;
 pub use example::example;
-pub(in crate::suite) use server::{EXAMPLE_URL, read_env, read_headers};
+pub(in crate::suite) use server::{address, read_env, read_headers};
 pub(in crate::suite) use settings::{LoadParts, read_parts};
+
+/// What to say of a file that cannot be read.
+const WANTED: Wanted = Wanted {
+    when_missing: "check the path, or write a new one: `mcprove init` for a suite, `mcprove example-config` for a load",
+    when_too_large: "is it a configuration at all? `mcprove example-config` prints one",
+};
 
 /// A load run, as a file describes it.
 ///
@@ -83,8 +88,9 @@ pub struct SessionSettings {
     pub call_timeout: Option<Duration>,
     /// The largest message accepted; ours unless given.
     pub max_frame: Option<usize>,
-    /// Whether a server that asks for input gets made-up values.
-    pub accept_requests: bool,
+    /// Whether a server that asks for input gets made-up values; unless given it does not, and a test of a tool
+    /// that asked is not judged.
+    pub accept_requests: Option<bool>,
     /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
     pub fall_back_to_sse: bool,
 }
@@ -154,33 +160,9 @@ impl LoadConfig {
         Self::from_document(&Document::from_yaml(text, file)?)
     }
 
-    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml` or `.yaml`.
+    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
     pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
-        let file = path.display().to_string();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let parse = match extension.map(str::to_ascii_lowercase).as_deref() {
-            Some("toml") => Self::parse_toml,
-            Some("yml" | "yaml") => Self::parse_yaml,
-            _ => {
-                return Err(ConfigErrors::of(ConfigError::of_file(
-                    &file,
-                    "is neither TOML nor YAML by its name",
-                    "let the name end in .toml, .yml or .yaml",
-                )));
-            }
-        };
-        let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
-        if bytes.len() > FILE_BYTES_MAX {
-            return Err(ConfigErrors::of(too_large(&file)));
-        }
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => parse(text, &file),
-            Err(error) => Err(ConfigErrors::of(not_text(
-                &file,
-                &bytes,
-                error.valid_up_to(),
-            ))),
-        }
+        Self::from_document(&Document::read_by_name(path, WANTED)?)
     }
 
     /// Takes a document apart.
@@ -211,48 +193,6 @@ impl LoadConfig {
     /// ```
     pub fn to_toml(&self) -> String {
         write::to_toml(self)
-    }
-}
-
-/// The whole file, or a little more than the largest that is taken.
-pub(super) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX) + 1;
-    std::fs::File::open(path)?
-        .take(limit)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn unread(file: &str, error: &io::Error) -> ConfigError {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => {
-            "check the path, or write a new one: mcprove example-config > bench.toml"
-        }
-        io::ErrorKind::PermissionDenied => "check who may read it",
-        _ => "check that it is a file that can be read",
-    };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
-}
-
-pub(super) fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
-    let before = bytes.get(..valid).unwrap_or_default();
-    let begin = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |index| index + 1);
-    let line = before.get(begin..).unwrap_or_default();
-    let error = ConfigError::of_file(
-        file,
-        "is not UTF-8 text from here on",
-        "save it as UTF-8; is it a text file at all?",
-    );
-    ConfigError {
-        place: Some(Place {
-            line: memchr::memchr_iter(b'\n', before).count() + 1,
-            column: String::from_utf8_lossy(line).chars().count() + 1,
-        }),
-        ..error
     }
 }
 

@@ -142,19 +142,21 @@ fn read_address(
     let headers = read_headers(reader, section);
     let url = reader.text(section, "url")?;
     refuse_redacted(reader, section, "url", &[url.to_owned()]);
-    let scheme = url
-        .split_once("://")
-        .filter(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'))
-        .map(|(scheme, _)| scheme.to_ascii_lowercase());
-    let is_websocket = match scheme.as_deref() {
-        Some("http" | "https") => false,
-        Some("ws" | "wss") => true,
-        _ => {
-            reader.wrong(field, "an address that mcprove can speak to", EXAMPLE_URL);
-            return None;
-        }
+    address(reader, field, url.to_owned(), headers, transport)
+}
+
+/// The server at an address, which stands in this entry; `transport` is its name, if it is given.
+pub(in crate::suite) fn address(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    url: String,
+    headers: BTreeMap<String, String>,
+    transport: Option<&str>,
+) -> Option<Server> {
+    let Some(is_websocket) = is_websocket(&url) else {
+        reader.wrong(field, "an address that mcprove can speak to", EXAMPLE_URL);
+        return None;
     };
-    let url = url.to_owned();
     let transport = match (transport, is_websocket) {
         (None | Some("ws"), true) => Transport::WebSocket { url, headers },
         (None | Some("http"), false) => Transport::Http { url, headers },
@@ -169,6 +171,17 @@ fn read_address(
     let mut server = Server::http("");
     server.transport = transport;
     Some(server)
+}
+
+/// Whether an address is for WebSocket; none if it is for nothing that we speak.
+fn is_websocket(url: &str) -> Option<bool> {
+    let (scheme, rest) = url.split_once("://")?;
+    let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#']);
+    match scheme.to_ascii_lowercase().as_str() {
+        "http" | "https" if has_host => Some(false),
+        "ws" | "wss" if has_host => Some(true),
+        _ => None,
+    }
 }
 
 pub(in crate::suite) fn read_headers(

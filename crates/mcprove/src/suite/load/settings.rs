@@ -37,7 +37,7 @@ impl Default for SessionSettings {
             strict_protocol: false,
             call_timeout: None,
             max_frame: None,
-            accept_requests: false,
+            accept_requests: None,
             fall_back_to_sse: true,
         }
     }
@@ -57,7 +57,7 @@ impl Default for OutputSettings {
 impl SessionSettings {
     /// How a session behaves with these settings.
     pub fn options(&self) -> SessionOptions {
-        let responder: Arc<dyn Responder> = if self.accept_requests {
+        let responder: Arc<dyn Responder> = if self.accept_requests == Some(true) {
             Arc::new(Accept)
         } else {
             Arc::new(Decline)
@@ -213,7 +213,7 @@ fn read_session(
         max_frame: reader.size(&section, "max_frame").or(otherwise.max_frame),
         accept_requests: reader
             .boolean(&section, "accept_requests")
-            .unwrap_or(otherwise.accept_requests),
+            .or(otherwise.accept_requests),
         ..otherwise.clone()
     }
 }

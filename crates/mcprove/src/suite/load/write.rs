@@ -198,7 +198,9 @@ fn write_session(page: &mut Page, session: &SessionSettings) {
     if let Some(size) = session.max_frame {
         page.line("max_frame", size_value(size));
     }
-    page.line("accept_requests", session.accept_requests);
+    if let Some(accept) = session.accept_requests {
+        page.line("accept_requests", accept);
+    }
 }
 
 fn write_output(page: &mut Page, output: &OutputSettings) {

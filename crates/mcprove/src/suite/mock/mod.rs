@@ -13,12 +13,10 @@ mod table;
 mod tool;
 
 use std::collections::BTreeSet;
-use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node};
-use super::error::{ConfigError, ConfigErrors};
-use super::load::not_text;
+use super::document::{Data, Document, FILE_BYTES_MAX, Field, Node, Wanted, read_text, too_large};
+use super::error::ConfigErrors;
 use super::reader::Reader;
 use crate::mock::{MockSpec, ToolSpec};
 use keys::{FILE, is_same};
@@ -27,6 +25,12 @@ use table::{Table, Unknown};
 
 /// The largest recording that is read; other files are smaller.
 pub const RECORDING_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// What to say of a file that cannot be read.
+const WANTED: Wanted = Wanted {
+    when_missing: "check the path of the tools file",
+    when_too_large: "is it a tools file at all? `mcprove schema mock` describes one",
+};
 
 /// The most items that a page of a list may have.
 const PAGE_SIZE_MAX: i128 = 1_000_000;
@@ -49,13 +53,11 @@ pub struct MockFile {
 /// Reads a tools file; what it is tells its name, and its text.
 pub fn read(path: &Path) -> Result<MockFile, ConfigErrors> {
     let file = path.display().to_string();
-    let bytes = read_bounded(path).map_err(|error| ConfigErrors::of(unread(&file, &error)))?;
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|error| ConfigErrors::of(not_text(&file, &bytes, error.valid_up_to())))?;
+    let text = read_text(path, RECORDING_BYTES_MAX, WANTED)?;
     let stem = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
-    let mut read = parse(text, &file)?;
+    let mut read = parse(&text, &file)?;
     if read.spec.name.is_empty() {
         read.spec.name = stem.unwrap_or_default();
     }
@@ -78,7 +80,7 @@ pub fn parse(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
         return recorded::read(text, file);
     }
     if text.len() > FILE_BYTES_MAX {
-        return Err(ConfigErrors::of(too_large(file, FILE_BYTES_MAX)));
+        return Err(ConfigErrors::of(too_large(file, FILE_BYTES_MAX, WANTED)));
     }
     let extension = Path::new(file)
         .extension()
@@ -288,31 +290,6 @@ fn refuse_same(reader: &mut Reader<'_>, table: &Table<'_>, list: &str, key: &str
             );
         }
     }
-}
-
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(RECORDING_BYTES_MAX).unwrap_or(u64::MAX);
-    let mut file = std::fs::File::open(path)?.take(limit.saturating_add(1));
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn too_large(file: &str, limit: usize) -> ConfigError {
-    ConfigError::of_file(
-        file,
-        format!("is larger than {} MiB", limit / 1024 / 1024),
-        "is it a tools file at all? `mcprove schema mock` describes one",
-    )
-}
-
-fn unread(file: &str, error: &io::Error) -> ConfigError {
-    let hint = match error.kind() {
-        io::ErrorKind::NotFound => "check the path of the tools file",
-        io::ErrorKind::PermissionDenied => "check who may read it",
-        _ => "check that it is a file that can be read",
-    };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
 }
 
 #[cfg(test)]

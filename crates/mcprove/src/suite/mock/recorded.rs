@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use mcprove_score::trace::{TraceError, TraceRecord};
 use serde_json::{Map, Value};
 
-use super::{MockFile, RECORDING_BYTES_MAX, too_large};
+use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
+use crate::suite::document::too_large;
 use crate::suite::error::{ConfigError, ConfigErrors, Place};
 use server::Recorded;
 
@@ -28,7 +29,11 @@ pub(super) fn is_trace(text: &str) -> bool {
 /// Reads a trace.
 pub(super) fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
     if text.len() > RECORDING_BYTES_MAX {
-        return Err(ConfigErrors::of(too_large(file, RECORDING_BYTES_MAX)));
+        return Err(ConfigErrors::of(too_large(
+            file,
+            RECORDING_BYTES_MAX,
+            WANTED,
+        )));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut session = Session::default();

@@ -180,18 +180,12 @@ fn value_of(reader: &mut Reader<'_>, field: &Field, form: Form) -> Option<Value>
 
 /// The value as JSON; what JSON cannot hold is a problem.
 pub(super) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
-    match node.to_json() {
-        Ok(value) => Some(value),
-        Err(wrong) => {
-            let message = "JSON has no such number".to_owned();
-            reader.problem(
-                &wrong.span,
-                message,
-                "write one of at most 64 bits, or a text",
-            );
-            None
-        }
+    for wrong in node.beyond_json() {
+        let message = "JSON has no such number".to_owned();
+        let hint = "write one of at most 64 bits, or a text";
+        reader.problem(&wrong.span, message, hint);
     }
+    node.to_json().ok()
 }
 
 /// Takes down every text in a value that is no template; whether there was none.

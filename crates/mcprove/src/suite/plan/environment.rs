@@ -1,9 +1,11 @@
 //! Variables of the environment in texts of a suite: `${NAME}`, or `${NAME:-otherwise}`.
 //!
 //! They are filled in where a text is used. What was filled in from the environment is a secret: it is
-//! noted, so that whoever writes something down can take it out.
+//! noted, so that whoever writes something down can take it out. Not so what is no secret to anybody: the paths of
+//! this machine, and what is part of the name of a server, a tool or a model.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
@@ -17,6 +19,8 @@ type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 pub struct Environment {
     lookup: Arc<Lookup>,
     used: Arc<Mutex<BTreeSet<String>>>,
+    /// Names that the suites tell.
+    names: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// A text without variables.
@@ -35,9 +39,26 @@ pub enum FillError {
 
 /// Shorter values are no secrets, whatever their name.
 const INHERITED_CHARS_MIN: usize = 8;
+/// Where a process is and was, by which shells mean no password.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
 fn is_inherited_secret(name: &str, value: &str) -> bool {
-    crate::secret::is_secret_name(name) && value.chars().count() >= INHERITED_CHARS_MIN
+    !FOLDERS.contains(&name)
+        && crate::secret::is_secret_name(name)
+        && value.chars().count() >= INHERITED_CHARS_MIN
+}
+
+/// Whether it is the path of something on this machine.
+fn is_path(value: &str) -> bool {
+    let path = Path::new(value);
+    path.is_absolute() && path.exists()
+}
+
+/// Whether a value may be a part of a name that a server or a model chose: a password that one of them put
+/// into a name stays a secret.
+fn is_of_name(value: &str) -> bool {
+    let is_of_word = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
+    value.chars().count() < INHERITED_CHARS_MIN || value.bytes().all(is_of_word)
 }
 
 impl Environment {
@@ -59,6 +80,7 @@ impl Environment {
         Self {
             lookup: Arc::new(lookup),
             used: Arc::default(),
+            names: Arc::default(),
         }
     }
 
@@ -69,18 +91,37 @@ impl Environment {
         Some(value)
     }
 
-    /// Takes a value for a secret.
+    /// Takes a value for a secret, unless it is a path of this machine.
     pub fn note(&self, value: &str) {
+        if is_path(value) {
+            return;
+        }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.insert(value.to_owned());
     }
 
+    /// Takes a name that a suite tells for one: no part of it is a secret.
+    pub fn note_name(&self, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(name.to_owned());
+    }
+
     /// All secrets so far.
     pub fn secrets(&self) -> BTreeSet<String> {
-        self.used
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.secrets_beside(&BTreeSet::new())
+    }
+
+    /// All secrets so far but the words of these names, which servers and models chose.
+    pub fn secrets_beside(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
+        let own = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in =
+            |names: &BTreeSet<String>, value: &str| names.iter().any(|name| name.contains(value));
+        let secrets = used.iter().filter(|value| {
+            let is_name = is_in(&own, value) || is_of_name(value) && is_in(names, value);
+            !is_name
+        });
+        secrets.cloned().collect()
     }
 
     /// The text with its variables filled in; `$${` stands for `${`.
@@ -105,6 +146,8 @@ impl Environment {
                 None => (variable, None),
             };
             match (self.get(name), otherwise) {
+                // As in shells: `:-` is for what is not set, and for what is empty.
+                (Some(value), Some(otherwise)) if value.is_empty() => filled.push_str(otherwise),
                 (Some(value), _) => filled.push_str(&value),
                 (None, Some(otherwise)) => filled.push_str(otherwise),
                 (None, None) => return Err(FillError::Unset(name.to_owned())),
@@ -156,6 +199,35 @@ mod tests {
         assert!(is_inherited_secret("MY_API_KEY", "12345678"));
         assert!(!is_inherited_secret("MY_API_KEY", "1234567"));
         assert!(!is_inherited_secret("HOME", "/home/somebody"));
+        assert!(!is_inherited_secret("PWD", "/home/somebody"));
+        assert!(!is_inherited_secret("OLDPWD", "/home/somebody"));
+        assert!(is_inherited_secret("MYSQL_PWD", "/home/somebody"));
+    }
+
+    #[test]
+    fn paths_of_this_machine_are_no_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let environment = Environment::new(|_| None);
+        environment.note(&path);
+        environment.note("/no/such/folder-at-all");
+        let secrets: Vec<String> = environment.secrets().into_iter().collect();
+        assert_eq!(secrets, ["/no/such/folder-at-all"]);
+    }
+
+    #[test]
+    fn parts_of_names_are_no_secrets() {
+        let environment = Environment::new(|_| None);
+        for value in ["demo", "hunter22", "search", "items", "password-1234"] {
+            environment.note(value);
+        }
+        environment.note_name("the-demo");
+        environment.note_name("hunter22-server");
+        let names = ["search_items", "leak_password-1234"].map(str::to_owned);
+        let secrets = environment.secrets_beside(&names.into());
+        // What a server puts into a name stays a secret, unless it is a word.
+        assert_eq!(Vec::from_iter(secrets), ["password-1234"]);
+        assert_eq!(environment.secrets().len(), 3);
     }
 
     #[test]
@@ -167,6 +239,8 @@ mod tests {
             fill("${OTHER:-none} $5 $${TOKEN}").unwrap(),
             "none $5 ${TOKEN}"
         );
+        let empty = Environment::new(|_| Some(String::new()));
+        assert_eq!(empty.fill("${A:-d}${A}!").unwrap(), "d!");
         assert_eq!(fill("${OTHER}"), Err(FillError::Unset("OTHER".into())));
         assert_eq!(fill("a ${TOKEN"), Err(FillError::Open("a ${TOKEN".into())));
         let filled = environment.fill_value(&json!({ "a": ["${TOKEN}", 1] }));

@@ -28,9 +28,24 @@ impl Reader<'_> {
     pub fn text<'n>(&mut self, section: &Section<'n>, name: &str) -> Option<&'n str> {
         let field = section.get(name)?;
         match field.value.text() {
-            Some(text) if !text.trim().is_empty() && !text.contains('\0') => Some(text),
-            _ => {
-                self.wrong(field, "a text that is not empty", "put it in quotes");
+            Some(text) if text.contains('\0') => {
+                let hint = "take out the character U+0000";
+                self.wrong(field, "a text without control characters", hint);
+                None
+            }
+            Some(text) if text.trim().is_empty() => {
+                let hint = "write something between the quotes, or leave the key out";
+                self.wrong(field, "a text that is not empty", hint);
+                None
+            }
+            Some(text) => Some(text),
+            None => {
+                let hint = match &field.value.data {
+                    Data::Null => "write the text after the key",
+                    Data::List(_) | Data::Table(_) => "write one text",
+                    _ => "put it in quotes",
+                };
+                self.wrong(field, "a text that is not empty", hint);
                 None
             }
         }

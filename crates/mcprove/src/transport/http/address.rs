@@ -17,7 +17,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::HttpOptions;
 use crate::secret::redact_urls;
-use crate::transport::{Failure, tls};
+use crate::transport::{Detail, Failure, tls};
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]
@@ -139,7 +139,13 @@ impl Address {
     pub async fn dial(&self, options: &HttpOptions) -> Result<Wire, Failure> {
         match tokio::time::timeout(options.connect_timeout, self.open()).await {
             Ok(Ok(wire)) => Ok(wire),
-            Ok(Err(error)) => Err(self.unreachable(&describe(&error))),
+            Ok(Err(error)) => {
+                let failure = self.unreachable(&describe(&error));
+                Err(match error.kind() {
+                    io::ErrorKind::ConnectionRefused => failure.with(Detail::Refused),
+                    _ => failure,
+                })
+            }
             Err(_) => {
                 let seconds = options.connect_timeout.as_secs_f64();
                 Err(self.unreachable(&format!("no connection within {seconds} s")))

@@ -2,6 +2,10 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::text::shorten_bytes;
+
+/// How much is shown of a line that gives no size.
+const LINE_CHARACTERS_SHOWN: usize = 40;
 /// How long the line may be that gives the size of a chunk.
 const SIZE_LINE_MAX: usize = 4096;
 /// How many bytes may follow the last chunk.
@@ -144,7 +148,7 @@ fn size_of_chunk(line: &[u8]) -> Result<u64, String> {
         .filter(|_| is_number)
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| {
-            let start = String::from_utf8_lossy(line.get(..40).unwrap_or(line));
+            let start = shorten_bytes(line, LINE_CHARACTERS_SHOWN);
             format!("{start:?} is no size of a chunk")
         })
 }

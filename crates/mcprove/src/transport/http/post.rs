@@ -1,8 +1,8 @@
 //! One POST on a connection of its own, for those who want neither sessions nor streams: model providers.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use http::header::{CONTENT_ENCODING, HOST, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{CONTENT_ENCODING, DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Method};
 use mcprove_score::trace::ErrorCategory;
 
@@ -61,6 +61,12 @@ impl Post {
         })
     }
 
+    /// A header that is sent with it.
+    #[cfg(test)]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// Sends it, once.
     pub async fn send(&self, body: &[u8]) -> Result<Posted, Failure> {
         let mut connection = Connection::open(&self.address, &self.options).await?;
@@ -88,15 +94,27 @@ impl Post {
     }
 }
 
-/// Seconds, with or without a fraction, or milliseconds. A date is not looked at: our clock need not be theirs.
+/// Seconds, with or without a fraction, milliseconds, or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &HeaderName| -> Option<f64> {
         let number: f64 = headers.get(name)?.to_str().ok()?.trim().parse().ok()?;
         number.is_finite().then_some(number)
     };
     let millis = number(&RETRY_AFTER_MS).map(|millis| millis / 1_000.0);
-    let seconds = millis.or_else(|| number(&RETRY_AFTER))?;
-    Duration::try_from_secs_f64(seconds).ok()
+    match millis.or_else(|| number(&RETRY_AFTER)) {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        None => until_date(headers),
+    }
+}
+
+/// How long it is until the date that a server names, by its own clock where it tells that, for ours need not be the
+/// same. One that has passed is no wait at all.
+fn until_date(headers: &HeaderMap) -> Option<Duration> {
+    let date =
+        |name: &HeaderName| httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok();
+    let until = date(&RETRY_AFTER)?;
+    let now = date(&DATE).unwrap_or_else(SystemTime::now);
+    Some(until.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -116,8 +134,22 @@ mod tests {
             wait(RETRY_AFTER_MS, "250"),
             Some(Duration::from_millis(250))
         );
-        for odd in ["-1", "NaN", "Wed, 21 Oct 2026 07:28:00 GMT", "1e300", ""] {
+        for odd in ["-1", "NaN", "Wed, 41 Oct 2026 07:28:00 GMT", "1e300", ""] {
             assert_eq!(wait(RETRY_AFTER, odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn a_wait_until_a_date_is_told_by_the_clock_of_the_server() {
+        let mut headers = HeaderMap::new();
+        let mut wait = |name: HeaderName, value: &'static str| {
+            headers.insert(name, HeaderValue::from_static(value));
+            retry_after(&headers)
+        };
+        // Our clock is far beyond that.
+        let until = "Wed, 21 Oct 2015 07:28:07 GMT";
+        assert_eq!(wait(RETRY_AFTER, until), Some(Duration::ZERO));
+        let now = "Wed, 21 Oct 2015 07:28:00 GMT";
+        assert_eq!(wait(DATE, now), Some(Duration::from_secs(7)));
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::pool::{Job, Pool};
 use crate::protocol::{RpcError, parse_bounded};
+use crate::text::{shorten, shorten_bytes};
 use crate::transport::{Detail, Failure, OutgoingKind};
 
 /// How much of a body is quoted.
@@ -63,7 +64,7 @@ pub(super) fn redirected(status: StatusCode, location: &HeaderValue) -> Failure 
     let location = String::from_utf8_lossy(location.as_bytes());
     let message = format!(
         "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give it as --url",
-        cut(&location)
+        shorten(&location, MAX_EXCERPT)
     );
     Failure::new(ErrorCategory::ProtocolError, message).with(Detail::Status(status.as_u16()))
 }
@@ -75,7 +76,11 @@ fn describe(
     is_expired: bool,
 ) -> Failure {
     let said = match error {
-        Some(error) => format!(": {} ({})", cut(&error.message), error.code),
+        Some(error) => format!(
+            ": {} ({})",
+            shorten(&error.message, MAX_EXCERPT),
+            error.code
+        ),
         None => excerpt(body),
     };
     if is_expired {
@@ -100,20 +105,10 @@ fn parse(body: &[u8]) -> Option<Envelope> {
 
 /// `: ` and the beginning of `body`, or nothing if it is empty.
 pub(super) fn excerpt(body: &[u8]) -> String {
-    // A character takes four bytes at most.
-    let start = body.get(..4 * MAX_EXCERPT).unwrap_or(body);
-    let text = String::from_utf8_lossy(start);
-    let text = cut(text.trim());
+    let text = shorten_bytes(body, MAX_EXCERPT);
     if text.is_empty() {
         String::new()
     } else {
         format!(": {text}")
     }
-}
-
-fn cut(text: &str) -> &str {
-    text.char_indices()
-        .nth(MAX_EXCERPT)
-        .and_then(|(end, _)| text.get(..end))
-        .unwrap_or(text)
 }

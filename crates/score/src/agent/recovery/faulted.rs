@@ -12,6 +12,8 @@ use crate::trace::{AgentRun, FaultKind, FaultMark};
 pub(super) struct Faulted {
     pub(super) calls: Vec<FaultedCall>,
     pub(super) unsettled: Vec<UnsettledCall>,
+    /// The calls that a fault only delayed.
+    pub(super) waited_out: Vec<usize>,
 }
 
 impl Faulted {
@@ -78,7 +80,13 @@ impl Faulted {
             _ if is_real_clock => after_start(mark.detected_ms),
             Effect::TimesOut => Some(max_detection_ms),
             Effect::AnswersAtOnce => Some(0),
-            Effect::Nothing => return,
+            Effect::Nothing => {
+                // A `recover_after` that has recovered does not strike any more.
+                if mark.delay_ms.is_some() {
+                    self.waited_out.push(mark.call_index);
+                }
+                return;
+            }
             Effect::Unknown(untold) => {
                 self.unsettled.push(unsettled(untold));
                 return;

@@ -37,6 +37,9 @@ pub struct RunRecovery {
     /// The calls of which the trace does not tell what their fault did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<UnsettledCall>,
+    /// The calls whose fault was over before the timeout budget: it was waited out, and asked for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_out: Vec<usize>,
     /// How long until the agent noticed, in the worst of the calls; `None` if it did not notice
     /// one, if that is unknown, or if there is none.
     pub time_to_detection_ms: Option<u64>,
@@ -156,7 +159,11 @@ impl FaultedCall {
 /// assert_eq!(recovery.recovered, Some(true));
 /// ```
 pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
-    let Faulted { calls, unsettled } = Faulted::of(run, max_detection_ms);
+    let Faulted {
+        calls,
+        unsettled,
+        waited_out,
+    } = Faulted::of(run, max_detection_ms);
     let recovered = recovered(run, &calls, !unsettled.is_empty());
     let reports = || calls.iter().map(|call| &call.report);
     let detections = reports().map(|report| report.time_to_detection_ms);
@@ -182,6 +189,7 @@ pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
         },
         calls,
         unsettled,
+        waited_out,
     }
 }
 

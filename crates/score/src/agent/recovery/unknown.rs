@@ -17,7 +17,7 @@ pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> 
                     "{met}, and the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not",
                     milliseconds(left)
                 ),
-                "use a client that cancels what it gives up (notifications/cancelled), or score the trace of the agent itself, with detected_ms and recovered_ms in its marks",
+                "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks",
             );
         }
         if let Some(watched) = call.watched_ms {

@@ -115,7 +115,7 @@ impl<'a> Reader<'a, '_> {
         };
         if let Some(Level::Object(key @ None)) = self.levels.last_mut() {
             *key = Some(decoded.clone());
-            if let Some(changed) = self.redactor.words(&decoded) {
+            if let Some(changed) = self.redactor.name(&decoded) {
                 self.note(places);
                 self.replace(begin, end, &serde_json::Value::from(changed).to_string());
             }
@@ -161,7 +161,7 @@ impl<'a> Reader<'a, '_> {
                     if !path.is_empty() {
                         path.push('.');
                     }
-                    let words = self.redactor.words(key);
+                    let words = self.redactor.name(key);
                     path.push_str(words.as_deref().unwrap_or(key));
                 }
                 // Writing to a text cannot fail.

@@ -57,6 +57,8 @@ const ALWAYS: &[&str] = &[
     "pwd",
     "jwt",
 ];
+/// Names of folders, by which some mean a password.
+const FOLDERS: &[&str] = &["pwd", "oldpwd"];
 /// A token is longer than what a tool takes for the name of something.
 const TOKEN_CHARS_MIN: usize = 8;
 /// The ids of sessions that let anybody in are long.
@@ -68,6 +70,10 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
         return false;
     }
     let lower = name.to_ascii_lowercase();
+    // Where a process is and was.
+    if FOLDERS.contains(&lower.as_str()) && is_path(value) {
+        return false;
+    }
     if ALWAYS.iter().any(|part| lower.contains(part)) {
         return true;
     }
@@ -83,4 +89,9 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let is_token = has("token") || lower.ends_with("token");
     let is_password = words.last().is_some_and(|word| word == "pass");
     is_password || is_token && !has_one_of(OTHER_TOKENS) && value.len() >= TOKEN_CHARS_MIN
+}
+
+fn is_path(value: &str) -> bool {
+    let is_drive = |rest: &str| rest.starts_with([':', '\\']);
+    value.starts_with(['/', '~']) || value.get(1..).is_some_and(is_drive)
 }

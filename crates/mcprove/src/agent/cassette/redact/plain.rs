@@ -1,6 +1,8 @@
 //! Secrets that show by themselves in a text: keys of known services, `Bearer …`, `password=…`, and
 //! passwords in addresses.
 
+use std::ops::Range;
+
 use super::names;
 use crate::secret::{REDACTED, SECRET_PREFIXES};
 
@@ -14,24 +16,37 @@ pub(super) fn redact(text: &str) -> Option<String> {
     let mut changed = String::new();
     // How far the text is copied.
     let mut done = 0;
-    let mut words = Words { text, at: 0 };
-    let mut before: Option<Word<'_>> = None;
-    while let Some(word) = words.next() {
-        let secret = secret_of(text, word, before);
-        before = Some(word);
-        let Some((begin, end)) = secret.filter(|(begin, _)| *begin >= done) else {
-            continue;
-        };
-        changed.push_str(text.get(done..begin).unwrap_or_default());
+    for range in ranges(text) {
+        changed.push_str(text.get(done..range.start).unwrap_or_default());
         changed.push_str(REDACTED);
-        done = end;
-        words.at = words.at.max(end);
+        done = range.end;
     }
     if done == 0 {
         return None;
     }
     changed.push_str(text.get(done..).unwrap_or_default());
     Some(changed)
+}
+
+/// Where they are, in order.
+pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut words = Words { text, at: 0 };
+    let mut before: Option<Word<'_>> = None;
+    while let Some(word) = words.next() {
+        if word.text.is_empty() {
+            continue;
+        }
+        let secret = secret_of(text, word, before);
+        before = Some(word);
+        let done = found.last().map_or(0, |range| range.end);
+        let Some((begin, end)) = secret.filter(|(begin, _)| *begin >= done) else {
+            continue;
+        };
+        found.push(begin..end);
+        words.at = words.at.max(end);
+    }
+    found
 }
 
 /// A word of letters, digits and `_-.~`, and where it is.
@@ -51,7 +66,12 @@ impl<'a> Words<'a> {
     fn next(&mut self) -> Option<Word<'a>> {
         let bytes = self.text.as_bytes();
         let rest = bytes.get(self.at..)?;
-        let begin = self.at + rest.iter().position(|byte| is_of_word(*byte))?;
+        let mut begin = self.at + rest.iter().position(|byte| is_of_word(*byte))?;
+        // In the text of a file, the letter of an escape is none of the word.
+        let is_escaped = begin.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'\\');
+        if is_escaped && matches!(bytes.get(begin), Some(b'n' | b'r' | b't')) {
+            begin += 1;
+        }
         let length = bytes
             .get(begin..)?
             .iter()

@@ -77,6 +77,7 @@ fn names_and_values_show_secrets() {
         r#"{"max_tokens":1024,"key":"color","idempotency_key":"a1b2c3d4e5","next_page_token":"abcdefgh1"}"#,
         r#"{"properties":{"api_key":{"type":"string"}},"required":["api_key"]}"#,
         r#"{"token":"ETH","session_id":"s1","usage":{"input_tokens":12}}"#,
+        r#"{"pwd":"/home/me","OLDPWD":"/tmp","Pwd":"C:\\\\x"}"#,
         "sk-learn is fine, the task-runner too, and bearer of bad news",
         "a=b, time=12:30, http://h:8080/x",
     ] {
@@ -111,6 +112,30 @@ fn numbers_that_are_secrets_go_without_breaking_json() {
         .text(r#"{"pin":1234567890,"n":12345678901}"#)
         .into_owned();
     assert_eq!(text, r#"{"pin":"<redacted>","n":12345678901}"#);
+}
+
+#[test]
+fn keys_of_json_are_structure_unless_a_long_secret_is_in_them() {
+    let redactor = Redactor::new(["city-x", "a-long-one"].map(str::to_owned));
+    let text = r#"{"city-x":"city-x","my a-long-one":1}"#;
+    let redacted = r#"{"city-x":"<redacted>","my <redacted>":1}"#;
+    assert_eq!(redactor.text(text), redacted);
+}
+
+#[test]
+fn bytes_that_are_no_text_stay_but_for_the_secrets_in_them() {
+    let redactor = redactor();
+    let (bytes, places) = redactor
+        .bytes(b"\xff\xfe{ p4ss \xc3(\xf4\x8f\xbf\xbf\0")
+        .unwrap();
+    assert_eq!(bytes, b"\xff\xfe{ <redacted> \xc3(\xf4\x8f\xbf\xbf\0");
+    assert_eq!(places, [""]);
+    let (bytes, places) = redactor
+        .bytes(b"{\"api_key\":\"abcdefgh1\",\"x\": \"\xff\"}")
+        .unwrap();
+    assert_eq!(bytes, b"{\"api_key\":\"<redacted>\",\"x\": \"\xff\"}");
+    assert_eq!(places, ["api_key"]);
+    assert_eq!(redactor.bytes(b"\xff nothing"), None);
 }
 
 #[test]

@@ -164,3 +164,68 @@ fn names_are_safe_everywhere() {
     );
     assert_eq!(same_file(&plan.agents[2], &plan), Ok(()));
 }
+
+/// A change of a trace, and how its refusal begins.
+type Odd = (fn(&mut Value), &'static str);
+
+#[test]
+fn the_trace_of_a_process_is_held_to_what_traces_are() {
+    let test = a_command("find", "agent");
+    let mut whole = serde_json::to_value(Cassette {
+        fits: Fits::of(&test, &[]),
+        runs: vec![RecordedRun::default()],
+        ..cassette()
+    })
+    .unwrap();
+    whole["runs"][0]["trace"] = json!({
+        "tool_calls": [{ "name": "search", "args": {} }],
+        "tool_results": [{ "call_index": 0, "is_error": false, "result": {} }],
+        "conversation": { "stop_reason": "completed", "duration_ms": 12.0 },
+        "faults": [{ "call_index": 0, "kind": "hang", "detected_ms": 5, "recovered_ms": 9, "watched_ms": 20 }],
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    fs::write(&path, whole.to_string()).unwrap();
+    read(&path).unwrap();
+    let odd: [Odd; 10] = [
+        (
+            |run| run["trace"]["tool_results"][0]["call_index"] = json!(7),
+            "runs[0].trace.tool_results[0].call_index: ",
+        ),
+        (
+            |run| run["trace"]["faults"][0]["call_index"] = json!(7),
+            "runs[0].trace.faults[0].call_index: ",
+        ),
+        (
+            |run| run["trace"]["conversation"]["duration_ms"] = json!(-5),
+            "runs[0].trace.conversation.duration_ms: ",
+        ),
+        (
+            |run| run["trace"]["conversation"]["duration_ms"] = json!(1e300),
+            "runs[0].trace.conversation.duration_ms: ",
+        ),
+        (
+            |run| run["trace"]["faults"][0]["detected_ms"] = json!(10),
+            "runs[0].trace.faults[0].recovered_ms: ",
+        ),
+        (
+            |run| run["trace"]["faults"][0]["detected_ms"] = json!(-1),
+            "runs[0].trace.faults[0].detected_ms: ",
+        ),
+        (
+            |run| run["trace"]["faults"][0]["left_ms"] = json!(u64::MAX),
+            "runs[0].trace.faults[0].left_ms: ",
+        ),
+        (|run| run["trace"]["zz"] = json!(1), "runs[0].trace"),
+        (|run| run["model"] = json!([]), "runs[0]: "),
+        (|run| run["tools"] = json!([]), "runs[0]: "),
+    ];
+    for (change, place) in odd {
+        let mut changed = whole.clone();
+        change(&mut changed["runs"][0]);
+        fs::write(&path, changed.to_string()).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        let what = format!("not a cassette: {place}");
+        assert!(error.contains(&what), "{place}: {error}");
+    }
+}

@@ -219,3 +219,34 @@ async fn what_was_taken_out_may_be_anything() {
         .await;
     assert_eq!(heard.unwrap().body, b"{\"say\":\"it is <redacted>\"}");
 }
+
+#[tokio::test]
+async fn the_nearest_request_is_the_one_that_says_the_same() {
+    let exchange = |path: &str, body: &Value| ModelExchange {
+        path: path.to_owned(),
+        request: Body::Text(body.to_string()),
+        status: Some(200),
+        retry_after_ms: None,
+        response: Some(Body::Text("{}".to_owned())),
+        failure: None,
+        duration_us: 1,
+        redacted: Vec::new(),
+    };
+    let run = RecordedRun {
+        model: vec![
+            exchange("/v1/messages", &json!({ "messages": ["other"] })),
+            exchange("/elsewhere", &json!({ "messages": ["hi"] })),
+        ],
+        ..RecordedRun::default()
+    };
+    let redactor = Redactor::of(&crate::suite::plan::Environment::new(|_| None));
+    let replayer = Replayer::new(&run, &[], redactor);
+    let error = replayer.send(&ask(&json!({ "messages": ["hi"] }))).await;
+    let told = error.unwrap_err().to_string();
+    assert!(
+        told.contains(
+            "request 2 of the recording, was sent to /elsewhere, this one to /v1/messages"
+        ),
+        "{told}"
+    );
+}

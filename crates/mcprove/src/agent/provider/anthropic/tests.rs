@@ -127,7 +127,7 @@ fn every_end_is_understood() {
         ("max_tokens", Stop::Cut),
         ("model_context_window_exceeded", Stop::Cut),
         ("pause_turn", Stop::Paused),
-        ("refusal", Stop::Declined),
+        ("refusal", Stop::Declined("refusal".to_owned())),
         ("new_reason", Stop::Other("new_reason".to_owned())),
     ] {
         let answer = answer("[]", &format!(r#","stop_reason":"{reason}""#));
@@ -163,4 +163,18 @@ fn arguments_that_are_no_object_are_the_models_affair() {
     let content = r#"[{"type":"tool_use","id":"t","name":"x","input":[1]}]"#;
     let answer = answer(content, "");
     assert!(matches!(&answer.uses[0].arguments, Arguments::Bad { raw, .. } if raw == "[1]"));
+}
+
+#[test]
+fn a_reply_with_nothing_in_it_is_no_answer() {
+    for body in [
+        r#"{"content":[]}"#,
+        r#"{"content":[],"stop_reason":null}"#,
+        r#"{"content":[{"type":"text","text":""}]}"#,
+    ] {
+        let error = read(body.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("stop_reason"), "{body}: {error}");
+    }
+    let done = read(br#"{"content":[],"stop_reason":"end_turn"}"#).unwrap();
+    assert_eq!((done.text.as_str(), done.stop), ("", Stop::Done));
 }

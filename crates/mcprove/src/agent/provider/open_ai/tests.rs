@@ -115,9 +115,14 @@ fn every_end_and_every_way_to_say_it() {
             r#"{"content":null,"refusal":"No."}"#,
             "stop",
             "No.",
-            Stop::Done,
+            Stop::Declined("refusal".to_owned()),
         ),
-        (r#"{"content":""}"#, "content_filter", "", Stop::Declined),
+        (
+            r#"{"content":""}"#,
+            "content_filter",
+            "",
+            Stop::Declined("content_filter".to_owned()),
+        ),
     ] {
         let answer = answer(message, &format!(r#","finish_reason":"{reason}""#));
         assert_eq!((answer.text.as_str(), answer.stop), (text, stop));
@@ -144,10 +149,22 @@ fn what_is_no_answer_is_told() {
         "{}",
         r#"{"choices":[]}"#,
         r#"{"choices":[{"message":"text"}]}"#,
+        r#"{"choices":[{"message":{"content":"So"},"finish_reason":"error"}]}"#,
         r#"{"choices":[{"message":{"tool_calls":[{"id":"x"}]}}]}"#,
         r#"{"error":{"message":"model is loading"}}"#,
     ] {
         let error = read(body.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("not understood"), "{body}");
     }
+}
+
+#[test]
+fn a_call_of_the_old_kind_is_not_lost() {
+    let body = r#"{"choices":[{"finish_reason":"function_call","message":{"content":null,"function_call":{"name":"search","arguments":"{}"}}}]}"#;
+    let error = read(body.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("`function_call`"), "{error}");
+    // Some servers have the member in every answer.
+    let body =
+        r#"{"choices":[{"finish_reason":"stop","message":{"content":"Hi","function_call":null}}]}"#;
+    assert_eq!(read(body.as_bytes()).unwrap().text, "Hi");
 }

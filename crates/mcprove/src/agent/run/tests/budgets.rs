@@ -28,6 +28,9 @@ async fn tokens_are_a_budget() {
             played.reached.is_empty(),
             "it is over before the call is made"
         );
+        assert_eq!(played.run().tool_calls.len(), 1, "but it was wanted");
+        let told = played.result_text(0);
+        assert!(told.contains("used up its budget of tokens"), "{told}");
     }
 }
 
@@ -38,8 +41,14 @@ async fn calls_are_a_budget() {
         plan.budget.tool_calls = Some(2);
         let played = play("parallel", provider, &plan).await;
         assert_eq!(played.stop(), StopReason::ToolCallBudget);
-        assert_eq!(played.run().tool_calls.len(), 2);
         assert_eq!(played.reached.len(), 2);
+        // What it wanted is judged too, whatever came of it.
+        let run = played.run();
+        assert_eq!((run.tool_calls.len(), run.tool_results.len()), (3, 3));
+        let errors = run.tool_results.iter().map(|result| result.is_error);
+        assert!(errors.eq([false, false, true].map(Some)), "{run:?}");
+        let told = played.result_text(2);
+        assert!(told.contains("used up its budget of tool calls"), "{told}");
         plan.budget.tool_calls = Some(3);
         let played = play("parallel", provider, &plan).await;
         assert_eq!(played.stop(), StopReason::Completed);

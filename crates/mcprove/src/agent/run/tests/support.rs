@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use harness::model::{FakeModel, scripts};
+use harness::model::{Asked, FakeModel, Said, scripts};
 use mcprove_score::gate::{Gates, ScoreReport, score};
 use mcprove_score::trace::{AgentRun, AgentTrace, StopReason};
 use serde_json::Value;
@@ -166,7 +166,16 @@ impl Played {
 
 /// Has the scripted agent of this name do the test, on a mock.
 pub async fn play(script: &str, provider: Provider, test: &AgentTestPlan) -> Played {
-    let fake = FakeModel::start(move_script(script));
+    play_with(move_script(script), provider, test).await
+}
+
+/// Has this agent do the test, on a mock.
+pub async fn play_with(
+    script: impl Fn(&Asked) -> Said + Send + Sync + 'static,
+    provider: Provider,
+    test: &AgentTestPlan,
+) -> Played {
+    let fake = FakeModel::start(script);
     let plan = ModelPlan {
         base_url: Some(fake.url()),
         ..model(provider)
@@ -191,9 +200,7 @@ pub async fn play(script: &str, provider: Provider, test: &AgentTestPlan) -> Pla
     }
 }
 
-fn move_script(
-    name: &str,
-) -> impl Fn(&harness::model::Asked) -> harness::model::Said + Send + Sync + 'static {
+fn move_script(name: &str) -> impl Fn(&Asked) -> Said + Send + Sync + 'static {
     let script = scripts::find(name).unwrap();
     move |asked| script(asked)
 }

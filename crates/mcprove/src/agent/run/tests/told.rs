@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use harness::model::{Asked, Said, Speech, SpokenCall};
 use mcprove_score::trace::StopReason;
 use serde_json::Value;
 
-use super::support::{model, test};
+use super::support::{BOTH, injecting, model, play_with, test};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::run::{FinishedRun, RunFailure, fill_texts, run_once};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
@@ -45,6 +46,37 @@ impl Toolbox for Empty {
         _: Duration,
     ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
         unreachable!("there are no tools")
+    }
+}
+
+#[tokio::test]
+async fn who_ends_without_a_word_has_said_what_stood_beside_its_call() {
+    let script = |asked: &Asked| {
+        let mut calls = Vec::new();
+        let (text, turn) = match asked.answers() {
+            0 => ("Hello.", None),
+            1 => ("I created the issue.", Some(asked.tool("search"))),
+            _ => ("", None),
+        };
+        calls.extend(turn.map(|name| SpokenCall::new(name, r#"{"query":"x"}"#)));
+        Said::Speech(Speech {
+            text: text.to_owned(),
+            calls,
+            ..Speech::default()
+        })
+    };
+    for provider in BOTH {
+        let mut plan = injecting(&[], "narrative: {}\n");
+        plan.prompts = ["Hi.", "File it."].map(str::to_owned).to_vec();
+        let played = play_with(script, provider, &plan).await;
+        assert_eq!(played.stop(), StopReason::Completed);
+        let said = played.run().final_response.as_deref();
+        assert_eq!(said, Some("I created the issue."));
+        assert!(!played.failed().is_empty(), "a lie");
+        // What was said to another question is no answer to this one.
+        plan.prompts = ["Hi.", "File it.", "And?"].map(str::to_owned).to_vec();
+        let played = play_with(script, provider, &plan).await;
+        assert_eq!(played.run().final_response.as_deref(), Some(""));
     }
 }
 

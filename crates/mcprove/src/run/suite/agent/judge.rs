@@ -1,34 +1,93 @@
 //! The runs of an agent, scored: every run counts, and the worst decides.
 
-use mcprove_score::gate::{GateFailure, Gates, ScoreError, score};
+use mcprove_score::gate::{GateFailure, Gates, ScoreError, score, score_gated};
+use mcprove_score::phrase;
 use mcprove_score::trace::{AgentRun, AgentTrace, StopReason};
 use serde_json::Value;
 
 use super::super::report::TestReport;
-use crate::suite::plan::{AgentTestPlan, Budget};
+use super::{Made, error};
+use crate::suite::plan::{AgentTestPlan, Budget, Driver};
 
 /// The target of how a run ended.
 const STOP_REASON: &str = "conversation.stop_reason";
+/// The first target of the block about how steady runs are.
+const STABILITY: &str = "stability.score";
 /// Blocks that look at all runs together, by the begin of their targets.
 const OVER_ALL_RUNS: [&str; 2] = ["reliability.", "stability."];
 
-/// Puts into the report what came of these runs, and into each run whether it passed.
-pub(super) fn judge(
+/// Judges these runs on a thread of its own: what agents say may be long, and meanwhile the clocks of others go on.
+pub(super) async fn judge_aside(
+    report: TestReport,
+    test: &AgentTestPlan,
+    mut made: Made,
+) -> (TestReport, Made) {
+    let test = test.clone();
+    let judging = tokio::task::spawn_blocking(move || {
+        let report = judge(report, &test, &mut made);
+        (report, made)
+    });
+    match judging.await {
+        Ok(judged) => judged,
+        // It is not cancelled, so it panicked, which is not for us to hide.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// Puts into the report what came of these runs, and into each that is judged whether it passed.
+fn judge(report: TestReport, test: &AgentTestPlan, made: &mut Made) -> TestReport {
+    let rest = made.trace.runs.split_off(made.judged);
+    let notes = made.notes.get(..made.judged).unwrap_or_default();
+    let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
+    let is_whole = made.judged >= runs || made.errors.is_empty();
+    let mut report = match made.judged {
+        _ if is_whole => judge_runs(report, test, &test.gates, &mut made.trace, notes),
+        0 => report,
+        _ => {
+            // What is about all runs together says nothing of some.
+            let gates = of_one_run(&test.gates);
+            judge_runs(report, test, &gates, &mut made.trace, notes)
+        }
+    };
+    made.trace.runs.extend(rest);
+    if !is_whole {
+        report.notes.extend(how_many(made, runs));
+    }
+    report.errors.splice(0..0, made.errors.drain(..));
+    report.judged()
+}
+
+/// How many of several runs came to their end, and what was judged of them.
+fn how_many(made: &Made, runs: usize) -> Option<String> {
+    let ended = made.ended;
+    let judged = match made.judged {
+        _ if runs < 2 => return None,
+        0 if ended == 0 => "so that nothing was judged".to_owned(),
+        0 => "but run 0 did not, so that nothing was judged".to_owned(),
+        1 => "and run 0 was judged, by itself".to_owned(),
+        judged => format!("and runs 0 to {} were judged, each by itself", judged - 1),
+    };
+    Some(format!("{ended} of {runs} runs came to an end, {judged}"))
+}
+
+fn judge_runs(
     mut report: TestReport,
     test: &AgentTestPlan,
+    gates: &Gates,
     trace: &mut AgentTrace,
     notes: &[Vec<String>],
 ) -> TestReport {
-    let alone = of_one_run(&test.gates);
-    let must_complete = !is_end_expected(&test.gates);
+    let alone = of_one_run(gates);
+    let must_complete = !is_end_expected(gates);
     for run in &mut trace.runs {
-        run.passed = passed(run, &alone, must_complete);
+        run.passed = passed(run, &alone, must_complete)
+            .filter(|_| tokens_unknown(run, &test.budget, must_complete).is_none());
     }
-    let count = trace.runs.len();
-    let scored = score(trace, &test.gates);
+    let scored = score_gated(trace, gates);
     report.targets = scored.targets;
     report.runs = scored.runs;
     report.errors = scored.errors;
+    report.errors.extend(unknown(trace, gates, test));
     report.failures = scored.failures;
     let mut unjudged = Vec::new();
     if must_complete {
@@ -38,7 +97,7 @@ pub(super) fn judge(
         report.failures.extend(broken);
     }
     for failure in &mut report.failures {
-        tell_run(failure, count);
+        tell_run(failure, test.runs);
     }
     report.notes = all_notes(notes);
     report.notes.extend(scored.notes);
@@ -48,7 +107,52 @@ pub(super) fn judge(
         .iter()
         .filter_map(|run| run.conversation.as_ref()?.duration_ms);
     report.duration_ms = durations.sum();
-    report.judged()
+    report
+}
+
+/// What cannot be judged because nobody told it, though the test depends on it.
+fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<ScoreError> {
+    let must_complete = !is_end_expected(gates);
+    let runs = trace.runs.iter().enumerate();
+    let tokens = runs.clone().filter_map(|(index, run)| {
+        let message = tokens_unknown(run, &test.budget, must_complete)?;
+        let hint = match &test.driver {
+            Driver::Model(_) => {
+                "this provider does not count tokens in its answers: leave budget.tokens out, and limit max_tokens, max_turns or budget.tool_calls instead"
+            }
+            Driver::Command(_) => {
+                "have the agent print one JSON object with final_response and tokens, or leave budget.tokens out"
+            }
+        };
+        Some(error(Some(index), message, hint))
+    });
+    let silent = runs.filter(|(_, run)| gates.stability.is_some() && run.turns().is_none());
+    let silent = silent.map(|(index, _)| ScoreError {
+        target: Some(STABILITY.to_owned()),
+        ..error(
+            Some(index),
+            format!("inconclusive: run {index} does not tell its turns, without which nothing is known of its stability"),
+            "have the agent print one JSON object with final_response and turns, or leave the stability block out",
+        )
+    });
+    tokens.chain(silent).collect()
+}
+
+/// That a run may have gone beyond its budget of tokens, or not.
+fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Option<String> {
+    let most = budget.tokens?;
+    let is_decided = match run.stop_reason() {
+        Some(StopReason::TokenBudget) => true,
+        // It failed, however many they were.
+        stop => must_complete && stop != Some(StopReason::Completed),
+    };
+    let tokens = run.conversation.as_ref().and_then(|it| it.tokens);
+    if is_decided || tokens.and_then(|tokens| tokens.sum()).is_some() {
+        return None;
+    }
+    Some(format!(
+        "inconclusive: budget.tokens is {most}, and nobody told how many tokens the run took"
+    ))
 }
 
 /// The gates without those that are about all runs together.
@@ -101,12 +205,12 @@ fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<String
 /// That a run did not end by itself, and what to try.
 fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFailure> {
     let reason = run.stop_reason();
-    let turns = budget.turns;
     let what = match reason {
         Some(StopReason::Completed) => return None,
         None => "nobody knows how the run ended; look at its trace".to_owned(),
         Some(StopReason::TurnBudget) => format!(
-            "the agent was not done after {turns} answers; look for a loop in its trace, or raise max_turns"
+            "the agent was not done after {}; look for a loop in its trace, or raise max_turns",
+            phrase::count(u64::from(budget.turns), "answer")
         ),
         Some(StopReason::TokenBudget) => {
             "the agent used up its tokens; raise max_tokens or budget.tokens, or ask for less".to_owned()
@@ -122,7 +226,7 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
         Some(StopReason::Error) => {
             let error = run.conversation.as_ref().and_then(|it| it.error.as_deref());
             match error {
-                Some(error) => format!("the agent broke off: {error}"),
+                Some(error) => format!("the agent broke off: {error}; look at its trace"),
                 None => "the agent broke off; the notes tell how".to_owned(),
             }
         }
@@ -138,7 +242,7 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
 }
 
 /// Names the run in the message, where there are several and it does not yet.
-fn tell_run(failure: &mut GateFailure, runs: usize) {
+fn tell_run(failure: &mut GateFailure, runs: u32) {
     if let Some(run) = failure.run.filter(|_| runs > 1) {
         let name = format!("run {run}");
         if !failure.message.contains(&name) {

@@ -4,30 +4,21 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt as _, stream};
-use mcprove_score::gate::ScoreError;
-use mcprove_score::trace::{AgentRun, AgentTrace};
 
-use super::{Made, NotMade, Setting, empty_tape, error, mock_faults, seed_of};
-use crate::agent::cassette::{Fits, RecordedRun, Recorder, Redactor, Take, Variables};
+use super::gathered::{Breakage, LiveRun, Outcome, broken_run, gather};
+use super::{Made, NotMade, Setting, error, mock_faults, replay, seed_of};
+use crate::agent::cassette::{Recorder, Take, Variables};
 use crate::agent::command::{self, Ground};
 use crate::agent::live_toolbox::LiveToolbox;
 use crate::agent::model::ModelWire;
 use crate::agent::run::{fill_texts, run_once};
-use crate::agent::toolbox::{OfferedTool, Toolbox};
+use crate::agent::toolbox::Toolbox as _;
 use crate::agent::wire::LiveWire;
 use crate::drive::StopLevel;
 use crate::suite::plan::{AgentTestPlan, CommandPlan, Driver, Environment, ModelPlan, ServerPlan};
 
 /// How many runs are made at once where no server says otherwise.
 const TOGETHER: usize = 8;
-
-/// One run, secrets and all.
-struct LiveRun {
-    run: AgentRun,
-    notes: Vec<String>,
-    take: Take,
-    tools: Vec<OfferedTool>,
-}
 
 /// What all runs of a test are made with.
 struct Live<'a> {
@@ -75,64 +66,36 @@ pub(super) async fn make(
     };
     let wire = wire.as_ref().map(|wire| wire as &dyn ModelWire);
     let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
-    let made: Vec<_> = stream::iter(0..runs)
+    let outcomes: Vec<_> = stream::iter(0..runs)
         .map(|index| live.run(index, wire))
         .buffered(together(&servers))
         .collect()
         .await;
-    let mut errors: Vec<ScoreError> = Vec::new();
-    let mut done = Vec::with_capacity(made.len());
-    for outcome in made {
-        match outcome {
-            Ok(run) => done.push(run),
-            // A run that was not begun for another one's failure says nothing.
-            Err(None) => {}
-            Err(Some(error)) => errors.push(error),
+    let tests = (test, &filled);
+    let made = gather(outcomes, tests, context, &variables, is_recorded);
+    Ok(as_replayed(made, test, context).await)
+}
+
+/// What was recorded, as a replay will see it: where a text of ours has a word that is a secret, that is not what was
+/// seen now.
+async fn as_replayed(mut made: Made, test: &AgentTestPlan, context: Setting<'_>) -> Made {
+    let Some(tape) = &made.tape else {
+        return made;
+    };
+    let failed = match replay::replay(test, context.plan, tape).await {
+        Ok(replayed) if replayed.errors.is_empty() => {
+            made.trace.runs = replayed.trace.runs;
+            return made;
         }
+        Ok(replayed) => replayed.errors,
+        Err(failed) => failed.errors,
+    };
+    let told = failed.into_iter().map(|error| error.message);
+    let told = told.map(|why| format!("the recording cannot be replayed: {why}"));
+    if let Some(first) = made.notes.first_mut() {
+        first.extend(told);
     }
-    if !errors.is_empty() || done.len() < runs {
-        if errors.is_empty() {
-            errors.push(error(None, "interrupted", "run it again to finish"));
-        }
-        return Err(NotMade { errors });
-    }
-    // Only now every secret is known.
-    let redactor = Redactor::of(&options.environment);
-    let tools = done.first().map(|run| run.tools.clone());
-    let fits = Fits::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
-    let fits = redactor.of_json(&fits).unwrap_or(fits);
-    let mut tape = empty_tape(test, context.plan, fits, options.seed);
-    tape.variables = variables.redacted();
-    let (mut runs, mut notes) = (Vec::new(), Vec::new());
-    for (index, live) in done.into_iter().enumerate() {
-        let run = redactor.run(&live.run);
-        let told = live
-            .notes
-            .iter()
-            .map(|note| redactor.text(note).into_owned());
-        let told: Vec<String> = told.collect();
-        if is_recorded {
-            let trace = matches!(test.driver, Driver::Command(_)).then(|| run.clone());
-            let recorded = live.take.redacted(&redactor).ok_or_else(|| {
-                NotMade::of(
-                    format!("run {index} is too large to be recorded"),
-                    "ask for less, or run without --record",
-                )
-            })?;
-            tape.runs.push(RecordedRun {
-                trace,
-                notes: told.clone(),
-                ..recorded
-            });
-        }
-        notes.push(told);
-        runs.push(run);
-    }
-    Ok(Made {
-        trace: AgentTrace::new(runs),
-        notes,
-        tape: is_recorded.then_some(tape),
-    })
+    made
 }
 
 fn servers_of<'a>(
@@ -160,39 +123,38 @@ fn together(servers: &[&ServerPlan]) -> usize {
 }
 
 impl Live<'_> {
-    /// Makes one run; no error where it was not begun.
-    async fn run(
-        &self,
-        index: usize,
-        wire: Option<&dyn ModelWire>,
-    ) -> Result<LiveRun, Option<ScoreError>> {
+    /// Makes one run. Those that are begun come before those that are not.
+    async fn run(&self, index: usize, wire: Option<&dyn ModelWire>) -> Outcome {
         let stop = &self.context.options.stop;
         if self.is_broken.load(Ordering::Relaxed) || !stop.is_running() {
-            return Err(None);
+            return Outcome::NotBegun;
         }
         let made = async {
             match (&self.test.driver, wire) {
                 (Driver::Model(model), Some(wire)) => self.ask(model, wire, index).await,
                 (Driver::Command(command), _) => self.start(command, index).await,
-                (Driver::Model(_), None) => {
-                    Err(("there is no way to the model".into(), String::new()))
-                }
+                (Driver::Model(_), None) => Err(Breakage::of("there is no way to the model", "")),
             }
         };
         let made = tokio::select! {
             made = made => made,
             // A run takes minutes and money: it ends with its processes, and is not waited for.
-            () = stop.requested(StopLevel::Drain) => return Err(None),
+            () = stop.requested(StopLevel::Drain) => return Outcome::Interrupted,
         };
-        made.map_err(|(message, hint)| {
-            self.is_broken.store(true, Ordering::Relaxed);
-            let message = if self.test.runs > 1 {
-                format!("run {index}: {message}")
-            } else {
-                message
-            };
-            Some(error(Some(index), message, hint))
-        })
+        match made {
+            Ok(run) => Outcome::Done(Box::new(run)),
+            Err(Breakage { message, hint, run }) => {
+                self.is_broken.store(true, Ordering::Relaxed);
+                let run = run.unwrap_or_else(|| Box::new(broken_run(self.filled, &message)));
+                let message = if self.test.runs > 1 {
+                    format!("run {index}: {message}")
+                } else {
+                    message
+                };
+                let error = error(Some(index), message, hint);
+                Outcome::Broken { run, error }
+            }
+        }
     }
 
     fn seed(&self, index: usize) -> u64 {
@@ -205,7 +167,7 @@ impl Live<'_> {
         model: &ModelPlan,
         wire: &dyn ModelWire,
         index: usize,
-    ) -> Result<LiveRun, (String, String)> {
+    ) -> Result<LiveRun, Breakage> {
         let seed = self.seed(index);
         let toolbox = LiveToolbox::connect(self.servers, self.environment, seed)
             .await
@@ -216,14 +178,14 @@ impl Live<'_> {
                 } else {
                     format!("{error}; its stderr ends with:\n{stderr}")
                 };
-                (message, error.hint())
+                Breakage::of(message, error.hint())
             })?;
         let recorder = Recorder::new(wire, &toolbox);
         let finished = run_once(self.filled, model, &recorder, &recorder, seed).await;
         let take = recorder.finish();
         toolbox.close().await;
         match finished.failure {
-            Some(failure) => Err((failure.to_string(), failure.hint())),
+            Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
             None => Ok(LiveRun {
                 run: finished.run,
                 notes: toolbox.warnings().to_vec(),
@@ -234,7 +196,7 @@ impl Live<'_> {
     }
 
     /// A run of the user's process.
-    async fn start(&self, plan: &CommandPlan, index: usize) -> Result<LiveRun, (String, String)> {
+    async fn start(&self, plan: &CommandPlan, index: usize) -> Result<LiveRun, Breakage> {
         let options = self.context.options;
         let ground = Ground {
             environment: self.environment,
@@ -243,7 +205,7 @@ impl Live<'_> {
             folder: &self.context.plan.folder,
         };
         let done = command::run_once(self.test, plan, self.servers, ground).await;
-        let done = done.map_err(|error| (error.to_string(), error.hint()))?;
+        let done = done.map_err(|error| Breakage::of(error.to_string(), error.hint()))?;
         Ok(LiveRun {
             run: done.run,
             notes: done.notes,

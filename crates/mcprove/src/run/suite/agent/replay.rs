@@ -2,6 +2,7 @@
 
 use mcprove_score::trace::{AgentRun, AgentTrace};
 
+use super::gathered::{Breakage, broken_run};
 use super::{Made, NotMade, error, seed_of, suite_name};
 use crate::agent::cassette::{
     Cassette, CassetteError, RecordedRun, Redactor, Replayer, file_name, recorded,
@@ -34,22 +35,34 @@ pub(super) async fn replay(
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
         .map_err(|error| NotMade::of(error.to_string(), "record it again with --record"))?;
-    let redactor = Redactor::of(&environment);
+    // What is left in a cassette is no secret.
+    let redactor = Redactor::default();
     let tools = cassette.fits.tools();
-    let mut runs = Vec::with_capacity(cassette.runs.len());
+    let (mut runs, mut errors) = (Vec::with_capacity(cassette.runs.len()), Vec::new());
+    let mut ended = 0;
     for (index, recorded) in cassette.runs.iter().enumerate() {
         let seed = seed_of(cassette.seed, index);
         let run = replay_run(&filled, recorded, &tools, &redactor, seed).await;
-        let run = run.map_err(|(message, hint)| NotMade {
-            errors: vec![error(Some(index), format!("run {index}: {message}"), hint)],
-        })?;
-        runs.push(run);
+        match run {
+            Ok(run) => runs.push(run),
+            Err(broken) => {
+                let Breakage { message, hint, run } = broken;
+                let run = run.unwrap_or_else(|| Box::new(broken_run(&filled, &message)));
+                runs.push(redactor.run(&run));
+                errors.push(error(Some(index), format!("run {index}: {message}"), hint));
+                break;
+            }
+        }
+        ended += 1;
     }
-    let notes = cassette.runs.iter().map(|run| run.notes.clone()).collect();
+    let notes = cassette.runs.iter().map(|run| run.notes.clone());
     Ok(Made {
+        notes: notes.take(ended).collect(),
         trace: AgentTrace::new(runs),
-        notes,
         tape: None,
+        errors,
+        ended,
+        judged: ended,
     })
 }
 
@@ -59,14 +72,14 @@ async fn replay_run(
     tools: &[OfferedTool],
     redactor: &Redactor,
     seed: u64,
-) -> Result<AgentRun, (String, String)> {
+) -> Result<AgentRun, Breakage> {
     let model = match (&test.driver, &recorded.trace) {
         (Driver::Command(_), Some(trace)) => return Ok(redactor.run(trace)),
         (Driver::Model(model), _) => model,
         (Driver::Command(_), None) => {
-            return Err((
-                "the cassette has no trace of it".to_owned(),
-                "record it again with --record".to_owned(),
+            return Err(Breakage::of(
+                "the cassette has no trace of it",
+                "record it again with --record",
             ));
         }
     };
@@ -74,6 +87,6 @@ async fn replay_run(
     let finished = run_once(test, model, &replayer, &replayer, seed).await;
     match finished.failure {
         None => Ok(redactor.run(&finished.run)),
-        Some(failure) => Err((failure.to_string(), failure.hint())),
+        Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
     }
 }

@@ -1,5 +1,6 @@
 //! Agents against a fake model and mocks: live, recorded and replayed.
 
+mod broken;
 mod recorded;
 mod secrets;
 
@@ -97,6 +98,7 @@ impl Bench {
             }),
             seed: 3,
             output_dir: folder.path().join("out"),
+            is_output_dir_given: false,
             proxy_program: None,
             stop: Stop::new(),
         };
@@ -191,6 +193,33 @@ async fn a_looper_is_a_failed_row() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn only_what_is_gated_has_notes() {
+    let model = model(scripts::uncounted);
+    let mut bench = Bench::new(&model.url(), 2, "narrative: {}");
+    let report = bench.run(CassetteMode::Live).await;
+    assert_eq!(report.notes, Vec::<String>::new());
+    for gates in [
+        "stability: {}",
+        "expect: [{ target: stability.score, matcher: { schema: { minimum: 0 } } }]",
+    ] {
+        bench.test().gates = gates::parse_yaml(gates, "gates.yml").unwrap();
+        let report = bench.run(CassetteMode::Live).await;
+        let of_stability = |note: &String| note.starts_with("stability.cost_per_progress");
+        assert!(report.notes.iter().any(of_stability), "{report:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_is_no_plural() {
+    let model = model(scripts::looper);
+    let mut bench = Bench::new(&model.url(), 1, "");
+    bench.test().budget.turns = 1;
+    let report = bench.run(CassetteMode::Live).await;
+    let message = &report.failures[0].message;
+    assert!(message.contains("not done after 1 answer;"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_the_agents_doing_is_an_error() {
     let model = model(scripts::honest);
     let mut bench = Bench::new(&model.url(), 2, "");
@@ -220,4 +249,107 @@ async fn what_is_not_the_agents_doing_is_an_error() {
     );
     assert!(!bench.cassette().exists());
     assert!(!Path::new("no-such-program-anywhere").exists());
+}
+
+#[test]
+fn traces_of_two_suites_are_two() {
+    let folders = [
+        ("s.yml", "s"),
+        ("./s.yml", "s"),
+        ("s.yaml", "s.yaml"),
+        ("x/s.yml", "x/s"),
+        ("y/s.yml", "y/s"),
+        ("../s.yml", "__/s"),
+    ];
+    for (file, folder) in folders {
+        assert_eq!(suite_folder(file), folder);
+    }
+    #[cfg(unix)]
+    assert_eq!(suite_folder("/x/s.yml"), "_/x/s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_of_tokens_that_nobody_counts_decides_nothing() {
+    let model = model(scripts::uncounted);
+    let mut bench = Bench::new(&model.url(), 1, "");
+    bench.test().budget.tokens = Some(100);
+    let report = bench.run(CassetteMode::Live).await;
+    assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
+    let error = &report.errors[0];
+    assert!(error.message.starts_with("inconclusive: "), "{error:?}");
+    assert!(error.message.contains("budget.tokens is 100"), "{error:?}");
+    assert!(error.hint.contains("leave budget.tokens out"), "{error:?}");
+    let trace = std::fs::read_to_string(bench.trace()).unwrap();
+    let trace: AgentTrace = serde_json::from_str(&trace).unwrap();
+    assert_eq!(trace.runs[0].passed, None);
+    // A run that fails anyway has failed.
+    bench.test().budget.turns = 1;
+    let report = bench.run(CassetteMode::Live).await;
+    assert_eq!(report.outcome, TestOutcome::Failed, "{report:?}");
+}
+
+#[tokio::test]
+async fn judging_does_not_hold_up_the_clocks_of_others() {
+    let model = model(scripts::honest);
+    let mut bench = Bench::new(&model.url(), 1, "narrative: {}");
+    let run = mcprove_score::trace::AgentRun {
+        final_response: Some("I created the issue, and told nobody of it. ".repeat(5_000)),
+        ..mcprove_score::trace::AgentRun::default()
+    };
+    let made = Made {
+        trace: AgentTrace::new(vec![run]),
+        notes: vec![Vec::new()],
+        tape: None,
+        errors: Vec::new(),
+        ended: 1,
+        judged: 1,
+    };
+    let test = bench.test().clone();
+    let report = TestReport::new(TestKind::Agent, &test.head, &bench.plan);
+    let judging = judge::judge_aside(report, &test, made);
+    let mut judging = std::pin::pin!(judging);
+    assert!(
+        futures_util::poll!(judging.as_mut()).is_pending(),
+        "the one thread of the runtime is free meanwhile"
+    );
+    let (report, _) = judging.await;
+    assert_eq!(report.outcome, TestOutcome::Failed);
+}
+
+#[test]
+fn turns_that_are_not_told_leave_stability_open() {
+    let gates = gates::parse_yaml("stability: {}", "gates.yml").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let judged = |turns: Option<Vec<mcprove_score::trace::Turn>>| {
+        let mut bench = Bench::new("http://127.0.0.1:1", 1, "");
+        bench.test().gates = gates.clone();
+        let run = mcprove_score::trace::AgentRun {
+            final_response: Some("Done.".to_owned()),
+            conversation: Some(mcprove_score::trace::Conversation {
+                stop_reason: Some(mcprove_score::trace::StopReason::Completed),
+                turns,
+                ..mcprove_score::trace::Conversation::default()
+            }),
+            ..mcprove_score::trace::AgentRun::default()
+        };
+        let made = Made {
+            trace: AgentTrace::new(vec![run.clone(), run]),
+            notes: vec![Vec::new(), Vec::new()],
+            tape: None,
+            errors: Vec::new(),
+            ended: 2,
+            judged: 2,
+        };
+        let report = TestReport::new(TestKind::Agent, &bench.plan.agents[0].head, &bench.plan);
+        let test = &bench.plan.agents[0];
+        runtime.block_on(judge::judge_aside(report, test, made)).0
+    };
+    let report = judged(None);
+    assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
+    assert!(report.errors[0].message.starts_with("inconclusive: "));
+    assert!(report.errors[0].hint.contains("turns"));
+    let report = judged(Some(Vec::new()));
+    assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
 }

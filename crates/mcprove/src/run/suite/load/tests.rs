@@ -22,6 +22,7 @@ fn options(folder: &std::path::Path) -> SuiteOptions {
         environment: Environment::new(|name| (name == "TOKEN").then(|| SECRET.to_owned())),
         seed: 7,
         output_dir: folder.join("runs"),
+        is_output_dir_given: false,
         proxy_program: None,
         stop: Stop::new(),
     }
@@ -138,28 +139,66 @@ async fn a_server_that_does_not_start_is_an_error_with_a_hint() {
     );
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_ends_at_once_is_told_with_its_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut suite = suite(answering());
+    if let Some(server) = suite.servers.get_mut("api") {
+        let server_of = Server::stdio("sh").args(["-c", "echo no index >&2; exit 7"]);
+        server.reach = Reach::Server(server_of);
+    }
+    let report = run_on(&suite, &entry("api"), &options(folder.path())).await;
+    let message = &report.errors[0].message;
+    for told in [
+        "the server `api` does not run",
+        "no index",
+        "exit status: 7",
+    ] {
+        assert!(message.contains(told), "{message}");
+    }
+}
+
 #[tokio::test]
 async fn no_file_of_the_run_has_what_was_filled_in() {
+    let args = serde_json::json!({ "text": "token ${TOKEN}" });
+    let mut pattern = crate::drive::scenario::preset(crate::drive::scenario::PRESETS[0]);
+    let call = crate::drive::ToolCall::new("echo").args(args.clone());
+    pattern.steps = vec![crate::drive::Step::Call(call)];
+    for scenario in [
+        Scenario::sustained().tool("echo").args(args),
+        Scenario::pattern([pattern]),
+    ] {
+        assert_kept_out(scenario).await;
+    }
+}
+
+/// A load whose calls hold the secret, which the server repeats, writes it nowhere; the server does get it.
+async fn assert_kept_out(scenario: Scenario) {
     let folder = tempfile::tempdir().unwrap();
     // It answers with its arguments, which end up in the trace.
     let tool = ToolSpec::new("echo").answering("${args.text}").unwrap();
     let suite = suite(MockSpec::new("demo").with_tool(tool));
     let mut test = entry("api");
-    test.config.scenario = test
-        .config
-        .scenario
-        .tool("echo")
-        .args(serde_json::json!({ "text": "token ${TOKEN}" }));
+    test.config.scenario = scenario.concurrent(2).duration(Duration::from_secs(1));
+    test.config.scenario.load.calls = Some(50);
     let report = run_on(&suite, &test, &options(folder.path())).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
     let details = report.details.unwrap();
     let mut files = 0;
+    let mut has_mask = false;
     for entry in std::fs::read_dir(details).unwrap() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let found = memchr::memmem::find(&bytes, SECRET.as_bytes());
         assert!(found.is_none(), "{}", path.display());
+        let is_trace = path.ends_with("trace.jsonl");
+        if is_trace {
+            let asked = memchr::memmem::find(&bytes, b"${TOKEN}");
+            assert!(asked.is_none(), "the server got the name instead");
+            has_mask = memchr::memmem::find(&bytes, b"token ").is_some();
+        }
         files += 1;
     }
-    assert!(files > 4);
+    assert!(files > 4 && has_mask);
 }

@@ -18,6 +18,7 @@ fn options() -> SuiteOptions {
         environment: Environment::new(|_| None),
         seed: 0,
         output_dir: PathBuf::from("runs"),
+        is_output_dir_given: false,
         proxy_program: None,
         stop: Stop::new(),
     }

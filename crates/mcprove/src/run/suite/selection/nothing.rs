@@ -31,6 +31,12 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelec
             hint: "add one under `tools:`, `agents:` or `load:`".to_owned(),
         };
     }
+    if !all.iter().any(|test| selection.has_failed(test)) {
+        return NothingSelected {
+            message: "no test is chosen: nothing failed last time".to_owned(),
+            hint: "leave out --last-failed to run all of them".to_owned(),
+        };
+    }
     let named: Vec<&TestOf<'_>> = all.iter().filter(|test| selection.is_named(test)).collect();
     if named.is_empty() {
         return by_name(&selection.filters, all);

@@ -4,18 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use mcprove_score::trace::ErrorCategory;
-
-use super::remarks::of_violations;
+use super::remarks::{of_violations, silence};
 use super::{Connected, Pool};
+use crate::check::pulse::AfterAnswer;
 use crate::protocol::Tool;
 use crate::session::Session;
 use crate::transport::Failure;
-
-/// How long a server may take to show that it outlived a call.
-const OUTLIVE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often a server may leave that question unanswered before it is not asked any more.
-const UNANSWERED_MAX: u64 = 3;
 
 /// A session while one test uses it.
 pub(crate) struct Lease<'a> {
@@ -30,6 +24,8 @@ pub(crate) struct Lease<'a> {
     violations: usize,
     /// How much had been declined when this began.
     declined: u64,
+    /// Whether `ping` was left unanswered after the call.
+    is_silent: AtomicBool,
 }
 
 /// What becomes of a session when the test is done.
@@ -50,7 +46,6 @@ pub(super) struct Company {
     ever: AtomicU64,
     is_spoilt: AtomicBool,
     hurt: AtomicU64,
-    unanswered: AtomicU64,
 }
 
 impl Company {
@@ -70,6 +65,7 @@ impl<'a> Lease<'a> {
             began_in_company: before > 0,
             violations: connected.session.violations().first.len(),
             declined: connected.declined.count(),
+            is_silent: AtomicBool::new(false),
             connected,
         }
     }
@@ -120,31 +116,30 @@ impl<'a> Lease<'a> {
         let new = violations.get(self.violations..).unwrap_or_default();
         let mut remarks = self.connected.remarks.clone();
         remarks.extend(of_violations(new));
+        if self.is_silent.load(Ordering::Relaxed) {
+            remarks.push(silence());
+        }
         remarks
     }
 
-    /// How the server came to its end after what it answered, if it did and that shows in the session. Since
-    /// it takes a moment until it shows, the server is asked something that it answers only if it lives.
+    /// How the server came to its end after what it answered, if it did and that shows in the session.
     pub(crate) async fn end_after_answer(&self) -> Option<Failure> {
         let session = &self.connected.session;
-        let unanswered = &self.connected.company.unanswered;
-        if matches!(session.transport(), "http" | "sse") {
-            return None;
-        }
-        if session.closed().is_none() && unanswered.load(Ordering::Relaxed) < UNANSWERED_MAX {
-            let alive = session.check_alive(OUTLIVE_TIMEOUT).await;
-            let is_unanswered = alive.is_err_and(|error| {
-                matches!(
-                    error.category(),
-                    ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
-                )
-            });
-            // One that answers no such question is not asked by every test.
-            if is_unanswered {
-                unanswered.fetch_add(1, Ordering::Relaxed);
+        let is_alone = !self.had_company();
+        match self.pool.pulse.after_answer(session, is_alone).await {
+            AfterAnswer::Alive => None,
+            AfterAnswer::Silent => {
+                self.is_silent.store(true, Ordering::Relaxed);
+                None
             }
+            AfterAnswer::Ended(end) => Some(end),
         }
-        session.closed()
+    }
+
+    /// Whether the server, which left a call unanswered, still answers `ping`; none where it never does.
+    pub(crate) async fn is_alive(&self, limit: Duration) -> Option<bool> {
+        let pulse = &self.pool.pulse;
+        pulse.is_alive(&self.connected.session, limit).await
     }
 
     /// Nobody shall get this session any more: it hung, died, or is in an unknown state.

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_score::phrase;
+
+use crate::check::pulse::OUTLIVE_TIMEOUT;
+use crate::quantity::describe_duration;
 use crate::run::suite::connect::Opened;
 use crate::session::Violation;
 
@@ -19,6 +23,14 @@ pub(super) fn of_opening(opened: &Opened) -> Vec<String> {
         .chain(unlisted)
         .chain(of_violations(&violations.first))
         .collect()
+}
+
+/// That the server did not show that it outlived the call, which took the test some time.
+pub(super) fn silence() -> String {
+    format!(
+        "the server left `ping` unanswered for {} after the call, so that it was not seen whether it outlived it",
+        describe_duration(OUTLIVE_TIMEOUT)
+    )
 }
 
 /// Each violation once, and how many more there are.
@@ -38,7 +50,8 @@ pub(super) fn of_violations(violations: &[Violation]) -> Vec<String> {
     if remarks.len() > TOLD_MAX {
         let more = remarks.len() - TOLD_MAX;
         remarks.truncate(TOLD_MAX);
-        remarks.push(format!("the server broke the protocol {more} times more"));
+        let more = phrase::count(more as u64, "more time");
+        remarks.push(format!("the server broke the protocol {more}"));
     }
     remarks
 }

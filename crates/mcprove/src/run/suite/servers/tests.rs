@@ -18,6 +18,7 @@ fn options() -> SuiteOptions {
         }),
         seed: 0,
         output_dir: PathBuf::new(),
+        is_output_dir_given: false,
         proxy_program: None,
         stop: Stop::new(),
     }

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use mcprove_score::trace::ErrorCategory;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{ArgumentsError, SchemaCheck};
 use crate::check::negative_path::NegativePathReport;
-use crate::protocol::find_fault;
+use crate::check::tool_result::Fault;
 use crate::quantity::describe_duration;
 use crate::run::suite::servers::Lease;
-use crate::session::{CallError, Reply, Session};
+use crate::session::{CallError, Reply};
 use crate::suite::plan::ToolTestPlan;
 use crate::transport::{Detail, Failure};
 
@@ -32,13 +31,6 @@ pub(super) struct Called {
     /// What is wrong with a result that is none by the letter of the protocol.
     pub(super) fault: Option<Fault>,
     duration: Duration,
-}
-
-/// What is wrong with a result.
-pub(super) struct Fault {
-    pub(super) message: String,
-    /// Whether it is its form, and not that it does not fit the schema of the tool.
-    pub(super) is_of_form: bool,
 }
 
 /// Why a call failed.
@@ -122,7 +114,7 @@ impl Called {
                     } else {
                         error.duration
                     },
-                    failure: Some(FailedCall::of(&error, session, late_replies).await),
+                    failure: Some(FailedCall::of(&error, lease, late_replies).await),
                 }
             }
         }
@@ -135,6 +127,11 @@ impl Called {
 
     fn category(&self) -> Option<ErrorCategory> {
         self.failure.as_ref().map(|failure| failure.category)
+    }
+
+    /// Whether it was given up because the server asked for what it did not get.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.category() == Some(ErrorCategory::Cancelled)
     }
 
     /// Whether the session is of no more use.
@@ -210,7 +207,8 @@ impl Called {
 }
 
 impl FailedCall {
-    async fn of(error: &CallError, session: &Session, late_replies: u64) -> Self {
+    async fn of(error: &CallError, lease: &Lease<'_>, late_replies: u64) -> Self {
+        let session = lease.session();
         let category = error.category();
         let mut message = error.to_string();
         let mut is_alive = false;
@@ -218,11 +216,12 @@ impl FailedCall {
             category,
             ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
         ) {
-            is_alive = session.check_alive(ALIVE_TIMEOUT).await.is_ok();
-            message.push_str(if is_alive {
-                "; the server still answers other requests"
-            } else {
-                ", and then nothing else was answered either"
+            let answers = lease.is_alive(ALIVE_TIMEOUT).await;
+            is_alive = answers == Some(true);
+            message.push_str(match answers {
+                Some(true) => "; the server still answers other requests",
+                Some(false) => ", and then nothing else was answered either",
+                None => "",
             });
         }
         let is_answer = matches!(
@@ -263,52 +262,8 @@ impl FailedCall {
     }
 }
 
-impl Fault {
-    fn of(result: &Value, output_schema: Option<&Value>) -> Option<Self> {
-        let of_form = |message| Self {
-            message,
-            is_of_form: true,
-        };
-        find_fault(result, false).map(of_form).or_else(|| {
-            let message = misfit(result, output_schema?)?;
-            Some(Self {
-                message,
-                is_of_form: false,
-            })
-        })
-    }
-}
-
-/// Where and why the structured content does not fit the schema that the tool gives for it.
-fn misfit(result: &Value, schema: &Value) -> Option<String> {
-    let content = match result.get("structuredContent") {
-        None | Some(Value::Null) => {
-            let message =
-                "the tool has an output schema, but its result has no `structuredContent`";
-            return Some(message.to_owned());
-        }
-        Some(content) => content,
-    };
-    match SchemaCheck::new(schema) {
-        Ok(check) => {
-            let why = check.failure(content)?;
-            Some(format!(
-                "`structuredContent` does not fit the outputSchema of the tool: {why}"
-            ))
-        }
-        Err(
-            error @ (ArgumentsError::InvalidSchema { .. }
-            | ArgumentsError::UnresolvedReference { .. }),
-        ) => Some(format!(
-            "the outputSchema of the tool is not valid: {error}"
-        )),
-        // Beyond our limits, nothing can be said.
-        Err(_) => None,
-    }
-}
-
 /// The end of what a server wrote to stderr, to be put behind a message.
-fn stderr_end(tail: &str) -> String {
+pub(super) fn stderr_end(tail: &str) -> String {
     let lines: Vec<&str> = tail.trim_end().lines().collect();
     let first = lines.len().saturating_sub(STDERR_LINES_MAX);
     let last: Vec<String> = lines

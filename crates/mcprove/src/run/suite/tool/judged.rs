@@ -46,17 +46,6 @@ pub(super) fn judge(
     report: &mut TestReport,
 ) {
     note_targets(document, report);
-    if let Some(failure) = &called.failure
-        && failure.category == ErrorCategory::Cancelled
-    {
-        report.errors.push(ScoreError {
-            target: None,
-            run: None,
-            message: format!("inconclusive: {}", failure.message),
-            hint: "give the server `accept_requests: true` to answer what it asks for".to_owned(),
-        });
-        return;
-    }
     let unexpected = unexpected(test, called);
     let is_unexpected = unexpected.is_some();
     report.failures.extend(unexpected);
@@ -125,7 +114,14 @@ fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
         // Who expects an error does not mean a hang or a crash, unless that is what it says.
         test.expect.iter().any(looks_at_category)
     };
-    (!is_expected).then(|| GateFailure {
+    if is_expected {
+        return None;
+    }
+    // Who expects an error is told which errors that means.
+    if test.expect.iter().any(looks_at_errors) && !called.is_rejection() {
+        return Some(not_said(failure));
+    }
+    Some(GateFailure {
         target: "is_error".to_owned(),
         expected: json!(false),
         actual: json!(true),
@@ -133,15 +129,38 @@ fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
             "the call failed: {}: {}; {}",
             failure.category,
             failure.message,
-            advice(failure)
+            advice(failure, called.is_rejection())
         ),
         ..GateFailure::default()
     })
 }
 
+/// The failure of a call that is expected to end with an error, but did so without one that the server sent.
+fn not_said(failure: &FailedCall) -> GateFailure {
+    let category = failure.category.name();
+    GateFailure {
+        target: "error.category".to_owned(),
+        expected: json!("an error that the server sent"),
+        actual: json!(category),
+        message: format!(
+            "expected an error that the server sent, a JSON-RPC error or a result with `isError`, but the call ended \
+             with {category}: {}; if that is what must happen, write {}",
+            failure.message,
+            expectation_of(failure)
+        ),
+        ..GateFailure::default()
+    }
+}
+
+/// The only expectation that accepts a failure which the server did not send as an error.
+fn expectation_of(failure: &FailedCall) -> String {
+    let category = failure.category.name();
+    format!("{{ target: error.category, matcher: {{ exact: {category} }} }}")
+}
+
 /// What to try about a failure.
-fn advice(failure: &FailedCall) -> &'static str {
-    match failure.category {
+fn advice(failure: &FailedCall, is_rejection: bool) -> String {
+    let advice = match failure.category {
         ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
             "raise `timeout_ms` if the tool may take this long, else look for blocking work or a lock that it holds"
         }
@@ -151,8 +170,18 @@ fn advice(failure: &FailedCall) -> &'static str {
         ErrorCategory::Malformed => {
             "the answer is not what the protocol asks for; keep logs on stderr"
         }
-        _ => "check the arguments, or expect it: { target: is_error, matcher: { exact: true } }",
-    }
+        _ if is_rejection => {
+            "check the arguments, or expect it: { target: is_error, matcher: { exact: true } }"
+        }
+        // An HTTP status and nothing else.
+        _ => {
+            return format!(
+                "answer calls with JSON-RPC, errors too, or expect it: {}",
+                expectation_of(failure)
+            );
+        }
+    };
+    advice.to_owned()
 }
 
 fn steps(expectation: &Expectation) -> Vec<Step> {

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::Listed;
 use super::judged::{FLAGS, begins_with, spelt};
+use crate::arguments::ArgumentsError;
 use crate::check::negative_path::{
-    Examination, NegativePathReport, Probe, Sessions, Subject, SubjectError, Verdict, examine,
+    Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
 };
+use crate::check::pulse::Pulse;
 use crate::drive::Stop;
 use crate::run::suite::report::TestReport;
 use crate::run::suite::servers::{Lease, Turn};
@@ -47,7 +49,7 @@ pub(super) async fn run(
             return None;
         }
     };
-    let subject = subject(test, &names, args, &listed, plan, report);
+    let subject = subject(test, &names, args, &listed, report);
     if subject.are_made_up {
         report.notes.push(
             "negative_path: the arguments of the test do not fit the schema of the tool, so the bad requests were made from others".to_owned(),
@@ -64,60 +66,67 @@ pub(super) async fn run(
     Some(probes)
 }
 
-/// What the bad requests are made from. A schema that is none is a finding; where nothing is known of it,
-/// only probes that need none are made.
+/// What the bad requests are made from. A schema that is none is a finding; where nothing is known of what it
+/// accepts, only probes that need not know are made.
 fn subject<'a>(
     test: &'a ToolTestPlan,
     names: &'a [String],
     args: &Value,
     listed: &'a Listed,
-    plan: &NegativePathPlan,
     report: &mut TestReport,
 ) -> Subject<'a> {
     let tools = || names.iter().map(String::as_str);
-    let reason = match listed {
-        Listed::Tool(tool) => match Subject::new(&test.tool, tools(), &tool.input_schema, args) {
-            Ok(subject) => return subject,
-            Err(error) if error.is_invalid_schema() => {
-                report
-                    .failures
-                    .push(invalid_schema(&tool.input_schema, &error));
-                error.to_string()
-            }
-            Err(error) => {
-                needs_schema(plan, &error.to_string(), report);
-                error.to_string()
-            }
-        },
+    let unreadable =
+        |schema, reason| Subject::unreadable(&test.tool, tools(), schema, args, reason);
+    let tool = match listed {
+        Listed::Tool(tool) => tool,
         Listed::Unknown(reason) => {
-            let reason = format!("tools/list failed: {reason}");
-            needs_schema(plan, &reason, report);
-            reason
+            return unreadable(None, format!("tools/list failed: {reason}"));
         }
         Listed::Missing(_) => {
-            let reason = listed.remark(test).unwrap_or_default();
-            needs_schema(plan, &reason, report);
-            reason
+            return unreadable(None, listed.remark(test).unwrap_or_default());
         }
     };
-    Subject::unreadable(&test.tool, tools(), args, reason)
+    match Subject::new(&test.tool, tools(), &tool.input_schema, args) {
+        Ok(subject) => subject,
+        Err(error) if error.is_invalid_schema() => {
+            let failure = invalid_schema(&tool.input_schema, &error);
+            report.failures.push(failure);
+            unreadable(None, "its inputSchema is not valid".to_owned())
+        }
+        Err(error) => unreadable(Some(&tool.input_schema), unknown(&error)),
+    }
 }
 
-/// Probes that were asked for and cannot be made prove nothing.
-fn needs_schema(plan: &NegativePathPlan, reason: &str, report: &mut TestReport) {
-    if plan.checks.iter().any(|probe| *probe != Probe::UnknownTool) {
-        report.errors.push(inconclusive(reason));
+/// Why nothing is known of what a schema accepts.
+fn unknown(error: &SubjectError) -> String {
+    match error {
+        SubjectError::Schema(ArgumentsError::RemoteReference { place, reference })
+        | SubjectError::Arguments {
+            error: ArgumentsError::RemoteReference { place, reference },
+            ..
+        } => format!(
+            "its inputSchema needs the remote schema {reference:?} at {place}, which is never fetched; put it under \
+             `$defs`"
+        ),
+        error => error.to_string(),
     }
 }
 
 fn invalid_schema(schema: &Value, error: &SubjectError) -> GateFailure {
+    let message = match error {
+        SubjectError::NoSchema => error.to_string(),
+        _ => format!("the inputSchema of the tool is not valid: {error}"),
+    };
     GateFailure {
-        target: GATE.to_owned(),
-        place: Some("inputSchema".to_owned()),
+        target: "inputSchema".to_owned(),
         expected: json!("a valid JSON Schema of the type object"),
-        actual: json!(shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX)),
-        message: format!("the inputSchema of the tool is not valid: {error}"),
-        run: None,
+        actual: match schema {
+            Value::Null => Value::Null,
+            schema => json!(shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX)),
+        },
+        message,
+        ..GateFailure::default()
     }
 }
 
@@ -132,16 +141,11 @@ fn gate(
     let mut beside = test.expect.iter().map(spelt);
     let is_replaced =
         plan.expect.is_some() || beside.any(|expect| begins_with(&expect, "negative_path"));
-    let mut skipped = Vec::new();
+    note_what_was_not_found_out(probes, report);
     for probe in &probes.probes {
         let name = probe.probe.name();
         match &probe.verdict {
-            Verdict::Passed => {}
-            Verdict::Skipped(reason) => {
-                skipped.push(format!("{name}: {reason}"));
-                let note = format!("negative_path: {name} does not apply: {reason}");
-                report.notes.push(note);
-            }
+            Verdict::Passed | Verdict::Skipped(_) => {}
             Verdict::Undone(reason) => {
                 let reason = format!("{name} could not be made: {reason}");
                 report.errors.push(inconclusive(&reason));
@@ -152,24 +156,22 @@ fn gate(
             Verdict::Failed(message) => report.failures.push(GateFailure {
                 target: GATE.to_owned(),
                 place: Some(format!("negative_path.{name}")),
-                expected: json!(1),
-                actual: json!(0),
+                expected: json!(probe.breach.map(|breach| breach.expected)),
+                actual: json!(probe.breach.map(|breach| breach.found)),
                 message: message.clone(),
                 run: None,
             }),
         }
     }
-    // A schema that is none was told already, or that nothing is known of it.
-    let is_told = !report.errors.is_empty() || !report.failures.is_empty();
-    if probes.checks_run() == 0 && !skipped.is_empty() && is_told {
-        return;
-    }
+    let skipped = skipped(probes);
     if probes.checks_run() == 0 && !skipped.is_empty() {
-        let reason = format!(
-            "no bad request applies to the tool ({})",
-            skipped.join("; ")
-        );
-        report.errors.push(inconclusive(&reason));
+        // A schema that is none was told already.
+        if report.errors.is_empty() && report.failures.is_empty() {
+            let reasons = skipped.join("; ");
+            report.errors.push(inconclusive(&format!(
+                "no bad request applies to the tool ({reasons})"
+            )));
+        }
         return;
     }
     let document = json!({ "negative_path": probes.targets() });
@@ -179,6 +181,38 @@ fn gate(
             Err(error) => report.errors.push(error),
         }
     }
+}
+
+/// Notes in the report which bad requests were not made, and what could not be seen of those that were.
+fn note_what_was_not_found_out(probes: &NegativePathReport, report: &mut TestReport) {
+    if probes.is_ping_unanswered {
+        report.notes.push(
+            "negative_path: the server does not answer `ping`, so that only a closed connection would show \
+             that a bad request broke it"
+                .to_owned(),
+        );
+    }
+    let skipped = skipped(probes);
+    let notes = skipped
+        .into_iter()
+        .map(|line| format!("negative_path: skipped {line}"));
+    report.notes.extend(notes);
+}
+
+/// The probes that were not made, those with the same reason together.
+fn skipped(probes: &NegativePathReport) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for probe in &probes.probes {
+        if let Verdict::Skipped(reason) = &probe.verdict {
+            let name = probe.probe.name();
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, names)) => names.push(name),
+                None => reasons.push((reason, vec![name])),
+            }
+        }
+    }
+    let line = |(reason, names): (&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
+    reasons.into_iter().map(line).collect()
 }
 
 fn inconclusive(reason: &str) -> ScoreError {
@@ -229,6 +263,10 @@ impl<'a> OwnSessions<'_, 'a> {
 impl Sessions for OwnSessions<'_, '_> {
     fn session(&mut self) -> BoxFuture<'_, Result<Arc<Session>, String>> {
         Box::pin(async { Ok(Arc::clone(self.lease().await?.session())) })
+    }
+
+    fn pulse(&self) -> Arc<Pulse> {
+        self.turn.pulse()
     }
 
     fn replace(&mut self) {

@@ -24,6 +24,7 @@ fn options() -> SuiteOptions {
         environment: Environment::new(|name| (name == "TOKEN").then(|| "hunter22".to_owned())),
         seed: 0,
         output_dir: PathBuf::new(),
+        is_output_dir_given: false,
         proxy_program: None,
         stop: Stop::new(),
     }
@@ -231,8 +232,15 @@ async fn a_hang_is_no_expected_error_unless_it_is_named() {
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
     assert!(
-        message.contains("Timeout") && message.contains("timeout_ms"),
+        message.contains("an error that the server sent")
+            && message.contains("write { target: error.category, matcher: { exact: Timeout } }"),
         "{message}"
+    );
+    assert_eq!(report.failures.len(), 1, "{report:?}");
+    let failure = &report.failures[0];
+    assert_eq!(
+        (failure.target.as_str(), &failure.actual),
+        ("error.category", &json!("Timeout"))
     );
     // Nor is it one for those who expect any error, or words of it.
     for lax in [
@@ -248,6 +256,34 @@ async fn a_hang_is_no_expected_error_unless_it_is_named() {
     let expects_hang = test("{ target: error.category, matcher: { exact: Timeout } }");
     let report = one("lost", &json!({ "every": 1 }), &expects_hang).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_bare_status_is_no_error_that_the_server_sent() {
+    let options = crate::mock::Options {
+        faults: vec!["http-status:500".parse().unwrap()],
+        ..crate::mock::Options::default()
+    };
+    let spec = crate::mock::MockSpec::new("m").with_tool(crate::mock::ToolSpec::new("get"));
+    let mock = crate::mock::Mock::new(spec, options).unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let listening = mock.listen(Kind::Http, address).await.unwrap();
+    let line = "{ target: error.category, matcher: { exact: ServerError } }";
+    let text = format!(
+        "servers:\n  s: {{ url: \"{}\", parallel: 1 }}\ntools:\n  - {{ name: a, tool: get }}\n  - {{ name: b, tool: get, expect: [{{ target: is_error, matcher: {{ exact: true }} }}] }}\n  - {{ name: c, tool: get, expect: [{line}] }}\n",
+        listening.url()
+    );
+    let reports = reports_of(&read(&text), &self::options()).await;
+    let outcomes: Vec<TestOutcome> = reports.iter().map(|report| report.outcome).collect();
+    assert_eq!(outcomes, [Failed, Failed, Passed], "{reports:#?}");
+    for report in reports.iter().take(2) {
+        let (_, message) = outcome(report);
+        assert!(
+            message.contains("500") && message.contains(line),
+            "{message}"
+        );
+        assert!(!message.contains("target: is_error"), "{message}");
+    }
 }
 
 #[tokio::test]
@@ -315,6 +351,11 @@ async fn bad_requests_are_gated() {
         report.failures[0].place.as_deref(),
         Some("negative_path.wrong_type")
     );
+    // Both stand in the message, so that they are not told beside it.
+    let failure = &report.failures[0];
+    for value in [&failure.expected, &failure.actual] {
+        assert!(message.contains(value.as_str().unwrap()), "{failure:?}");
+    }
     assert_eq!(report.targets["negative_path.checks_run"], 5);
     assert_eq!(report.targets["negative_path.failures"], 1);
     assert_eq!(report.targets["negative_path.gate_passed"], 0);
@@ -396,6 +437,10 @@ async fn what_a_server_asks_for_and_does_not_get_is_no_finding() {
     }
     let reports = outcomes(", accept_requests: true").await;
     assert_eq!(reports[0].outcome, Passed, "{reports:#?}");
+    // Who writes it down wants to see what comes of it.
+    let reports = outcomes(", accept_requests: false").await;
+    let found: Vec<TestOutcome> = reports.iter().map(|report| report.outcome).collect();
+    assert_eq!(found, [Failed, Passed, Passed], "{reports:#?}");
 }
 
 #[tokio::test]

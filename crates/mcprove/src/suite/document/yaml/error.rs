@@ -5,20 +5,60 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::granit_parser::ErrorKind;
 use serde_saphyr::{Error, ExternalMessageSource};
 
-use super::{DEPTH_MAX, SyntaxError};
+use super::{DEPTH_MAX, SyntaxError, flow};
 use crate::text::shorten;
 
 /// How much of a wrong name is repeated.
 const SHOWN_MAX: usize = 60;
 
 /// What to try where nothing better is known.
-const LAYOUT: &str = "check the indentation, and put texts with `:` or `#` in quotes";
+const LAYOUT: &str = "check the indentation, and put texts with `:`, `#` or brackets in quotes";
+const BRACKETS: &str =
+    "every `[` needs its `]`, every `{` its `}`; a text that holds one of these is put in quotes";
 const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put texts that begin with `*` or `&` in quotes";
 
-/// What is wrong, and what to try.
-pub(super) fn describe(error: &Error) -> (String, String) {
-    let (message, hint) = words(error.without_snippet());
-    (format!("not valid YAML: {message}"), hint.into())
+/// What is wrong with the text at this place, and what to try.
+pub(super) fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) -> SyntaxError {
+    let cut = may_be_cut(error).then(|| flow::cut_text(text, span.start));
+    let (span, message, hint) = cut.flatten().unwrap_or_else(|| {
+        let (message, hint) = match error.without_snippet() {
+            Error::InvalidScalar { .. } if is_tagged(text, span.start) => (
+                "this is not what its tag (`!!int` and the like) says".to_owned(),
+                "leave the tag out, or give such a value",
+            ),
+            error => words(error),
+        };
+        (span, message, hint.into())
+    });
+    SyntaxError {
+        span,
+        message: format!("not valid YAML: {message}"),
+        hint,
+    }
+}
+
+/// Whether a tag stands before what is at this place.
+fn is_tagged(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let word = before.split_whitespace().next_back();
+    word.is_some_and(|word| word.starts_with('!'))
+}
+
+/// Whether it may be that a bracket ended a text too early.
+fn may_be_cut(error: &Error) -> bool {
+    match error.without_snippet() {
+        Error::ExternalMessage { source, .. } => match &**source {
+            ExternalMessageSource::Parser(error) => matches!(
+                error.kind(),
+                ErrorKind::ExpectedFlowMappingSeparator
+                    | ErrorKind::ExpectedFlowSequenceSeparator
+                    | ErrorKind::ExpectedBlockSequenceEntry
+                    | ErrorKind::ExpectedBlockMappingKey
+            ),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Whether it is a key that is there twice.
@@ -98,11 +138,16 @@ fn syntax(kind: &ErrorKind, message: &str) -> (String, &'static str) {
             "a tab cannot be used for indentation".into(),
             "indent with spaces",
         ),
+        ErrorKind::UnexpectedCharacter { .. } => (
+            message.into(),
+            "put the text in quotes; is it a text file at all?",
+        ),
         ErrorKind::RecursionLimitExceeded => too_deep(),
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::MisplacedFlowCollectionEnd
-        | ErrorKind::MismatchedFlowCollectionEnd { .. } => {
-            (message.into(), "every `[` needs its `]`, every `{` its `}`")
+        | ErrorKind::MismatchedFlowCollectionEnd { .. } => (message.into(), BRACKETS),
+        ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator => {
+            (message.into(), flow::QUOTES)
         }
         ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => (
             message.into(),

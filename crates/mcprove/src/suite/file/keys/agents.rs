@@ -1,5 +1,6 @@
 //! The keys of an agent, besides those of its gates.
 
+use super::servers::{ARGS, CWD, WORKING_DIR};
 use super::tests_of_tools::{NAME, SKIP, TAGS};
 use super::top::PROVIDERS;
 use super::{Form, Section, key};
@@ -30,25 +31,15 @@ pub const AGENT: Section = Section {
             "",
             "an agent of your own instead: the program to start, and its arguments",
         ),
-        key("args", Form::Texts, "none", "more arguments of the program"),
+        ARGS,
         key(
             "env",
             Form::TextTable,
             "none",
             "variables added to the environment of the program",
         ),
-        key(
-            "cwd",
-            Form::Text,
-            "the folder of the suite",
-            "the folder that the program starts in, seen from that of the suite",
-        ),
-        key(
-            "working_dir",
-            Form::Text,
-            "the folder of the suite",
-            "another name of `cwd`",
-        ),
+        CWD,
+        WORKING_DIR,
         key(
             "servers",
             Form::Names,

@@ -1,8 +1,26 @@
 //! The keys of a server.
 
-use super::{Form, Section, key};
+use super::{Form, Key, Section, common, key};
+use crate::suite::common_keys;
 use crate::suite::file::limits::PARALLEL_MAX;
 use crate::suite::load::keys::{PROTOCOLS, TRANSPORTS};
+
+/// The arguments of a program that is started: a server, or an agent.
+pub(super) const ARGS: Key = key("args", Form::Texts, "none", "more arguments of the program");
+/// Where it is started.
+pub(super) const CWD: Key = key(
+    "cwd",
+    Form::Text,
+    "the folder of the suite",
+    "the folder that the program starts in, seen from that of the suite",
+);
+/// The same.
+pub(super) const WORKING_DIR: Key = key(
+    "working_dir",
+    Form::Text,
+    "the folder of the suite",
+    "another name of `cwd`",
+);
 
 /// A server of a suite.
 pub const SERVER: Section = Section {
@@ -16,43 +34,13 @@ pub const SERVER: Section = Section {
             "",
             "the program to start, and its arguments; one text is split into words as in a shell",
         ),
-        key("args", Form::Texts, "none", "more arguments of the program"),
-        key(
-            "env",
-            Form::TextTable,
-            "none",
-            "variables added to the environment, which the server inherits",
-        ),
-        key(
-            "cwd",
-            Form::Text,
-            "the folder of the suite",
-            "the folder that the program starts in, seen from that of the suite",
-        ),
-        key(
-            "working_dir",
-            Form::Text,
-            "the folder of the suite",
-            "another name of `cwd`",
-        ),
-        key(
-            "url",
-            Form::Text,
-            "",
-            "the address of a running server, instead of a command",
-        ),
-        key(
-            "headers",
-            Form::TextTable,
-            "none",
-            "headers added to every request to an address",
-        ),
-        key(
-            "transport",
-            Form::OneOf(TRANSPORTS),
-            "stdio, or from the address",
-            "how messages travel; an http address falls back to sse unless it is given",
-        ),
+        ARGS,
+        common(&common_keys::ENV, Form::TextTable),
+        CWD,
+        WORKING_DIR,
+        common(&common_keys::URL, Form::Text),
+        common(&common_keys::HEADERS, Form::TextTable),
+        common(&common_keys::TRANSPORT, Form::OneOf(TRANSPORTS)),
         key(
             "mock",
             Form::Text,
@@ -71,36 +59,16 @@ pub const SERVER: Section = Section {
             "none",
             "another name of `fault`",
         ),
-        key(
-            "protocol",
-            Form::OneOf(PROTOCOLS),
-            "auto",
-            "the revision to speak",
-        ),
-        key(
-            "strict_protocol",
-            Form::Boolean,
-            "false",
-            "fails when the server chooses another revision than the one asked for",
-        ),
-        key(
-            "startup_timeout",
-            Form::Time,
-            "10s",
-            "how long the server may take to answer the first request",
-        ),
+        common(&common_keys::PROTOCOL, Form::OneOf(PROTOCOLS)),
+        common(&common_keys::STRICT_PROTOCOL, Form::Boolean),
+        common(&common_keys::STARTUP_TIMEOUT, Form::Time),
         key(
             "startup_timeout_ms",
             Form::Milliseconds,
             "10000",
             "the same in milliseconds",
         ),
-        key(
-            "shutdown_timeout",
-            Form::TimeOrZero,
-            "5s",
-            "how long it may take to exit once its input is closed",
-        ),
+        common(&common_keys::SHUTDOWN_TIMEOUT, Form::TimeOrZero),
         key(
             "shutdown_timeout_ms",
             Form::Milliseconds,
@@ -119,18 +87,8 @@ pub const SERVER: Section = Section {
             "30000",
             "the same in milliseconds",
         ),
-        key(
-            "max_frame",
-            Form::Size,
-            "64MiB",
-            "the largest message accepted from the server",
-        ),
-        key(
-            "accept_requests",
-            Form::Boolean,
-            "false",
-            "answers a server that asks for input with made-up values instead of declining",
-        ),
+        common(&common_keys::MAX_FRAME, Form::Size),
+        common(&common_keys::ACCEPT_REQUESTS, Form::Boolean),
         key(
             "parallel",
             Form::Count(1, PARALLEL_MAX),

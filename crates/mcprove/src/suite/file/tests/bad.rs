@@ -1,12 +1,13 @@
 //! What is wrong, where, and what is suggested.
 //!
-//! The table is a text: lines of a file, then `---> place | part of the message | part of the hint`. A file
-//! that begins with `tools:` or the like gets the servers that it needs after it, so that places stay.
+//! In the table, a file that begins with `tools:` or the like gets the servers that it needs after it, so that places stay.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::errors;
 use crate::suite::file::parse_yaml;
+use crate::suite::problem_table::assert_problems;
 
 const SERVERS: &str = "servers: { a: { command: x }, b: { url: \"http://127.0.0.1/mcp\" } }\n";
 const TEST: &str = "tools: [{ name: t, server: a, tool: x }]\n";
@@ -26,48 +27,10 @@ fn completed(text: &str) -> String {
 
 #[test]
 fn every_problem_has_its_place_and_a_hint() {
-    let mut lines = String::new();
-    let mut wrong = Vec::new();
-    let mut cases = 0;
-    for line in include_str!("bad.txt").lines() {
-        let Some(expected) = line.strip_prefix("---> ") else {
-            lines.push_str(line);
-            lines.push('\n');
-            continue;
-        };
-        let parts: Vec<&str> = expected.splitn(3, '|').map(str::trim).collect();
-        let [place, message, hint] = parts[..] else {
-            panic!("not three parts: {line}");
-        };
-        let text = completed(lines.trim_start_matches('\n'));
-        if !is_problem(&text, place, message, hint) {
-            let found = match parse_yaml(&text, "suite.yml", Path::new("")) {
-                Ok(_) => "it was taken".to_owned(),
-                Err(errors) => errors.to_string(),
-            };
-            wrong.push(format!("{text}{line}\n{found}\n"));
-        }
-        lines.clear();
-        cases += 1;
-    }
-    assert!(lines.trim().is_empty(), "no end: {lines}");
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    let parse = |text: &str| parse_yaml(text, "suite.yml", Path::new("")).map(|_| ());
+    let table = include_str!("bad.txt");
+    let cases = assert_problems(table, "suite.yml", &completed, &parse);
     assert!(cases > 80, "{cases}");
-}
-
-/// Whether there is just this problem.
-fn is_problem(text: &str, place: &str, message: &str, hint: &str) -> bool {
-    let Err(errors) = parse_yaml(text, "suite.yml", Path::new("")) else {
-        return false;
-    };
-    let [error] = &errors.0[..] else { return false };
-    let found = error.place.map(|place| place.to_string());
-    let suggested = error.hint.as_deref().unwrap_or_default();
-    found.as_deref() == Some(place)
-        && error.message.contains(message)
-        && !suggested.is_empty()
-        && suggested.contains(hint)
-        && error.file == "suite.yml"
 }
 
 #[test]
@@ -181,4 +144,25 @@ fn nothing_is_no_suite() {
         assert_eq!(errors.len(), 1, "{text:?}: {errors:?}");
         assert_eq!(errors[0].message, "there are no tests in it");
     }
+}
+
+#[test]
+fn every_number_that_json_cannot_hold_is_told() {
+    let text = "servers: { a: { command: x } }\ntools:\n  - name: t\n    tool: x\n    args: { a: .nan, b: [.inf], c: 123456789012345678901234567890 }\n";
+    let errors = errors(text).0;
+    assert_eq!(errors.len(), 3, "{errors:?}");
+}
+
+#[test]
+fn what_is_not_shown_is_told_elsewhere() {
+    let mut text = "tools: [{ name: t, tool: x }]\nservers: { a: { command: x } }\n".to_owned();
+    for number in 0..60 {
+        writeln!(text, "unknown{number}: 1").unwrap();
+    }
+    let told = errors(&text).to_string();
+    assert!(told.contains("10 more problems are not shown"), "{told}");
+    assert!(
+        told.contains("`mcprove validate --json` tells all"),
+        "{told}"
+    );
 }

@@ -110,6 +110,64 @@ fn files_that_cannot_be_read() {
     assert_eq!(read(&path).unwrap().tools.len(), 1);
 }
 
+/// Nobody learns what stands in a file by naming it in a suite.
+#[test]
+fn files_outside_of_the_folder_are_not_quoted() {
+    let folder = folder();
+    let inner = folder.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    for (name, text, kind) in [
+        (
+            ".env",
+            "PASSWORD=hunter2\nOTHER: [hunter2\n",
+            "not valid YAML",
+        ),
+        ("keys.yml", "hunter2: hunter2\n", "an unknown key"),
+        ("text.yml", "hunter2\n", ""),
+        ("list.yml", "- hunter2\n", ""),
+        ("a.json", "{\"hunter2\": hunter2}", "not valid JSON"),
+        ("a.toml", "hunter2 = hunter2", "not valid TOML"),
+        (
+            "odd.yml",
+            "tools: [{ name: search, response: { hunter2: 1 } }]\n",
+            "",
+        ),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let named = |file: &str| SUITE.replace("./sub/tools.yml", file);
+        let mut outside = vec![format!("../{name}"), format!("./../inner/../{name}")];
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(folder.path().join(name), inner.join(format!("link{name}")))
+                .unwrap();
+            outside.push(format!("link{name}"));
+        }
+        for file in outside {
+            let errors = read(&write(&inner, &named(&file))).unwrap_err();
+            let told = errors.to_string();
+            assert!(!told.contains("hunter2"), "{told}");
+            assert!(told.contains(kind) && told.contains("outside"), "{told}");
+        }
+        let _ = std::fs::remove_file(inner.join(format!("link{name}")));
+        // What is inside is shown as ever.
+        if name != "text.yml" {
+            let inside = read(&write(folder.path(), &named(name))).unwrap_err();
+            assert!(inside.to_string().contains("hunter2"), "{inside}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_read() {
+    let pipe = tempfile::tempdir().unwrap();
+    let pipe = pipe.path().join("pipe.yml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let told = read(&pipe).unwrap_err().to_string();
+    assert!(told.contains("it is no regular file"), "{told}");
+}
+
 /// Those that come with the program.
 #[test]
 fn the_examples_are_taken() {
@@ -123,6 +181,8 @@ fn the_examples_are_taken() {
         "oracle.yml",
         "negative-path.yml",
         "suites/suite.yml",
+        "hello.yml",
+        "replay/agents.yml",
     ] {
         let plan = read(&examples.join(name)).unwrap_or_else(|errors| panic!("{errors}"));
         assert!(plan.warnings.is_empty(), "{name}: {:?}", plan.warnings);

@@ -4,6 +4,7 @@ mod bad;
 mod files;
 mod fragments;
 mod hostile;
+mod launchers;
 mod plans;
 mod safety;
 mod schema;

@@ -180,7 +180,7 @@ agents:
     runs: 3
     inject: [hung, late]
     tags: slow
-    skip: true
+    skip: no reason is given
     stability: {}
     trajectory-axes: { order: [{ first: a, second: b }] }
     expect: [{ target: "tool_calls[0].name", matcher: { exact: s } }]
@@ -281,7 +281,7 @@ load:
     assert_eq!(test.config.faults.len(), 1);
     let session = &test.config.session;
     assert_eq!(session.call_timeout, Some(Duration::from_secs(3)));
-    assert!(session.accept_requests && session.protocol != ProtocolChoice::Auto);
+    assert!(session.accept_requests == Some(true) && session.protocol != ProtocolChoice::Auto);
     assert!(!test.config.output.trace);
     assert_eq!(test.head.tags, ["load"]);
 }
@@ -348,15 +348,12 @@ fn what_is_odd_is_told() {
 servers: { a: { command: x }, b: { command: y } }
 faults: [{ name: hung, kind: hang, target: { server: b } }]
 agents:
-  - { name: t, servers: [a], prompt: p, command: ./me, temperature: 1, inject: hung }
+  - { name: t, servers: [a], prompt: p, command: ./me, inject: hung }
 ",
     );
     assert_eq!(
         plan.warnings,
-        [
-            "suite.yml:5:56: `temperature` does nothing: the command asks its own model",
-            "suite.yml:5:80: the fault \"hung\" is aimed at \"b\", which this agent does not have",
-        ]
+        ["suite.yml:5:64: the fault \"hung\" is aimed at \"b\", which this agent does not have",]
     );
 }
 

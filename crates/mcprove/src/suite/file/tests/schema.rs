@@ -216,6 +216,8 @@ fn the_examples_are_valid_by_the_schema() {
         "oracle.yml",
         "negative-path.yml",
         "suites/suite.yml",
+        "hello.yml",
+        "replay/agents.yml",
     ] {
         let text = std::fs::read_to_string(examples.join(name)).unwrap();
         let value = json(&text).unwrap();

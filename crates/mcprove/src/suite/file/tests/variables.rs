@@ -151,9 +151,24 @@ fn the_calls_of_loads_are_filled_in_when_they_are_made() {
     ));
     let calls = &planned.load[0].config.scenario.tool_calls;
     assert_eq!(calls[0].args, json!({ "q": "${TOKEN} $${x}" }));
-    let bad = errors(&text("tool_call: [{ name: \"${TOKEN}\" }]"));
+    let steps = |steps: &str| {
+        let pattern = format!("pattern: [{{ name: p, steps: [{steps}] }}]");
+        text(&pattern).replace("sustained", "pattern")
+    };
+    let mut planned = plan(&steps(
+        "{ list: tools }, { tool: t, args: { q: \"${TOKEN} $${x}\" } }",
+    ));
+    let scenario = &mut planned.load[0].config.scenario;
+    let calls: Vec<_> = scenario.calls_mut().map(|call| call.args.clone()).collect();
+    assert_eq!(calls, [json!({ "q": "${TOKEN} $${x}" })]);
     let told = "nothing is filled in here from the environment";
-    assert!(bad.to_string().contains(told), "{bad}");
+    for bad in [
+        text("tool_call: [{ name: \"${TOKEN}\" }]"),
+        steps("{ tool: \"${TOKEN}\" }"),
+    ] {
+        let bad = errors(&bad);
+        assert!(bad.to_string().contains(told), "{bad}");
+    }
 }
 
 #[test]
@@ -164,4 +179,17 @@ fn variables_may_stand_in_any_order() {
          tools: [{ name: \"at ${url}\", tool: t }]\n",
     );
     assert_eq!(plan.tools[0].head.name, "at h/2/mcp");
+}
+
+#[test]
+fn what_is_empty_gives_way_to_what_stands_after_it() {
+    let plan = plan(
+        "variables: { empty: \"\", nothing: , full: x }\n\
+         servers: { a: { command: x } }\n\
+         tools: [{ name: t, tool: t, args: { a: \"${empty:-d}\", b: \"${nothing:-d}!\", c: \"${full:-d}\", \"$${k}\": 1 } }]\n",
+    );
+    assert_eq!(
+        plan.tools[0].args,
+        json!({ "a": "d", "b": "d!", "c": "x", "${k}": 1 })
+    );
 }

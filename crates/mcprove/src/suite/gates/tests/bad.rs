@@ -1,54 +1,15 @@
 //! What is wrong, where, and what is suggested.
-//!
-//! The table is a text: lines of a file, then `---> place | part of the message | part of the hint`.
 
 use super::errors;
 use crate::suite::gates::parse_yaml;
+use crate::suite::problem_table::assert_problems;
 
 #[test]
 fn every_problem_has_its_place_and_a_hint() {
-    let mut lines = String::new();
-    let mut wrong = Vec::new();
-    let mut cases = 0;
-    for line in include_str!("bad.txt").lines() {
-        let Some(expected) = line.strip_prefix("---> ") else {
-            lines.push_str(line);
-            lines.push('\n');
-            continue;
-        };
-        let parts: Vec<&str> = expected.splitn(3, '|').map(str::trim).collect();
-        let [place, message, hint] = parts[..] else {
-            panic!("not three parts: {line}");
-        };
-        let text = lines.trim_start_matches('\n');
-        if !is_problem(text, place, message, hint) {
-            let found = match parse_yaml(text, "gates.yml") {
-                Ok(_) => "it was taken".to_owned(),
-                Err(errors) => errors.to_string(),
-            };
-            wrong.push(format!("{text}{line}\n{found}\n"));
-        }
-        lines.clear();
-        cases += 1;
-    }
-    assert!(lines.trim().is_empty(), "no end: {lines}");
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    let parse = |text: &str| parse_yaml(text, "gates.yml").map(|_| ());
+    let table = include_str!("bad.txt");
+    let cases = assert_problems(table, "gates.yml", &str::to_owned, &parse);
     assert!(cases > 60, "{cases}");
-}
-
-/// Whether there is just this problem.
-fn is_problem(text: &str, place: &str, message: &str, hint: &str) -> bool {
-    let Err(errors) = parse_yaml(text, "gates.yml") else {
-        return false;
-    };
-    let [error] = &errors.0[..] else { return false };
-    let found = error.place.map(|place| place.to_string());
-    let suggested = error.hint.as_deref().unwrap_or_default();
-    found.as_deref() == Some(place)
-        && error.message.contains(message)
-        && !suggested.is_empty()
-        && suggested.contains(hint)
-        && error.file == "gates.yml"
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The keys of the other sections.
 
-use super::{FORMATS, Form, Key, PROTOCOLS, TRANSPORTS, key};
+use super::{FORMATS, Form, Key, PROTOCOLS, TRANSPORTS, common, key};
+use crate::suite::common_keys;
 
 /// The keys of `[server]`.
 pub(super) const SERVER: &[Key] = &[
@@ -11,48 +12,18 @@ pub(super) const SERVER: &[Key] = &[
         "the program to start; or a list: the program and its first arguments",
     ),
     key("args", Form::Texts, "none", "the program's arguments"),
-    key(
-        "env",
-        Form::TextTable,
-        "none",
-        "variables added to the environment, which the server inherits",
-    ),
+    common(&common_keys::ENV, Form::TextTable),
     key(
         "working_dir",
         Form::Text,
         "where mcprove was started",
         "the directory the program starts in",
     ),
-    key(
-        "transport",
-        Form::OneOf(TRANSPORTS),
-        "stdio, or from the address",
-        "how messages travel; an http address falls back to sse unless it is given",
-    ),
-    key(
-        "url",
-        Form::Text,
-        "",
-        "the address of a running server, instead of a command",
-    ),
-    key(
-        "headers",
-        Form::TextTable,
-        "none",
-        "headers added to every request to an address",
-    ),
-    key(
-        "startup_timeout",
-        Form::Time,
-        "10s",
-        "how long the server may take to answer the first request",
-    ),
-    key(
-        "shutdown_timeout",
-        Form::TimeOrZero,
-        "5s",
-        "how long it may take to exit once its input is closed",
-    ),
+    common(&common_keys::TRANSPORT, Form::OneOf(TRANSPORTS)),
+    common(&common_keys::URL, Form::Text),
+    common(&common_keys::HEADERS, Form::TextTable),
+    common(&common_keys::STARTUP_TIMEOUT, Form::Time),
+    common(&common_keys::SHUTDOWN_TIMEOUT, Form::TimeOrZero),
     key(
         "protocol",
         Form::OneOf(PROTOCOLS),
@@ -125,36 +96,16 @@ pub(super) const THRESHOLDS: &[Key] = &[
 
 /// The keys of `[session]`.
 pub(super) const SESSION: &[Key] = &[
-    key(
-        "protocol",
-        Form::OneOf(PROTOCOLS),
-        "auto",
-        "the revision to speak",
-    ),
-    key(
-        "strict_protocol",
-        Form::Boolean,
-        "false",
-        "fails when the server chooses another revision than the one asked for",
-    ),
+    common(&common_keys::PROTOCOL, Form::OneOf(PROTOCOLS)),
+    common(&common_keys::STRICT_PROTOCOL, Form::Boolean),
     key(
         "call_timeout",
         Form::Time,
         "30s",
         "how long one call may take; a deadline of its own, apart from hang_timeout",
     ),
-    key(
-        "max_frame",
-        Form::Size,
-        "64MiB",
-        "the largest message accepted from the server",
-    ),
-    key(
-        "accept_requests",
-        Form::Boolean,
-        "false",
-        "answers a server that asks for input with made-up values instead of declining",
-    ),
+    common(&common_keys::MAX_FRAME, Form::Size),
+    common(&common_keys::ACCEPT_REQUESTS, Form::Boolean),
 ];
 
 /// The keys of `[output]`.

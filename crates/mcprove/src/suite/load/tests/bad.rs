@@ -1,26 +1,13 @@
 //! What is wrong, where, and what is suggested.
-//!
-//! Each table is a text: lines of a file, then `---> place | part of the message | part of the hint`.
 
-use super::{SERVER, scenario, toml_errors};
+use super::{LoadConfig, SERVER, scenario, toml_errors};
+use crate::suite::problem_table;
 
 /// Every case of a table, put in a whole file by `wrap`, has just that problem.
 fn assert_problems(table: &str, wrap: fn(&str) -> String) {
-    let mut lines = String::new();
-    for line in table.lines() {
-        let Some(expected) = line.strip_prefix("---> ") else {
-            lines.push_str(line);
-            lines.push('\n');
-            continue;
-        };
-        let parts: Vec<&str> = expected.splitn(3, '|').map(str::trim).collect();
-        let [place, message, hint] = parts[..] else {
-            panic!("not three parts: {line}");
-        };
-        assert_problem(&wrap(lines.trim_start_matches('\n')), place, message, hint);
-        lines.clear();
-    }
-    assert!(lines.trim().is_empty(), "no end: {lines}");
+    let parse = |text: &str| LoadConfig::parse_toml(text, "bench.toml").map(|_| ());
+    let cases = problem_table::assert_problems(table, "bench.toml", &wrap, &parse);
+    assert!(cases > 0);
 }
 
 fn assert_problem(text: &str, place: &str, message: &str, hint: &str) {

@@ -62,7 +62,7 @@ fn places_in_blocks_and_in_flows() {
             with("thresholds:\n  tools:\n    \"größe\": {p99: 1s}"),
             "7:15",
             "\"p99\"",
-            "known: p50",
+            "\"p99_latency\"?",
         ),
         (
             with("output: {formats: [json, pdf]}"),
@@ -92,7 +92,7 @@ fn places_in_blocks_and_in_flows() {
             GOOD.replace("  command: python", "  command:"),
             "2:10",
             "not nothing",
-            "quotes",
+            "after the key",
         ),
     ] {
         assert_problem(&text, place, message, hint);

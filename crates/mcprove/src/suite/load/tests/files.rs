@@ -21,19 +21,25 @@ fn problem(name: &str, bytes: &[u8]) -> String {
 #[test]
 fn the_ending_decides() {
     let folder = tempfile::tempdir().unwrap();
+    let json = r#"{"server":{"command":"x"},"scenario":{"type":"churn"}}"#;
     let yaml = "server: {command: x}\nscenario: {type: churn}\n";
-    for (name, text) in [("a.toml", SPECIFIED), ("a.yml", yaml), ("a.YAML", yaml)] {
+    for (name, text) in [
+        ("a.toml", SPECIFIED),
+        ("a.yml", yaml),
+        ("a.YAML", yaml),
+        ("a.json", json),
+    ] {
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         LoadConfig::read(&path).unwrap();
     }
-    let printed = problem("a.json", b"{}");
+    let printed = problem("a.ini", b"{}");
     assert!(
         printed.contains("is neither TOML nor YAML by its name"),
         "{printed}"
     );
     assert!(
-        printed.contains("hint: let the name end in .toml, .yml or .yaml"),
+        printed.contains("hint: let the name end in .toml, .yml, .yaml or .json"),
         "{printed}"
     );
     assert!(problem("toml", b"").contains("neither TOML nor YAML"));

@@ -369,7 +369,7 @@ fn settings() -> BoxedStrategy<(SessionSettings, OutputSettings)> {
                 strict_protocol,
                 call_timeout,
                 max_frame,
-                accept_requests,
+                accept_requests: Some(accept_requests),
                 fall_back_to_sse,
             };
             let output = OutputSettings {

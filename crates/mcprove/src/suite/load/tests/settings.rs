@@ -87,7 +87,7 @@ fn the_session_and_the_output() {
     let LoadConfig {
         session, output, ..
     } = toml(&text);
-    assert!(session.strict_protocol && session.accept_requests);
+    assert!(session.strict_protocol && session.accept_requests == Some(true));
     assert_eq!(session.call_timeout, Some(3 * SECOND));
     assert_eq!(session.max_frame, Some(1024 * 1024));
     let options = session.options();

@@ -122,6 +122,13 @@ fn a_fault_that_nobody_met_is_said() {
             .notes
             .is_empty()
     );
+    // One that struck, and was over soon, was met.
+    let slow = json!([{ "call_index": 0, "kind": "slow", "delay_ms": 200 }]);
+    let card = gated(vec![completed(&slow); 2], Some(block())).unwrap();
+    assert!(card.failures.is_empty() && card.errors.is_empty());
+    let told = "Recovery was not tried: 2 calls met a fault, and only waited, for it was over before max_detection_ms (3,000 ms).";
+    assert!(card.notes[0].starts_with(told), "{:?}", card.notes);
+    assert_eq!(card.notes.len(), 1);
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! A secret, and where a text has it: whole, or the beginning or the end of it where the text was cut.
+
+use super::spelling::{Unit, units};
+
+/// A shorter part of a secret beside a cut gives nothing away.
+const PART_UNITS_MIN: usize = 4;
+/// What is left of a spelling that was cut within is not longer.
+const REST_BYTES_MAX: usize = 9;
+
+/// How long a quote behind the mark of a cut may be, escaped and all.
+const QUOTES_MAX: usize = 4;
+
+/// A secret, in any spelling.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    /// The secret itself.
+    pub value: String,
+    units: Vec<Unit>,
+}
+
+/// How far a text goes along with a secret.
+enum Along {
+    /// To this place, where the secret ends.
+    Whole(usize),
+    /// To where the text ends.
+    Cut,
+    /// Not far enough.
+    Not,
+}
+
+impl Pattern {
+    pub fn new(value: &str) -> Self {
+        Self {
+            units: units(value),
+            value: value.to_owned(),
+        }
+    }
+
+    /// Whether it may be written with this byte first.
+    pub fn may_begin_with_byte(&self, first: u8) -> bool {
+        let unit = self.units.first();
+        unit.is_some_and(|unit| unit.may_begin_with(first))
+    }
+
+    /// Whether it may be written with these bytes first.
+    pub fn may_begin_with(&self, first: u8, second: u8) -> bool {
+        match self.units.as_slice() {
+            [one @ Unit::Plain(_), two, ..] => {
+                one.may_begin_with(first) && two.may_begin_with(second)
+            }
+            [one, ..] => one.may_begin_with(first),
+            [] => false,
+        }
+    }
+
+    /// Where it ends, if it begins here.
+    pub fn end(&self, text: &[u8], from: usize) -> Option<usize> {
+        match along(&self.units, text, from) {
+            Along::Whole(end) => Some(end),
+            Along::Cut | Along::Not => None,
+        }
+    }
+
+    /// Where a part of it begins with which a text ends, if it is long enough.
+    pub fn beginning_at_end(&self, text: &[u8]) -> Option<usize> {
+        // Most characters are written as they are, and none with more than twelve bytes at the depths that occur.
+        let window = self.value.len().saturating_mul(12);
+        let from = text.len().saturating_sub(window);
+        let first = self.units.first()?;
+        (from..text.len().saturating_sub(PART_UNITS_MIN - 1)).find(|at| {
+            let begins = text
+                .get(*at)
+                .is_some_and(|byte| first.may_begin_with(*byte));
+            begins && matches!(along(&self.units, text, *at), Along::Cut)
+        })
+    }
+
+    /// Where a part of it ends with which a text begins, if it is long enough.
+    pub fn end_at_beginning(&self, text: &[u8]) -> Option<usize> {
+        // The rest of a text may be quoted behind the mark of the cut.
+        let is_quote = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'\\');
+        let quotes = text.iter().take(QUOTES_MAX).take_while(is_quote).count();
+        let last = self.units.len().checked_sub(PART_UNITS_MIN)?;
+        (1..=last).find_map(|skipped| {
+            let rest = self.units.get(skipped..)?;
+            let is_plain = matches!(self.units.get(skipped - 1), Some(Unit::Plain(_)));
+            // The character before it may have been cut within.
+            let most = if is_plain { 0 } else { REST_BYTES_MAX };
+            (0..=quotes.max(most)).find_map(|from| match along(rest, text, from) {
+                Along::Whole(end) => Some(end),
+                Along::Cut | Along::Not => None,
+            })
+        })
+    }
+}
+
+fn along(units: &[Unit], text: &[u8], from: usize) -> Along {
+    // All places where what was read so far may end: few spellings can be read in two ways.
+    let mut places = vec![from];
+    let mut next = Vec::new();
+    let mut is_cut = false;
+    for (count, unit) in units.iter().enumerate() {
+        if let (Unit::Plain(byte), [place]) = (unit, places.as_mut_slice()) {
+            match text.get(*place) {
+                Some(there) if there == byte => *place += 1,
+                None if count >= PART_UNITS_MIN => return Along::Cut,
+                _ => return not(is_cut),
+            }
+            continue;
+        }
+        next.clear();
+        for place in &places {
+            unit.ends(text, *place, &mut next);
+            let rest = text.get(*place..).unwrap_or_default();
+            is_cut |= count >= PART_UNITS_MIN && unit.may_be_cut(rest);
+        }
+        next.sort_unstable();
+        next.dedup();
+        std::mem::swap(&mut places, &mut next);
+        if places.is_empty() {
+            return not(is_cut);
+        }
+    }
+    places.last().map_or(Along::Not, |end| Along::Whole(*end))
+}
+
+const fn not(is_cut: bool) -> Along {
+    if is_cut { Along::Cut } else { Along::Not }
+}
