@@ -16,6 +16,8 @@ pub(super) enum Unit {
 
 /// How often backslashes may be doubled.
 const DOUBLED_MAX: u32 = 5;
+/// No escape has more backslashes: whoever sends a megabyte of them is not waited for.
+const BACKSLASHES_MAX: usize = 64;
 /// No spelling of one character is longer, unless it was escaped many times.
 const SPELLING_BYTES_MAX: usize = 16;
 
@@ -122,7 +124,9 @@ fn again(own: &[u8], more: &[u8], text: &[u8], from: usize, ends: &mut Vec<usize
 
 fn backslashes(count: usize, text: &[u8], from: usize, ends: &mut Vec<usize>) {
     let rest = text.get(from..).unwrap_or_default();
-    let there = rest.iter().take_while(|byte| **byte == b'\\').count();
+    let most = count.saturating_mul(BACKSLASHES_MAX);
+    let there = rest.iter().take(most);
+    let there = there.take_while(|byte| **byte == b'\\').count();
     let doubled = (0..DOUBLED_MAX).map_while(|times| count.checked_shl(times));
     ends.extend(
         doubled
@@ -162,8 +166,11 @@ fn literal_in_any_case(own: &str, text: &[u8], at: usize) -> Option<usize> {
 /// Where the backslashes from here on end, however they are written.
 fn after_backslashes(text: &[u8], from: usize) -> usize {
     let mut at = from;
-    while let Some(behind) = literal(b"\\", text, at).or_else(|| encoded_backslash(text, at)) {
-        at = behind;
+    for _ in 0..BACKSLASHES_MAX {
+        match literal(b"\\", text, at).or_else(|| encoded_backslash(text, at)) {
+            Some(behind) => at = behind,
+            None => break,
+        }
     }
     at
 }

@@ -256,3 +256,12 @@ fn words_of_formats_are_none() {
     ]);
     assert!(secrets.is_empty());
 }
+
+#[test]
+fn a_megabyte_of_backslashes_is_read_through() {
+    let secrets = KnownSecrets::new(["$ecret\\of\\mine!".to_owned()]);
+    let many = "\\".repeat(1_000_000);
+    assert_eq!(secrets.text(&many), None);
+    let found = secrets.text(&format!("{many} $ecret\\\\of\\\\mine!"));
+    assert!(found.is_some_and(|text| text.ends_with(" <redacted>")));
+}

@@ -198,10 +198,10 @@ mod tests {
     fn what_is_inherited_is_a_secret_by_its_name() {
         assert!(is_inherited_secret("MY_API_KEY", "12345678"));
         assert!(!is_inherited_secret("MY_API_KEY", "1234567"));
-        assert!(!is_inherited_secret("HOME", "/home/somebody"));
-        assert!(!is_inherited_secret("PWD", "/home/somebody"));
-        assert!(!is_inherited_secret("OLDPWD", "/home/somebody"));
-        assert!(is_inherited_secret("MYSQL_PWD", "/home/somebody"));
+        assert!(!is_inherited_secret("HOME", "/places/somebody"));
+        assert!(!is_inherited_secret("PWD", "/places/somebody"));
+        assert!(!is_inherited_secret("OLDPWD", "/places/somebody"));
+        assert!(is_inherited_secret("MYSQL_PWD", "/places/somebody"));
     }
 
     #[test]

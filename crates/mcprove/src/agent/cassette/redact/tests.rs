@@ -77,7 +77,7 @@ fn names_and_values_show_secrets() {
         r#"{"max_tokens":1024,"key":"color","idempotency_key":"a1b2c3d4e5","next_page_token":"abcdefgh1"}"#,
         r#"{"properties":{"api_key":{"type":"string"}},"required":["api_key"]}"#,
         r#"{"token":"ETH","session_id":"s1","usage":{"input_tokens":12}}"#,
-        r#"{"pwd":"/home/me","OLDPWD":"/tmp","Pwd":"C:\\\\x"}"#,
+        r#"{"pwd":"/places/me","OLDPWD":"/tmp","Pwd":"C:\\\\x"}"#,
         "sk-learn is fine, the task-runner too, and bearer of bad news",
         "a=b, time=12:30, http://h:8080/x",
     ] {

@@ -13,6 +13,7 @@ use super::{Made, Setting, empty_tape, error};
 use crate::agent::cassette::{Cassette, Fits, RecordedRun, Redactor, Take, Variables};
 use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
+use crate::run::suite::words::in_words_of_suites;
 use crate::suite::plan::{AgentTestPlan, Driver};
 
 /// What stands in the trace of a run that the user stopped.
@@ -53,7 +54,7 @@ impl Breakage {
     pub(super) fn of(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            hint: hint.into(),
+            hint: in_words_of_suites(&hint.into()),
             run: None,
         }
     }
