@@ -189,6 +189,8 @@ fn one_of(known: &[&str]) -> String {
 
 /// The shortest name that is taken for an abbreviation.
 const ABBREVIATION_MIN: usize = 3;
+/// Fewer letters than these are left out by a slip of the keyboard.
+const LEFT_OUT_MIN: usize = 3;
 
 /// The known name that was probably meant: one that begins so, one that is abbreviated so or written out so, or
 /// one a few slips away.
@@ -219,7 +221,7 @@ pub(crate) fn slip<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
 }
 
 /// Whether one of both is the other with letters left out, the first not: `cmd` for `command`, `arguments` for
-/// `args`. What is much longer is something else.
+/// `args`. What is much longer is something else, and what is nearly as long a slip.
 fn is_abbreviated(known: &str, name: &str) -> bool {
     let (short, long) = if known.len() < name.len() {
         (known, name)
@@ -227,8 +229,10 @@ fn is_abbreviated(known: &str, name: &str) -> bool {
         (name, known)
     };
     let is_near = short.len() >= ABBREVIATION_MIN && short.len() * 3 >= long.len();
+    let is_shorter = long.len() - short.len() >= LEFT_OUT_MIN;
     let mut letters = long.chars();
     is_near
+        && is_shorter
         && short.chars().next() == long.chars().next()
         && short
             .chars()
@@ -270,6 +274,7 @@ mod tests {
                 Some("startup_timeout_ms"),
             ),
             (&["target", "matcher"], "taget", Some("target")),
+            (&["response", "responses"], "respones", Some("response")),
             (&["servers", "tools"], "Severs", Some("servers")),
             (&["api", "web"], "apj", Some("api")),
             (&["command", "url"], "c", None),
