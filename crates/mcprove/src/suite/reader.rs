@@ -189,11 +189,11 @@ fn one_of(known: &[&str]) -> String {
 
 /// The shortest name that is taken for an abbreviation.
 const ABBREVIATION_MIN: usize = 3;
-/// Fewer letters than these are left out by a slip of the keyboard.
-const LEFT_OUT_MIN: usize = 3;
+/// A slip in a name that is not longer says little: `cmd` is not `cwd`.
+const SHORT_MAX: usize = 4;
 
-/// The known name that was probably meant: one that begins so, one that is abbreviated so or written out so, or
-/// one a few slips away.
+/// The known name that was probably meant: one that begins so, one a few slips away, or one that is abbreviated so
+/// or written out so.
 pub(crate) fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     // A name of megabytes is no slip of the keyboard, and would take long to compare.
     if name.len() > SHOWN_MAX {
@@ -204,10 +204,13 @@ pub(crate) fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
     let is_long = normal.len() >= ABBREVIATION_MIN;
     let begun = known.iter().filter(|known| known.starts_with(&normal));
     let abbreviated = known.iter().filter(|known| is_abbreviated(known, &normal));
-    let short = begun.min_by_key(difference);
-    let short = short.or_else(|| abbreviated.min_by_key(difference));
-    let found = short.filter(|_| is_long).copied();
-    found.or_else(|| slip(known, name))
+    let begun = begun.min_by_key(difference).filter(|_| is_long).copied();
+    let abbreviated = abbreviated.min_by_key(difference).copied();
+    if normal.len() <= SHORT_MAX {
+        begun.or(abbreviated).or_else(|| slip(known, name))
+    } else {
+        begun.or_else(|| slip(known, name)).or(abbreviated)
+    }
 }
 
 /// The known name that is a few slips of the keyboard away.
@@ -221,7 +224,7 @@ pub(crate) fn slip<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
 }
 
 /// Whether one of both is the other with letters left out, the first not: `cmd` for `command`, `arguments` for
-/// `args`. What is much longer is something else, and what is nearly as long a slip.
+/// `args`. What is much longer is something else.
 fn is_abbreviated(known: &str, name: &str) -> bool {
     let (short, long) = if known.len() < name.len() {
         (known, name)
@@ -229,10 +232,8 @@ fn is_abbreviated(known: &str, name: &str) -> bool {
         (name, known)
     };
     let is_near = short.len() >= ABBREVIATION_MIN && short.len() * 3 >= long.len();
-    let is_shorter = long.len() - short.len() >= LEFT_OUT_MIN;
     let mut letters = long.chars();
     is_near
-        && is_shorter
         && short.chars().next() == long.chars().next()
         && short
             .chars()
@@ -249,7 +250,7 @@ mod tests {
     use super::near;
 
     #[test]
-    fn beginnings_and_abbreviations_come_before_slips() {
+    fn beginnings_slips_and_abbreviations_are_understood() {
         for (known, name, expected) in [
             (
                 &["timeout_ms", "tool", "tags"][..],
@@ -274,6 +275,11 @@ mod tests {
                 Some("startup_timeout_ms"),
             ),
             (&["target", "matcher"], "taget", Some("target")),
+            (
+                &["stability.weakest_score", "stability.score"],
+                "stabilty.score",
+                Some("stability.score"),
+            ),
             (&["response", "responses"], "respones", Some("response")),
             (&["servers", "tools"], "Severs", Some("servers")),
             (&["api", "web"], "apj", Some("api")),
