@@ -1,11 +1,10 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first asks the command to finish with what it has, the second
-//! ends everything at once. Server processes end either way.
+//! ends everything at once. Server processes end either way: with us their supervisors end them.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove::process;
 use tokio::sync::Notify;
 
 use crate::failure::INTERRUPTED;
@@ -23,7 +22,6 @@ pub fn requested() -> impl Future<Output = ()> {
         signals.next().await;
         asked.notify_one();
         signals.next().await;
-        process::shut_down();
         std::process::exit(i32::from(INTERRUPTED));
     });
     async move { first.notified().await }
@@ -42,7 +40,6 @@ pub fn requested_twice() -> (impl Future<Output = ()>, impl Future<Output = ()>)
         at_once.notify_one();
         // Writing what there is takes no time, unless the disk hangs.
         let _ = tokio::time::timeout(WRITING_TIME, signals.next()).await;
-        process::shut_down();
         std::process::exit(i32::from(INTERRUPTED));
     });
     let wait = |signal: Arc<Notify>| async move { signal.notified().await };

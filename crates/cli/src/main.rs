@@ -28,26 +28,14 @@ use crate::failure::Failure;
 const PANICKED: i32 = 101;
 
 fn main() -> ExitCode {
-    // A server is started through this very program, so that it dies when we do.
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments
-        .next()
-        .is_some_and(|first| first == process::LAUNCH_ARGUMENT)
-    {
-        terminal::print_error(&format!("mcprove: {}\n", process::launch(arguments)));
-        return process::LAUNCH_FAILED.into();
+    // Every server has this very program as its supervisor, which ends it when we end.
+    if let Some(code) = process::supervise(std::env::args_os()) {
+        return code;
     }
     let cli = Cli::parse();
-    if let Ok(program) = std::env::current_exe() {
-        process::set_launcher(program);
-    }
-    // Without it only the children of a server that left its process group could stay behind.
-    let _ = process::become_reaper();
     process::raise_descriptor_limit();
-    end_children_on_panic();
-    let code = run(cli);
-    process::shut_down();
-    code
+    end_on_panic();
+    run(cli)
 }
 
 fn run(cli: Cli) -> ExitCode {
@@ -74,17 +62,15 @@ fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// A panic of ours must not leave servers behind; nor does the program go on without what panicked, unless
-/// that was one test of a suite, which then counts as one that could not be done. (Where a panic aborts
-/// there is no going on.)
-fn end_children_on_panic() {
+/// The program does not go on without what panicked, unless that was one test of a suite, which then counts
+/// as one that could not be done. (Where a panic aborts there is no going on.)
+fn end_on_panic() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);
         if cfg!(panic = "unwind") && mcprove::run::suite::is_contained() {
             return;
         }
-        process::shut_down();
         std::process::exit(PANICKED);
     }));
 }

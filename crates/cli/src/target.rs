@@ -176,7 +176,7 @@ impl ServerArguments {
             server = server.header(name.trim(), value.trim());
         }
         server.working_dir.clone_from(&self.working_dir);
-        Ok(server
+        Ok(supervised(server)
             .startup_timeout(session.startup_timeout)
             .shutdown_timeout(session.shutdown_timeout))
     }
@@ -280,6 +280,23 @@ impl SessionArguments {
         options.on_stderr = self.stderr_handler();
         options
     }
+}
+
+/// The server, which this very program ends with all it started, whatever ends us.
+pub fn supervised(server: Server) -> Server {
+    match supervisor() {
+        Some(program) => server.with_supervisor(program),
+        None => server,
+    }
+}
+
+/// This very program, on Linux even if its file was replaced meanwhile.
+pub fn supervisor() -> Option<PathBuf> {
+    let file = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && file.exists() {
+        return Some(file);
+    }
+    std::env::current_exe().ok()
 }
 
 /// Whether HTTP can carry this header.

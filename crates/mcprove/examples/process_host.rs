@@ -2,11 +2,11 @@
 //! the server ends with it:
 //!
 //! ```text
-//! process_host killed|returned|panicked|terminated|kill-all|thread-ended SHELL-SCRIPT
+//! process_host killed|returned|panicked|aborted|thread-ended SHELL-SCRIPT
 //! ```
 //!
-//! It copies what the server prints to its own stdout. Except for `killed` and `terminated`, it
-//! ends after the first line. The tests of the process module run it.
+//! It copies what the server prints to its own stdout. Except for `killed`, it ends after the first
+//! line. The tests of the process module run it.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,29 +22,21 @@ use tokio::runtime::Builder;
 const STAY: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
+    if let Some(code) = process::supervise(std::env::args_os()) {
+        return code;
+    }
+    let mut arguments = std::env::args().skip(1);
     let ending = arguments.next().unwrap_or_default();
-    if ending == process::LAUNCH_ARGUMENT {
-        eprintln!("{}", process::launch(arguments));
-        return process::LAUNCH_FAILED.into();
-    }
-    if let Ok(program) = std::env::current_exe() {
-        process::set_launcher(program);
-    }
-    if let Err(error) = process::become_reaper() {
-        eprintln!("cannot adopt orphans: {error}");
-    }
+    let script = arguments.next().unwrap_or_default();
     let limit = process::raise_descriptor_limit();
     println!("open files: {}", limit.unwrap_or_default());
-    let script = arguments
-        .next()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let server = Server::stdio("sh").args(["-c", script.as_str()]);
+    let program = std::env::current_exe().expect("this program has a file");
+    let server = Server::stdio("sh")
+        .args(["-c", script.as_str()])
+        .with_supervisor(program);
 
-    match ending.to_str() {
-        Some("thread-ended") => {
+    match ending.as_str() {
+        "thread-ended" => {
             // The thread that asked for the process ends, and its runtime with it.
             let thread = std::thread::spawn(move || run(&server));
             if let Ok(child) = thread.join() {
@@ -52,23 +44,15 @@ fn main() -> ExitCode {
                 println!("still running: {}", child.exit_status().is_none());
             }
         }
-        Some("panicked") => {
-            std::panic::set_hook(Box::new(|_| process::shut_down()));
-            let child = run(&server);
-            std::mem::forget(child);
+        "panicked" => {
+            std::mem::forget(run(&server));
             panic!("as asked");
         }
-        Some("kill-all") => {
-            let child = run(&server);
-            process::kill_all();
-            let runtime = runtime();
-            println!("killed: {}", runtime.block_on(child.wait()));
-            std::mem::forget(child);
-        }
-        Some("returned") => {
+        "aborted" => {
             std::mem::forget(run(&server));
-            process::shut_down();
+            std::process::abort();
         }
+        "returned" => std::mem::forget(run(&server)),
         _ => runtime().block_on(stay(&server)),
     }
     ExitCode::SUCCESS
@@ -84,7 +68,7 @@ fn runtime() -> tokio::runtime::Runtime {
 /// Starts the server, in a runtime that is gone afterwards, and copies its first line.
 fn run(server: &Server) -> Child {
     runtime().block_on(async {
-        let (child, stdin, stdout) = start(server);
+        let (child, stdin, stdout) = start(server).await;
         copy_lines(stdout, 1).await;
         // As if the session still had it: the server must not end for want of input.
         std::mem::forget(stdin);
@@ -94,22 +78,14 @@ fn run(server: &Server) -> Child {
 
 /// Stays until a signal ends this program.
 async fn stay(server: &Server) {
-    let (_child, _stdin, stdout) = start(server);
-    #[cfg(unix)]
-    tokio::spawn(async {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let mut signals = signal(SignalKind::terminate()).expect("the signal can be handled");
-        signals.recv().await;
-        process::shut_down();
-        std::process::exit(1);
-    });
+    let (_child, _stdin, stdout) = start(server).await;
     copy_lines(stdout, usize::MAX).await;
     tokio::time::sleep(STAY).await;
 }
 
-fn start(server: &Server) -> (Child, ChildStdin, ChildStdout) {
-    Child::spawn(server, Arc::new(StderrLog::new())).expect("the server starts")
+async fn start(server: &Server) -> (Child, ChildStdin, ChildStdout) {
+    let starting = Child::spawn(server, Arc::new(StderrLog::new()));
+    starting.await.expect("the server starts")
 }
 
 async fn copy_lines(stdout: ChildStdout, count: usize) {

@@ -40,6 +40,9 @@ pub struct Server {
     pub startup_timeout: Duration,
     /// How long the server may take to exit after its input closed.
     pub shutdown_timeout: Duration,
+    /// The program that ends the server's processes if we cannot.
+    #[serde(skip)]
+    pub supervisor: Option<PathBuf>,
 }
 
 /// How messages travel to a [`Server`].
@@ -148,6 +151,7 @@ impl Server {
             transport,
             startup_timeout: STARTUP_TIMEOUT,
             shutdown_timeout: SHUTDOWN_TIMEOUT,
+            supervisor: None,
         }
     }
 
@@ -208,6 +212,16 @@ impl Server {
     #[must_use]
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = timeout;
+        self
+    }
+
+    /// Names the program that ends the server and all it started when this program ends, however
+    /// that happens. It must call [`supervise`](crate::process::supervise) first thing in `main`;
+    /// usually it is `std::env::current_exe()`. [`process`](crate::process) says what holds with it
+    /// and without. It does nothing on Windows, and for a server at an address.
+    #[must_use]
+    pub fn with_supervisor(mut self, program: impl Into<PathBuf>) -> Self {
+        self.supervisor = Some(program.into());
         self
     }
 

@@ -494,3 +494,227 @@ async fn a_slow_mix_says_which_tools_were_too_slow_to_be_in_it() {
         "{verdict:?}"
     );
 }
+
+/// A server that counts its calls in a file and never ends by itself.
+#[cfg(unix)]
+struct Counting {
+    folder: tempfile::TempDir,
+}
+
+#[cfg(unix)]
+impl Counting {
+    const PROGRAM: &str = r#"trap '' TERM; echo $$ >> pids
+        while read -r line; do
+            id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+            case "$line" in
+                *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"counting","version":"1"}}';;
+                *'"tools/list"'*) result='{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}';;
+                *'"tools/call"'*) echo call >> calls; sleep 0.05; result='{"content":[]}';;
+                *) result='';;
+            esac
+            if [ -n "$id" ] && [ -n "$result" ]; then
+                printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+            elif [ -n "$id" ]; then
+                printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"
+            fi
+        done
+        while true; do sleep 1; done"#;
+
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    fn server(&self) -> Server {
+        let server = Server::stdio("sh").args(["-c", Self::PROGRAM]);
+        server.working_dir(self.folder.path())
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until calls were made.
+    async fn called(&self) {
+        while self.lines("calls").len() < 3 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Fails unless calls stop and every process ends.
+    async fn assert_ends(&self, what: &str) {
+        let began = std::time::Instant::now();
+        let is_alive = |pid: &String| {
+            let mut ps = std::process::Command::new("ps");
+            let shown = ps.args(["-o", "stat=", "-p", pid]).output().unwrap();
+            let state = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
+            !state.is_empty() && !state.starts_with('Z')
+        };
+        while self.lines("pids").iter().any(is_alive) {
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "{what}: a server lives on"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let (calls, starts) = (self.lines("calls").len(), self.lines("pids").len());
+        assert!(calls > 0 && starts > 0, "{what}");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(self.lines("calls").len(), calls, "{what}: calls go on");
+        assert_eq!(
+            self.lines("pids").len(),
+            starts,
+            "{what}: servers are started"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_nobody_waits_for_ends_with_its_servers() {
+    let long = Duration::from_mins(10);
+    let sustained = || {
+        Scenario::sustained()
+            .concurrent(4)
+            .duration(long)
+            .tool("count")
+    };
+    let scenarios = [
+        ("closed", sustained().sessions(2)),
+        ("open", sustained().rate(20.0)),
+        (
+            "steps",
+            Scenario::deadlock_probe()
+                .hang_limits(long, long)
+                .tool("count"),
+        ),
+    ];
+    for (what, scenario) in scenarios {
+        let counting = Counting::new();
+        let run = Run::new(counting.server(), scenario).with_calibration(false);
+        tokio::select! {
+            ended = run.execute() => panic!("{what}: {ended:?}"),
+            () = counting.called() => {}
+        }
+        counting.assert_ends(what).await;
+    }
+
+    // A task that is aborted, and one that panics.
+    for what in ["aborted", "panicked"] {
+        let counting = std::sync::Arc::new(Counting::new());
+        let run = Run::new(counting.server(), sustained()).with_calibration(false);
+        let watched = std::sync::Arc::clone(&counting);
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                _ = run.execute() => {}
+                () = watched.called(), if what == "panicked" => panic!("as asked"),
+            }
+        });
+        counting.called().await;
+        task.abort();
+        assert!(task.await.is_err());
+        counting.assert_ends(what).await;
+    }
+
+    // One of several runs that share a handle to stop them does not stop the others.
+    let (one, two) = (Counting::new(), listen("normal").await);
+    let stop = Stop::new();
+    let dropped = Run::new(one.server(), sustained()).with_stop(stop.clone());
+    let timed = tokio::time::timeout(Duration::from_secs(1), dropped.execute());
+    let kept = run(&two, self::sustained().tool("echo")).with_stop(stop.clone());
+    let (timed, kept) = tokio::join!(timed, kept.execute());
+    assert!(timed.is_err() && kept.unwrap().passed() && stop.is_running());
+
+    let counting = Counting::new();
+    let run = || Run::new(counting.server(), sustained()).with_calibration(false);
+    tokio::select! {
+        _ = mcprove::run::Comparer::new(run(), run()).execute() => panic!("it ended"),
+        () = counting.called() => {}
+    }
+    counting.assert_ends("comparison").await;
+    #[cfg(target_os = "linux")]
+    assert_no_driver().await;
+}
+
+/// Fails unless every thread that makes calls ends.
+#[cfg(target_os = "linux")]
+async fn assert_no_driver() {
+    let drivers = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let names = threads.filter_map(|it| std::fs::read_to_string(it.path().join("comm")).ok());
+        names
+            .filter(|name| name.starts_with("mcprove-driver"))
+            .count()
+    };
+    let began = std::time::Instant::now();
+    while drivers() > 0 {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{} drivers",
+            drivers()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_stays_after_the_end_of_its_input_is_a_warning() {
+    let counting = Counting::new();
+    let server = counting
+        .server()
+        .shutdown_timeout(Duration::from_millis(200));
+    let scenario = Scenario::sustained()
+        .concurrent(2)
+        .duration(SHORT)
+        .tool("count");
+    let report = Run::new(server, scenario)
+        .with_calibration(false)
+        .execute()
+        .await
+        .unwrap();
+    let ending = report.verdicts.iter().find(|it| it.detector == "ending");
+    let ending = ending.unwrap_or_else(|| panic!("{:?}", report.verdicts));
+    assert_eq!(
+        ending.sentence,
+        "The server did not exit within 200 ms after its input closed; it had to be terminated (once)."
+    );
+    assert!(report.passed(), "{:?}", report.verdicts);
+
+    let server = listen("normal").await;
+    let report = run(&server, sustained()).execute().await.unwrap();
+    assert!(report.verdicts.iter().all(|it| it.detector != "ending"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupted_run_ends_within_the_shutdown_timeout() {
+    let shutdown = Duration::from_secs(2);
+    // One whose calls hang and which does not end either, with several sessions.
+    let program = Counting::PROGRAM.replace("sleep 0.05", "sleep 1000");
+    let counting = Counting::new();
+    let server = counting.server().shutdown_timeout(shutdown);
+    let server = Server {
+        args: vec!["-c".to_owned(), program],
+        ..server
+    };
+    let scenario = Scenario::sustained().sessions(3).concurrent(6);
+    let scenario = scenario.duration(Duration::from_mins(10)).tool("count");
+    let stop = Stop::new();
+    let run = Run::new(server, scenario)
+        .with_calibration(false)
+        .with_stop(stop.clone());
+    let began = std::cell::Cell::new(None);
+    let interrupting = async {
+        counting.called().await;
+        began.set(Some(std::time::Instant::now()));
+        stop.request();
+    };
+    let (report, ()) = tokio::join!(run.execute(), interrupting);
+    let elapsed = began.get().unwrap().elapsed();
+    assert!(report.unwrap().interrupted);
+    // Far less than what six hung calls and three such servers took one after the other.
+    assert!(elapsed < shutdown + Duration::from_secs(8), "{elapsed:?}");
+    counting.assert_ends("interrupted").await;
+}

@@ -21,8 +21,18 @@ fn shell(script: &str) -> Server {
     Server::stdio("sh").args(["-c", script])
 }
 
-fn spawn(server: &Server) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
-    let (child, stdin, stdout) = Child::spawn(server, Arc::new(StderrLog::new())).unwrap();
+/// The same server without and with a supervisor, for what holds either way.
+fn both(server: Server) -> [Server; 2] {
+    [server.clone(), supervised(server)]
+}
+
+fn supervised(server: Server) -> Server {
+    server.with_supervisor(Host::program())
+}
+
+async fn spawn(server: &Server) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
+    let starting = Child::spawn(server, Arc::new(StderrLog::new()));
+    let (child, stdin, stdout) = starting.await.unwrap();
     (child, stdin, BufReader::new(stdout).lines())
 }
 
@@ -53,25 +63,32 @@ fn assert_dies(pid: u32) {
 
 #[tokio::test]
 async fn the_exit_status_is_kept() {
-    let (child, stdin, mut lines) = spawn(&shell("read line; echo got $line; exit 3"));
-    assert_eq!(child.exit_status(), None);
-    let mut stdin = stdin;
-    stdin.write_all(b"hello\n").await.unwrap();
-    assert_eq!(lines.next_line().await.unwrap().unwrap(), "got hello");
-    assert_eq!(child.wait().await.code(), Some(3));
-    let closing = child.stop(DEADLINE).await;
-    assert_eq!(closing.exit.and_then(|status| status.code()), Some(3));
-    assert!(!closing.forced);
-    assert_eq!(child.leftovers(), Vec::<u32>::new());
+    for server in both(shell("read line; echo got $line; exit 3")) {
+        let (child, mut stdin, mut lines) = spawn(&server).await;
+        assert_eq!(child.exit_status(), None);
+        stdin.write_all(b"hello\n").await.unwrap();
+        assert_eq!(lines.next_line().await.unwrap().unwrap(), "got hello");
+        assert_eq!(child.wait().await.code(), Some(3));
+        let closing = child.stop(DEADLINE).await;
+        assert_eq!(closing.exit.and_then(|status| status.code()), Some(3));
+        assert!(!closing.forced);
+        assert_eq!(child.leftovers(), Vec::<u32>::new());
+    }
+    for server in both(shell("kill -SEGV $$")) {
+        let (child, _stdin, _lines) = spawn(&server).await;
+        assert_eq!(child.wait().await.signal(), Some(11));
+    }
 }
 
 #[tokio::test]
 async fn the_end_of_input_ends_a_polite_server() {
-    let (child, stdin, _lines) = spawn(&Server::stdio("cat"));
-    drop(stdin);
-    let closing = child.stop(DEADLINE).await;
-    assert_eq!(closing.exit.and_then(|status| status.code()), Some(0));
-    assert!(!closing.forced);
+    for server in both(Server::stdio("cat")) {
+        let (child, stdin, _lines) = spawn(&server).await;
+        drop(stdin);
+        let closing = child.stop(DEADLINE).await;
+        assert_eq!(closing.exit.and_then(|status| status.code()), Some(0));
+        assert!(!closing.forced);
+    }
 }
 
 #[tokio::test]
@@ -80,51 +97,154 @@ async fn environment_and_directory_are_set() {
     let server = shell(&format!("pwd -P; echo $GREETING; echo ${MARK_VARIABLE}"))
         .env("GREETING", "hi")
         .working_dir(directory.path());
-    let (child, _stdin, mut lines) = spawn(&server);
     let path = directory.path().canonicalize().unwrap();
-    assert_eq!(
-        lines.next_line().await.unwrap().unwrap(),
-        path.to_str().unwrap()
-    );
-    assert_eq!(lines.next_line().await.unwrap().unwrap(), "hi");
-    assert!(!lines.next_line().await.unwrap().unwrap().is_empty());
-    child.stop(DEADLINE).await;
+    for server in both(server) {
+        let (child, _stdin, mut lines) = spawn(&server).await;
+        assert_eq!(
+            lines.next_line().await.unwrap().unwrap(),
+            path.to_str().unwrap()
+        );
+        assert_eq!(lines.next_line().await.unwrap().unwrap(), "hi");
+        assert!(!lines.next_line().await.unwrap().unwrap().is_empty());
+        child.stop(DEADLINE).await;
+    }
 }
 
 #[tokio::test]
 async fn a_server_that_waits_for_term_gets_it() {
-    let (child, _stdin, mut lines) = spawn(&shell(
-        "trap 'exit 7' TERM; echo $$; while true; do sleep 0.05; done",
-    ));
-    next_pid(&mut lines).await;
-    let closing = child.stop(Duration::ZERO).await;
-    assert_eq!(closing.exit.and_then(|status| status.code()), Some(7));
-    assert!(closing.forced);
+    let script = "trap 'exit 7' TERM; echo $$; while true; do sleep 0.05; done";
+    for server in both(shell(script)) {
+        let (child, _stdin, mut lines) = spawn(&server).await;
+        assert_eq!(next_pid(&mut lines).await, child.pid());
+        let closing = child.stop(Duration::ZERO).await;
+        assert_eq!(closing.exit.and_then(|status| status.code()), Some(7));
+        assert!(closing.forced);
+    }
 }
 
 #[tokio::test]
 async fn a_server_that_ignores_term_is_killed() {
-    let (child, stdin, mut lines) = spawn(&shell(
-        "trap '' TERM; echo $$; while true; do sleep 1; done",
-    ));
-    let pid = next_pid(&mut lines).await;
-    assert_eq!(pid, child.pid());
-    drop(stdin);
-    let closing = tokio::time::timeout(DEADLINE, child.stop(Duration::from_millis(50))).await;
-    let closing = closing.unwrap();
-    assert_eq!(closing.exit.and_then(|status| status.signal()), Some(9));
-    assert!(closing.forced);
-    assert!(!is_alive(pid));
+    let script = "trap '' TERM; echo $$; while true; do sleep 1; done";
+    for server in both(shell(script)) {
+        let (child, stdin, mut lines) = spawn(&server).await;
+        let pid = next_pid(&mut lines).await;
+        assert_eq!(pid, child.pid());
+        drop(stdin);
+        let closing = tokio::time::timeout(DEADLINE, child.stop(Duration::from_millis(50))).await;
+        let closing = closing.unwrap();
+        assert_eq!(closing.exit.and_then(|status| status.signal()), Some(9));
+        assert!(closing.forced);
+        assert!(!is_alive(pid));
+    }
 }
 
 #[tokio::test]
 async fn what_a_server_leaves_behind_is_reported_and_killed() {
-    let (child, _stdin, mut lines) = spawn(&shell("sleep 1000 & echo $!; exit 0"));
+    for server in both(shell("sleep 1000 & echo $!; exit 0")) {
+        let (child, _stdin, mut lines) = spawn(&server).await;
+        let grandchild = next_pid(&mut lines).await;
+        let closing = child.stop(DEADLINE).await;
+        assert!(!closing.forced);
+        assert_eq!(child.leftovers(), [grandchild]);
+        assert_dies(grandchild);
+    }
+}
+
+/// Forks twice, leaves the session, clears its environment: nothing but a supervisor finds it.
+#[cfg(target_os = "linux")]
+const DAEMON: &str = "(setsid env -i sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!')";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_daemon_does_not_hide_from_a_supervisor() {
+    // After a server that exits, after one that is told to, and after one that is dropped.
+    for (rest, is_leftover) in [("exit 0", true), ("exec sleep 1000", false)] {
+        let server = supervised(shell(&format!("{DAEMON}; {rest}")));
+        let (child, _stdin, mut lines) = spawn(&server).await;
+        let daemon = next_pid(&mut lines).await;
+        assert!(is_alive(daemon));
+        let patience = if is_leftover {
+            DEADLINE
+        } else {
+            Duration::ZERO
+        };
+        child.stop(patience).await;
+        assert_eq!(
+            child.leftovers().contains(&daemon),
+            is_leftover || !child.leftovers().is_empty()
+        );
+        assert!(!is_alive(daemon));
+    }
+    let server = supervised(shell(&format!("{DAEMON}; exec sleep 1000")));
+    let (child, _stdin, mut lines) = spawn(&server).await;
+    let daemon = next_pid(&mut lines).await;
+    drop(child);
+    assert_dies(daemon);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_killed_supervisor_is_made_up_for() {
+    let server = supervised(shell("sleep 1000 & echo $!; wait"));
+    let (child, _stdin, mut lines) = spawn(&server).await;
     let grandchild = next_pid(&mut lines).await;
-    let closing = child.stop(DEADLINE).await;
-    assert!(!closing.forced);
-    assert_eq!(child.leftovers(), [grandchild]);
+    let shown = Command::new("ps")
+        .args(["-o", "ppid=", "-p", &child.pid().to_string()])
+        .output();
+    let supervisor = String::from_utf8(shown.unwrap().stdout).unwrap();
+    let supervisor = supervisor.trim();
+    assert_ne!(supervisor, std::process::id().to_string());
+    // What ends a program politely, and all it started with it, does not end a supervisor.
+    let signal = |name: &str| Command::new("kill").args([name, supervisor]).status();
+    for name in ["-TERM", "-INT", "-HUP"] {
+        signal(name).unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(child.exit_status(), None);
+    signal("-KILL").unwrap();
+    let exit = tokio::time::timeout(DEADLINE, child.wait()).await.unwrap();
+    assert_eq!(exit.signal(), Some(9));
+    child.stop(DEADLINE).await;
+    assert_dies(child.pid());
     assert_dies(grandchild);
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_supervisor_is_refused() {
+    for (supervisor, expected) in [("/no/such/program", "No such file"), ("true", "")] {
+        let server = shell("exec sleep 1000").with_supervisor(supervisor);
+        let error = Child::spawn(&server, Arc::new(StderrLog::new()))
+            .await
+            .map(|_| ())
+            .unwrap_err();
+        assert!(matches!(error, SpawnError::Supervisor { .. }), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.hint().contains("supervise"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pid");
+    for server in both(shell(&format!(
+        "echo $$ > {}; exec sleep 1000",
+        file.display()
+    ))) {
+        let _ = std::fs::remove_file(&file);
+        // Given up at once, when the process has hardly begun to start.
+        let starting = Child::spawn(&server, Arc::new(StderrLog::new()));
+        let _ = tokio::time::timeout(Duration::ZERO, starting).await;
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            let written = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Ok(pid) = written.trim().parse() {
+                assert_dies(pid);
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -132,27 +252,30 @@ async fn what_a_server_leaves_behind_is_reported_and_killed() {
 async fn a_session_of_its_own_does_not_save_a_grandchild() {
     let script = "setsid sleep 1000 & echo $!; env -i setsid sleep 1000 & echo $!; \
                   (setsid sleep 1000 & echo $!); sleep 1000";
-    let (child, _stdin, mut lines) = spawn(&shell(script));
-    let mut grandchildren = Vec::new();
-    for _ in 0..3 {
-        grandchildren.push(next_pid(&mut lines).await);
-    }
-    child.stop(Duration::from_millis(300)).await;
-    for grandchild in grandchildren {
-        assert_dies(grandchild);
+    for server in both(shell(script)) {
+        let (child, _stdin, mut lines) = spawn(&server).await;
+        let mut grandchildren = Vec::new();
+        for _ in 0..3 {
+            grandchildren.push(next_pid(&mut lines).await);
+        }
+        child.stop(Duration::from_millis(300)).await;
+        for grandchild in grandchildren {
+            assert_dies(grandchild);
+        }
     }
 }
 
 #[tokio::test]
 async fn dropping_kills_without_waiting() {
-    let (child, stdin, mut lines) = spawn(&shell(
-        "trap '' TERM; sleep 1000 & echo $$; echo $!; wait; wait",
-    ));
-    let (pid, grandchild) = (next_pid(&mut lines).await, next_pid(&mut lines).await);
-    drop(child);
-    assert_dies(pid);
-    assert_dies(grandchild);
-    drop(stdin);
+    let script = "trap '' TERM; sleep 1000 & echo $$; echo $!; wait; wait";
+    for server in both(shell(script)) {
+        let (child, stdin, mut lines) = spawn(&server).await;
+        let (pid, grandchild) = (next_pid(&mut lines).await, next_pid(&mut lines).await);
+        drop(child);
+        assert_dies(pid);
+        assert_dies(grandchild);
+        drop(stdin);
+    }
 }
 
 #[test]
@@ -163,17 +286,19 @@ fn a_child_outlives_its_runtime_and_still_ends() {
             .build()
             .unwrap()
     };
-    let first = runtime();
-    let (child, _stdin, _lines) = first.block_on(async { spawn(&shell("exec sleep 1000")) });
-    first.shutdown_background();
-    assert!(is_alive(child.pid()));
-    let closing = runtime().block_on(child.stop(Duration::ZERO));
-    assert_eq!(closing.exit.and_then(|status| status.signal()), Some(15));
+    for server in both(shell("exec sleep 1000")) {
+        let first = runtime();
+        let (child, _stdin, _lines) = first.block_on(spawn(&server));
+        first.shutdown_background();
+        assert!(is_alive(child.pid()));
+        let closing = runtime().block_on(child.stop(Duration::ZERO));
+        assert_eq!(closing.exit.and_then(|status| status.signal()), Some(15));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_wait_for_one_exit() {
-    let (child, stdin, _lines) = spawn(&shell("read line; exit 5"));
+    let (child, stdin, _lines) = spawn(&shell("read line; exit 5")).await;
     let child = Arc::new(child);
     let waiting: Vec<_> = (0..100)
         .map(|_| {
@@ -197,7 +322,8 @@ async fn a_flood_of_stderr_blocks_nobody() {
     let log = Arc::new(StderrLog::new().with_file(&path).unwrap());
     let server =
         shell("yes 'a line of some length' | head -c 50000000 >&2; echo done >&2; echo done");
-    let (child, _stdin, mut stdout) = Child::spawn(&server, Arc::clone(&log)).unwrap();
+    let starting = Child::spawn(&server, Arc::clone(&log));
+    let (child, _stdin, mut stdout) = starting.await.unwrap();
     let mut text = String::new();
     tokio::time::timeout(DEADLINE, stdout.read_to_string(&mut text))
         .await
@@ -213,37 +339,51 @@ async fn a_flood_of_stderr_blocks_nobody() {
 
 #[tokio::test]
 async fn what_cannot_start_says_why() {
-    let fail = |server: &Server| {
-        Child::spawn(server, Arc::new(StderrLog::new()))
-            .map(|_| ())
-            .unwrap_err()
-    };
-    let error = fail(&Server::stdio("no-such-program-anywhere"));
+    async fn fail(server: Server) -> SpawnError {
+        let [direct, supervised] = both(server);
+        let fail = async |server: &Server| {
+            let starting = Child::spawn(server, Arc::new(StderrLog::new()));
+            starting.await.map(|_| ()).unwrap_err()
+        };
+        let error = fail(&direct).await;
+        assert_eq!(fail(&supervised).await.to_string(), error.to_string());
+        error
+    }
+    let error = fail(Server::stdio("no-such-program-anywhere")).await;
     assert!(matches!(error, SpawnError::NotFound { .. }) && error.hint().contains("PATH"));
-    let error = fail(&Server::stdio("sh -c true"));
+    let error = fail(Server::stdio("sh -c true")).await;
     assert!(error.hint().contains("quoting"), "{error}");
-    let error = fail(&shell("true").working_dir("/no/such/directory"));
+    let error = fail(shell("true").working_dir("/no/such/directory")).await;
     assert!(
         matches!(error, SpawnError::WorkingDirectory { .. }),
         "{error}"
     );
-    let error = fail(&Server::stdio("/etc/passwd"));
+    let error = fail(Server::stdio("/etc/passwd")).await;
     assert!(matches!(error, SpawnError::NotExecutable { .. }), "{error}");
-    let error = fail(&shell("true").env("BAD", "a\0b"));
+    let error = fail(shell("true").env("BAD", "a\0b")).await;
     assert!(matches!(error, SpawnError::Other { .. }), "{error}");
 }
 
 #[test]
 fn there_is_no_process_without_a_runtime() {
-    let error = Child::spawn(&shell("true"), Arc::new(StderrLog::new()))
-        .map(|_| ())
-        .unwrap_err();
-    assert!(matches!(error, SpawnError::NoRuntime));
+    let server = shell("true");
+    let mut starting = std::pin::pin!(Child::spawn(&server, Arc::new(StderrLog::new())));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let outcome = starting.as_mut().poll(&mut context);
+    assert!(matches!(
+        outcome,
+        std::task::Poll::Ready(Err(SpawnError::NoRuntime))
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_at_once() {
-    let children: Vec<_> = (0..50).map(|_| spawn(&Server::stdio("cat"))).collect();
+    let mut children = Vec::new();
+    for _ in 0..25 {
+        for server in both(Server::stdio("cat")) {
+            children.push(spawn(&server).await);
+        }
+    }
     let stopping = children.into_iter().map(|(child, stdin, _lines)| {
         drop(stdin);
         tokio::spawn(async move { child.stop(DEADLINE).await })
@@ -256,9 +396,11 @@ async fn many_processes_at_once() {
 #[tokio::test]
 async fn children_of_others_are_left_alone() {
     let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
-    let (child, _stdin, _lines) = spawn(&shell("sleep 1000"));
-    child.stop(Duration::ZERO).await;
-    assert!(is_alive(other.id()));
+    for server in both(shell("sleep 1000")) {
+        let (child, _stdin, _lines) = spawn(&server).await;
+        child.stop(Duration::ZERO).await;
+        assert!(is_alive(other.id()));
+    }
     other.kill().unwrap();
     other.wait().unwrap();
 }
@@ -330,57 +472,37 @@ impl Drop for Host {
     }
 }
 
-/// A server with a grandchild, and with one that left its session and lost its parent.
+/// A server behind a shell, with a grandchild, one that left its session and lost its parent, and a
+/// daemon without environment. None listens to any signal that it can refuse, nor to the end of its
+/// input.
 #[cfg(target_os = "linux")]
-const FAMILY: &str = "trap '' TERM; sleep 1000 & one=$!; \
-                      two=$(setsid sleep 1000 >/dev/null & echo $!); echo $$ $one $two; wait; wait";
+const FAMILY: &str = "trap '' TERM HUP PIPE; sh -c 'sleep 1000 & echo $! >&3; wait' 3>&1 & \
+                      one=$!; two=$(setsid sleep 1000 >/dev/null & echo $!); \
+                      three=$(setsid env -i sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'); \
+                      echo $$ $one $two $three; wait; wait";
 
 #[cfg(target_os = "linux")]
 #[test]
 fn no_end_of_the_program_leaves_anything_behind() {
-    for ending in ["returned", "panicked", "kill-all", "terminated"] {
-        let mut host = Host::start(ending, FAMILY);
-        let pids = host.pids();
-        assert_eq!(pids.len(), 3);
-        match ending {
-            "terminated" => host.signal("-TERM"),
-            "kill-all" => assert_eq!(host.line(), "killed: signal: 9 (SIGKILL)"),
-            _ => {}
+    let endings = [
+        "returned", "panicked", "aborted", "-TERM", "-INT", "-HUP", "-KILL",
+    ];
+    for ending in endings {
+        let is_signal = ending.starts_with('-');
+        let mut host = Host::start(if is_signal { "killed" } else { ending }, FAMILY);
+        let mut pids = host.pids();
+        if is_signal {
+            // The grandchild tells its own.
+            pids.extend(host.pids());
+            assert_eq!(pids.len(), 5, "{pids:?}");
+            assert!(pids.iter().all(|pid| is_alive(*pid)));
+            host.signal(ending);
         }
         host.process.wait().unwrap();
         for pid in pids {
             assert_dies(pid);
         }
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_killed_program_takes_its_servers_along() {
-    // Neither reads its stdin, so only the kernel can tell them.
-    let mut host = Host::start("killed", "trap '' TERM HUP PIPE; echo $$; exec sleep 1000");
-    let pid = host.pids()[0];
-    assert!(is_alive(pid));
-    host.signal("-KILL");
-    assert_dies(pid);
-}
-
-#[test]
-fn a_server_of_a_killed_program_sees_the_end_of_its_input() {
-    let directory = tempfile::tempdir().unwrap();
-    let seen = directory.path().join("seen");
-    // The reader is a grandchild, which the kernel's signal does not reach.
-    let script = format!(
-        "exec 3<&0; (cat <&3 >/dev/null; touch '{}') & echo $$ $!; wait",
-        seen.display()
-    );
-    let mut host = Host::start("killed", &script);
-    let pids = host.pids();
-    host.signal("-KILL");
-    for pid in pids {
-        assert_dies(pid);
-    }
-    assert!(seen.exists());
 }
 
 #[cfg(target_os = "linux")]
@@ -394,7 +516,7 @@ fn a_server_outlives_the_thread_that_asked_for_it() {
 }
 
 #[test]
-fn a_launched_server_keeps_its_descriptor_limit() {
+fn a_supervised_server_keeps_its_descriptor_limit() {
     let usual = Command::new("sh")
         .args(["-c", "ulimit -n"])
         .output()
@@ -406,23 +528,22 @@ fn a_launched_server_keeps_its_descriptor_limit() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
-fn adopted_orphans_are_reaped() {
-    // Each orphan comes to the host, lives long enough to be seen, and dies.
-    let script = "i=0; while [ $i -lt 5 ]; do (setsid sleep 3 >/dev/null &); i=$((i+1)); done; \
-                  echo $$; exec sleep 1000";
-    let mut host = Host::start("killed", script);
-    host.pids();
+#[tokio::test]
+async fn adopted_orphans_are_reaped() {
+    // Each orphan comes to the supervisor, and dies.
+    let script = "i=0; while [ $i -lt 5 ]; do (setsid sleep 1 >/dev/null &); i=$((i+1)); done; \
+                  echo $PPID; exec sleep 1000";
+    let (_child, _stdin, mut lines) = spawn(&supervised(shell(script))).await;
+    let supervisor = next_pid(&mut lines).await.to_string();
     let children = || {
-        let parent = host.process.id().to_string();
         let shown = Command::new("ps")
-            .args(["-o", "stat=,comm=", "--ppid", &parent])
+            .args(["-o", "stat=,comm=", "--ppid", &supervisor])
             .output();
         String::from_utf8(shown.unwrap().stdout).unwrap()
     };
     let start = Instant::now();
     while children().lines().count() != 1 {
         assert!(start.elapsed() < DEADLINE, "{}", children());
-        std::thread::sleep(Duration::from_millis(100));
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

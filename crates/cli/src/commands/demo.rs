@@ -15,6 +15,7 @@ use mcprove::{Run, Scenario, Server, Thresholds};
 use super::{FINDING, probe};
 use crate::failure::Failure;
 use crate::load_run;
+use crate::target::supervised;
 use crate::{interrupt, terminal};
 
 const EXPLANATION: &str = "\
@@ -137,7 +138,7 @@ async fn play() -> Result<ExitCode, Failure> {
             act.story,
             act.mode
         ));
-        let server = Server::stdio(program.as_ref()).args(["fixture", act.mode]);
+        let server = supervised(Server::stdio(program.as_ref()).args(["fixture", act.mode]));
         let (passed, text) = act.job.perform(server, style()).await?;
         show(&text, act.lesson);
         if passed != act.shall_pass {

@@ -20,7 +20,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
-use crate::target::split_command;
+use crate::target::{split_command, supervised};
 use crate::{interrupt, listen_address, terminal};
 
 const EXPLANATION: &str = "\
@@ -211,7 +211,7 @@ async fn between_pipes(
             "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
         ));
     };
-    let mut server = Server::stdio(program)
+    let mut server = supervised(Server::stdio(program))
         .args(rest.iter().cloned())
         .shutdown_timeout(arguments.shutdown_timeout);
     server.env.clone_from(&arguments.server_env);
@@ -222,7 +222,7 @@ async fn between_pipes(
         let stderr = Arc::clone(&stderr);
         Arc::new(move |bytes: &[u8]| stderr.write(bytes))
     };
-    let started = match stdio::start(&server, on_stderr) {
+    let started = match stdio::start(&server, on_stderr).await {
         Ok(started) => started,
         Err(error) => {
             arguments.tell_suite(&server, &error.to_string());

@@ -24,7 +24,7 @@ use crate::commands::folder::tell_passed_over;
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::target::{ServerArguments, SessionArguments};
+use crate::target::{ServerArguments, SessionArguments, supervised};
 use crate::terminal;
 
 const EXPLANATION: &str = "\
@@ -304,7 +304,7 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
         let servers = if arguments.server.is_given() {
             arguments.server.resolve_all(&arguments.session)?
         } else {
-            vec![config.server.clone()]
+            vec![supervised(config.server.clone())]
         };
         let session = arguments.session.over(config.session.options());
         jobs.extend(servers.into_iter().map(|server| Job {

@@ -119,6 +119,7 @@ impl Agent {
             environment: &environment,
             seed: 1,
             proxy_program: Some(Path::new(MCPROVE)),
+            supervisor: Some(Path::new(MCPROVE)),
             folder: &repository(),
         };
         let servers: Vec<&ServerPlan> = servers.iter().collect();

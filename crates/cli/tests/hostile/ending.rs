@@ -192,36 +192,181 @@ fn a_second_interrupt_does_not_wait() {
     marker.assert_gone();
 }
 
+/// How a server is started by something else, and how many processes that is besides.
+const WRAPPERS: [(&str, &[&str]); 2] = [
+    // A shell that waits, as in the scripts of many servers.
+    (
+        "shell",
+        &["sh", "-c", "exec 3<&0; python3 -c \"$@\" <&3 & wait", "sh"],
+    ),
+    // A program that starts the server and passes its streams on, as `npx` and `uvx` do.
+    (
+        "runner",
+        &[
+            "python3",
+            "-c",
+            "import subprocess, sys; sys.exit(subprocess.run(['python3', '-c'] + sys.argv[1:]).returncode)",
+        ],
+    ),
+];
+
 #[test]
-fn killed_outright_the_server_dies_too() {
-    // It ignores what it can and does not read its input, so only the kernel can tell it.
-    let marker = Marker::new("killed");
-    let program = python(&format!(
-        "# {}\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)",
-        marker.0
-    ));
-    let running = Running::start(mcprove(&["probe", "--", "python3", "-c", &program]));
-    marker.wait_for(1);
-    running.signal("-KILL");
-    running.end();
+fn killed_outright_nothing_stays() {
+    let commands: [(&str, &[&str]); 4] = [
+        ("probe", &["probe", "--call-timeout", "1000s"]),
+        ("run", &["run", "--tool", "fine", "--duration", "1000s"]),
+        ("deadlock", &["deadlock-probe", "--tool", "hangs"]),
+        ("proxy", &["proxy"]),
+    ];
+    let mut cases = Vec::new();
+    for command in commands {
+        cases.extend(WRAPPERS.map(|wrapper| (command, wrapper)));
+    }
+    at_once(&cases, |((command, arguments), (wrapper, starter))| {
+        let marker = Marker::new(&format!("killed-{command}-{wrapper}"));
+        let program = family(&marker);
+        let folder = tempfile::tempdir().unwrap();
+        let rest: &[&str] = &[&program, "fine", "hangs"];
+        let mut running = mcprove(&[arguments, &["--"][..], starter, rest].concat());
+        // A proxy ends with its input; this one stays open.
+        running.current_dir(folder.path()).stdin(Stdio::piped());
+        let running = Running::start(running);
+        // The wrapper has the program among its arguments.
+        marker.wait_for(FAMILY + 1);
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal("-KILL");
+        running.end();
+        marker.assert_gone();
+    });
+}
+
+#[test]
+fn killed_outright_a_suite_leaves_nothing() {
+    let suite = |entry: &str| {
+        format!("servers:\n  one: {{ command: [python3, server.py, fine, hangs] }}\n{entry}")
+    };
+    let agent = "agents:\n  - { name: a, command: [python3, server.py, mute], prompt: x, servers: [one] }\n";
+    let tool = "tools:\n  - { name: t, server: one, tool: hangs, timeout_ms: 100000 }\n";
+    let load = "load:\n  - { name: l, server: one, scenario: { type: sustained, duration: 1000s, tool: fine } }\n";
+    at_once(
+        &[("agent", agent), ("tool", tool), ("load", load)],
+        |(name, entry)| {
+            let folder = tempfile::tempdir().unwrap();
+            let marker = Marker::new(&format!("suite-{name}"));
+            // Its own process has the marker as an argument, for it is a file here.
+            let program = family(&marker);
+            let entry = entry.replace("mute]", &format!("mute, {}]", marker.0));
+            let suite = suite(&entry).replace("hangs]", &format!("hangs, {}]", marker.0));
+            std::fs::write(folder.path().join("server.py"), program).unwrap();
+            std::fs::write(folder.path().join("suite.yml"), suite).unwrap();
+            let mut command = mcprove(&["run", "suite.yml"]);
+            command.current_dir(folder.path());
+            let running = Running::start(command);
+            marker.wait_for(FAMILY);
+            std::thread::sleep(Duration::from_millis(300));
+            running.signal("-KILL");
+            running.end();
+            marker.assert_gone();
+        },
+    );
+}
+
+#[test]
+fn an_interrupted_suite_with_hung_calls_ends_within_the_shutdown_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    let marker = Marker::new("hung-suite");
+    let mut suite = "servers:\n".to_owned();
+    for name in ["one", "two", "three"] {
+        suite += &format!(
+            "  {name}: {{ command: [python3, server.py, fine, hangs, {}], shutdown_timeout_ms: 2000 }}\n",
+            marker.0
+        );
+    }
+    suite += "tools:\n";
+    for server in ["one", "two", "three"] {
+        for test in 0..3 {
+            suite += &format!(
+                "  - {{ name: {server} {test}, server: {server}, tool: hangs, timeout_ms: 100000 }}\n"
+            );
+        }
+    }
+    std::fs::write(folder.path().join("server.py"), family(&marker)).unwrap();
+    std::fs::write(folder.path().join("suite.yml"), suite).unwrap();
+    let mut command = mcprove(&["run", "suite.yml", "--jobs", "9"]);
+    command.current_dir(folder.path());
+    let running = Running::start(command);
+    marker.wait_for(3 * FAMILY);
+    std::thread::sleep(Duration::from_secs(2));
+    let began = Instant::now();
+    running.signal("-INT");
+    let outcome = running.end();
+    outcome.ended(130).says(&["INTERRUPTED", "broken off"]);
+    // 2 s on a machine with nothing else to do, 54 s without the limit.
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
     marker.assert_gone();
 }
 
 #[test]
-fn killed_outright_a_grandchild_sees_the_end_of_its_input() {
-    let marker = Marker::new("orphaned");
-    let program = python(&format!(
-        "# {0}\n\
-         subprocess.Popen(['python3', '-c', 'import sys; sys.stdin.read() # {0}'], start_new_session=True)\n\
-         time.sleep(1000)",
-        marker.0
-    ));
-    let running = Running::start(mcprove(&["probe", "--", "python3", "-c", &program]));
-    marker.wait_for(2);
-    running.signal("-KILL");
-    // The grandchild has our stderr no longer than it lives, so this waits for it too.
-    running.end();
-    marker.assert_gone();
+fn interrupted_with_hung_calls_commands_end_within_the_shutdown_timeout() {
+    let commands: [(&str, &[&str]); 3] = [
+        (
+            "run",
+            &[
+                "run",
+                "--tool",
+                "hangs",
+                "--sessions",
+                "4",
+                "--concurrent",
+                "8",
+            ],
+        ),
+        (
+            "deadlock",
+            &[
+                "deadlock-probe",
+                "--tool",
+                "hangs",
+                "--hang-threshold",
+                "100s",
+            ],
+        ),
+        (
+            "compare",
+            &["compare", "--tool", "hangs", "--duration", "100s"],
+        ),
+    ];
+    at_once(&commands, |(name, arguments)| {
+        let marker = Marker::new(&format!("hung-{name}"));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("server.py"), family(&marker)).unwrap();
+        let server = format!("python3 server.py fine hangs {}", marker.0);
+        let mut command = mcprove(arguments);
+        command.args(["--shutdown-timeout", "2s", "--server", &server]);
+        if *name == "compare" {
+            command.args(["--server", &server]);
+        }
+        command.current_dir(folder.path());
+        let running = Running::start(command);
+        marker.wait_until("a family", |count| count >= FAMILY);
+        std::thread::sleep(Duration::from_secs(2));
+        let began = Instant::now();
+        running.signal("-INT");
+        let outcome = running.end();
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{name}: {:?}",
+            began.elapsed()
+        );
+        // Calls that hang may be found by then.
+        let code = outcome.status.code();
+        assert!(matches!(code, Some(1 | 130)), "{}", outcome.excerpt());
+        marker.assert_gone();
+    });
 }
 
 #[test]

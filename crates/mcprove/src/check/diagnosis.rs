@@ -177,7 +177,9 @@ fn old_runs(folder: &Path) -> Item {
 /// Starts the built-in healthy server as a child process and talks to it.
 async fn try_built_in(program: &Path) -> Item {
     let name = "starting servers";
-    let server = Server::stdio(program.to_string_lossy()).args(["fixture", "normal"]);
+    let server = Server::stdio(program.to_string_lossy())
+        .args(["fixture", "normal"])
+        .with_supervisor(program);
     let recorder = EventStream::unobserved().recorder();
     match Session::connect(&server, SessionOptions::default(), recorder).await {
         Ok(session) => {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -15,7 +16,6 @@ use super::mix::Mixes;
 use super::pacer_thread::Arrival;
 use super::seat::Seat;
 use super::stage::{PhaseNote, Stage, since_start};
-use super::stop::StopLevel;
 use super::worker::{Ended, Moment, Tally, Worker};
 use crate::event::Recorder;
 use crate::process::thread_cpu_time;
@@ -25,8 +25,6 @@ const MERGE_EVERY: Duration = Duration::from_secs(1);
 /// How long a load lasts before its share of a core means anything: a few calls are soon made, and
 /// all of that time is spent on them.
 const CPU_SHARE_AFTER: Duration = Duration::from_millis(100);
-/// How long calls under way may take once the run was interrupted.
-const INTERRUPTED_DRAIN: Duration = Duration::from_secs(5);
 /// How many calls are made alone after the load, for each pattern of the mix.
 const ALONE_CALLS_PER_PATTERN: usize = 20;
 /// The most that are made alone in all.
@@ -82,11 +80,7 @@ impl Driver {
         if let Some(job) = job {
             self.work(&job, &seats, &recorder).await;
         }
-        let closing = async {
-            for seat in &seats {
-                seat.close().await;
-            }
-        };
+        let closing = join_all(seats.iter().map(|seat| seat.close()));
         self.stage.unless_stopped(closing).await;
         recorder.merge();
         Ok(())
@@ -207,18 +201,11 @@ impl Driver {
         workers: &mut JoinSet<()>,
         cpu_before: Option<Duration>,
     ) {
-        let stop = &self.stage.stop;
         // Not at once: the first few calls alone would look like a slow server.
         let first = tokio::time::Instant::now() + MERGE_EVERY;
         let mut merge = tokio::time::interval_at(first, MERGE_EVERY);
         let mut cpu_noted = false;
-        let interrupted = async {
-            stop.requested(StopLevel::Drain).await;
-            tokio::select! {
-                () = tokio::time::sleep(INTERRUPTED_DRAIN) => {}
-                () = stop.requested(StopLevel::Now) => {}
-            }
-        };
+        let interrupted = self.stage.drained();
         tokio::pin!(interrupted);
         let over = job.over();
         tokio::pin!(over);

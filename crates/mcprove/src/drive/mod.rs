@@ -20,7 +20,7 @@ pub mod scenario;
 pub(crate) mod schedule;
 mod seat;
 pub(crate) mod stage;
-mod stop;
+pub(crate) mod stop;
 mod strict;
 pub(crate) mod token;
 mod worker;

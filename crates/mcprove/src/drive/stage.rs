@@ -17,8 +17,12 @@ use super::token::Tokens;
 use super::worker::Tally;
 use crate::event::{EventStream, Recorder};
 use crate::protocol::Tool;
+use crate::quantity::describe_duration;
 use crate::server::Server;
 use crate::session::{ConnectError, Session, SessionOptions};
+
+/// Notes a server that did not exit when its input closed, with how long it had.
+pub(crate) const STAYED: &str = "stayed";
 
 /// What a scenario works with.
 pub(crate) struct Stage {
@@ -151,7 +155,16 @@ impl Connection {
     /// Ends the session in an orderly way.
     pub async fn end(&self) {
         self.look_away();
-        self.session.end().await;
+        // One that hangs in a call does not exit because of that, which has a verdict of its own.
+        let is_stuck = self.session.has_unanswered();
+        let closing = self.session.end().await;
+        if closing.forced && !is_stuck {
+            let timeout = describe_duration(self.stage.server.shutdown_timeout);
+            self.stage
+                .stream
+                .recorder()
+                .note(STAYED, &timeout, &json!({}));
+        }
     }
 
     /// Ends the server's process at once, where the session started it.
@@ -300,6 +313,11 @@ impl Stage {
             output = work => Some(output),
             () = self.stop.requested(StopLevel::Now) => None,
         }
+    }
+
+    /// Resolves when calls under way had their time, once the run was asked to stop.
+    pub async fn drained(&self) {
+        self.stop.drained(self.server.shutdown_timeout).await;
     }
 
     /// Runs `work`, unless the run is asked to stop meanwhile, however gently: for what measures

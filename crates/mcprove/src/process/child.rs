@@ -1,7 +1,7 @@
 //! One server process, from start to end.
 //!
-//! A thread of its own waits for the process, publishes the exit status to all who wait, and then
-//! sweeps up what the process left behind. It needs no runtime, so a [`Child`] works in any, and
+//! A thread of its own starts the process, waits for it, publishes the exit status to all who wait,
+//! and then sweeps up what the process left behind. It needs no runtime, so a [`Child`] works in any, and
 //! ends properly even after its runtime is gone.
 
 use std::process::ExitStatus;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use super::platform::{self, Process};
-use super::{SpawnError, StderrLog, error, registry};
+use super::platform::{self, Pipes, Process};
+use super::{SpawnError, StderrLog, error};
 use crate::server::Server;
 
 /// How long a process may take to exit after it was told to terminate.
@@ -24,8 +24,8 @@ pub const TERMINATE_WAIT: Duration = Duration::from_secs(2);
 pub const KILL_WAIT: Duration = Duration::from_secs(5);
 /// How long to wait for the rest of stderr once everything that could write to it is dead.
 pub const STDERR_WAIT: Duration = Duration::from_millis(500);
-/// The stack of a thread that only waits and reads small files.
-const WAITER_STACK_BYTES: usize = 256 * 1024;
+/// The stack of a thread that only starts a process, waits, and reads small files.
+const KEEPER_STACK_BYTES: usize = 256 * 1024;
 
 /// A process that was started for a server. Dropping it kills the process and all it started.
 #[derive(Debug)]
@@ -67,43 +67,27 @@ impl Child {
     /// Starts the command of `server`, with its stderr going to `stderr`.
     ///
     /// The process inherits our environment plus `server.env`. It must be started inside a tokio
-    /// runtime with IO and time enabled, which serves the pipes; a task in it drains stderr.
-    pub fn spawn(
+    /// runtime with IO and time enabled, which serves the pipes; a task in it drains stderr. If the
+    /// future is dropped, the process is killed.
+    pub async fn spawn(
         server: &Server,
         stderr: Arc<StderrLog>,
     ) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
         let runtime = Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
         error::check_command(server)?;
-        let (process, pipes) = platform::start(server)?;
-        let process = Arc::new(process);
-
-        let (publish, life) = watch::channel(Life::Running);
-        let Some(key) = registry::add(&process) else {
-            discard(&process);
-            return Err(SpawnError::ShuttingDown {
-                program: crate::secret::redact_text(&server.command),
-            });
-        };
-        let waiting = {
-            let process = Arc::clone(&process);
-            thread::Builder::new()
-                .name("mcprove-waiter".to_owned())
-                .stack_size(WAITER_STACK_BYTES)
-                .spawn(move || attend(&process, key, &publish))
-        };
-        if let Err(error) = waiting {
-            discard(&process);
-            registry::remove(key);
-            return Err(SpawnError::from_io(server, error));
-        }
-
-        let (drained, draining) = watch::channel(());
-        let child = Self {
-            process,
-            life,
-            draining,
-        };
         let convert = |error| SpawnError::from_io(server, error);
+        let (drained, draining) = watch::channel(());
+        let (answer, started) = oneshot::channel();
+        thread::Builder::new()
+            .name("mcprove-keeper".to_owned())
+            .stack_size(KEEPER_STACK_BYTES)
+            .spawn({
+                let (server, runtime) = (server.clone(), runtime.clone());
+                move || keep(&server, &runtime, draining, answer)
+            })
+            .map_err(convert)?;
+        let gone = || convert(std::io::Error::other("the thread that starts it is gone"));
+        let (child, pipes) = started.await.map_err(|_| gone())??;
         let (stdin, stdout, pipe) = pipes.into_tokio().map_err(convert)?;
         runtime.spawn(async move {
             stderr.drain(pipe).await;
@@ -130,7 +114,7 @@ impl Child {
                 return status;
             }
             if life.changed().await.is_err() {
-                // The waiter publishes before it ends; without it there is nothing to wait for.
+                // The keeper publishes before it ends; without it there is nothing to wait for.
                 return self.exit_status().unwrap_or_default();
             }
         }
@@ -150,8 +134,7 @@ impl Child {
             }
         }
         if exit.is_none() {
-            self.beside_runtime(|process| platform::kill(&[process]))
-                .await;
+            self.beside_runtime(Process::kill).await;
             exit = timeout(KILL_WAIT, self.wait()).await.ok();
         }
         if exit.is_some() {
@@ -173,7 +156,7 @@ impl Child {
     /// Kills the process and all it started, at once and without waiting.
     pub fn kill_now(&self) {
         if !self.is_swept() {
-            platform::kill(&[&self.process]);
+            self.process.kill();
         }
     }
 
@@ -212,18 +195,33 @@ impl Drop for Child {
     }
 }
 
-/// What the waiter thread does.
-fn attend(process: &Process, key: u64, publish: &watch::Sender<Life>) {
+/// What the thread of a process does.
+fn keep(
+    server: &Server,
+    runtime: &Handle,
+    draining: watch::Receiver<()>,
+    answer: oneshot::Sender<Result<(Child, Pipes), SpawnError>>,
+) {
+    // On Windows the pipes belong to the runtime from the start.
+    let context = runtime.enter();
+    let (process, pipes) = match platform::start(server) {
+        Ok((process, pipes)) => (Arc::new(process), pipes),
+        Err(error) => {
+            let _ = answer.send(Err(error));
+            return;
+        }
+    };
+    drop(context);
+    let (publish, life) = watch::channel(Life::Running);
+    let child = Child {
+        process: Arc::clone(&process),
+        life,
+        draining,
+    };
+    // If nobody wants it any more, it is dropped, and so killed.
+    drop(answer.send(Ok((child, pipes))));
     let status = process.wait_for_exit();
     publish.send_replace(Life::Exited(status));
     let leftovers = process.sweep();
-    registry::remove(key);
     publish.send_replace(Life::Swept(status, leftovers));
-}
-
-/// Ends a process that nobody will use.
-fn discard(process: &Process) {
-    platform::kill(&[process]);
-    process.wait_for_exit();
-    process.sweep();
 }

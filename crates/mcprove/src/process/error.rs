@@ -58,11 +58,13 @@ pub enum SpawnError {
     /// There is no tokio runtime to serve the pipes.
     #[error("a process can only be started inside a tokio runtime")]
     NoRuntime,
-    /// [`shut_down`](super::shut_down) was called; nothing is started any more.
-    #[error("not starting `{program}`: shutting down")]
-    ShuttingDown {
+    /// The supervisor cannot be started, or does not act as one.
+    #[error("cannot use the supervisor `{}`: {source}", supervisor.display())]
+    Supervisor {
         /// The program as it was given.
-        program: String,
+        supervisor: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// The file for its stderr cannot be written.
     #[error("cannot write the log `{}`: {source}", path.display())]
@@ -99,7 +101,9 @@ impl SpawnError {
             }
             Self::LogFile { .. } => "check the path and its permissions".into(),
             Self::NoRuntime => "call this from within a tokio runtime".into(),
-            Self::ShuttingDown { .. } => "start it again in a new process".into(),
+            Self::Supervisor { .. } => "name a program that calls `mcprove::process::supervise` \
+                first of all in `main`"
+                .into(),
             Self::Other { .. } => "try the same command in a shell".into(),
         }
     }

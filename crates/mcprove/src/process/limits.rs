@@ -9,7 +9,7 @@ static ORIGINAL: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
 const MODEST_LIMIT: u64 = 10_240;
 
 /// Raises the soft limit on open files as far as allowed; returns the limit now in force, where
-/// there is one. Servers started through a launcher get the original limit.
+/// there is one. Servers with a supervisor get the original limit.
 pub fn raise_descriptor_limit() -> Option<u64> {
     #[cfg(unix)]
     {

@@ -2,56 +2,56 @@
 //!
 //! The stdio transport starts a [`Child`] and speaks on the pipes it gets; everything about the
 //! process itself is decided here. The aim is that no process outlives the program that started
-//! it, whatever ends that program:
+//! it, whatever ends that program.
 //!
-//! - A child has its own process group (on Windows: a job object), so that signals reach what it
-//!   started in turn.
-//! - What left the group (`setsid`) is found by descent, and by a mark in its environment
-//!   ([`MARK_VARIABLE`]) where descent was lost. Nothing else is ever touched, so the library can
-//!   live in a program that has children of its own.
-//! - [`become_reaper`] (Linux) makes orphans come back to us, where they are found and reaped; at
-//!   the end of the program [`shut_down`] then kills whatever is left of its descendants.
-//! - [`shut_down`] and [`kill_all`] are synchronous, for signal handlers and panic hooks.
-//! - If this program is killed outright, a child sees the end of its stdin. On Linux it is also
-//!   killed by the kernel, provided that it was started through a launcher ([`set_launcher`]);
-//!   what the child started itself gets only the end of file.
+//! A child has its own process group (on Windows: a job object), so that signals reach what it
+//! started in turn. Dropping a [`Child`] kills it and all it started. What holds beyond that depends
+//! on whether the server has a supervisor:
 //!
-//! What a server uses meanwhile, a [`UsageMeter`] tells.
+//! | | with a supervisor | without |
+//! |---|---|---|
+//! | a [`Child`] ends, or is dropped | Linux: all that the server started ends, daemons without an environment too. macOS: its process group, its descendants, and what has its mark | as on macOS |
+//! | this program ends, is killed, or aborts | the same | the server sees the end of its stdin |
+//! | the supervisor is killed as well | Linux: the server is killed by the kernel; what it started sees the end of the streams | |
 //!
-//! A command line program sets this up first thing in `main`:
+//! On Windows a job object does all of that, and a supervisor is not used. The mark is the variable
+//! [`MARK_VARIABLE`] in the environment. Nothing else is ever touched, so the library can live in a
+//! program that has children of its own. Containers, and processes of another user (`sudo`), are
+//! beyond reach.
+//!
+//! A program that is its own supervisor says so first thing in `main` ([`supervise`]), and names
+//! itself for each server:
 //!
 //! ```no_run
-//! use mcprove::process;
+//! use std::process::ExitCode;
 //!
-//! fn main() -> std::process::ExitCode {
-//!     let mut arguments = std::env::args_os().skip(1);
-//!     if arguments.next().is_some_and(|first| first == process::LAUNCH_ARGUMENT) {
-//!         eprintln!("{}", process::launch(arguments));
-//!         return process::LAUNCH_FAILED.into();
+//! use mcprove::{Server, process};
+//!
+//! fn main() -> ExitCode {
+//!     if let Some(code) = process::supervise(std::env::args_os()) {
+//!         return code;
 //!     }
+//!     let mut server = Server::stdio("my_mcp");
 //!     if let Ok(program) = std::env::current_exe() {
-//!         process::set_launcher(program);
+//!         server = server.with_supervisor(program);
 //!     }
-//!     let _ = process::become_reaper();
-//!     process::raise_descriptor_limit();
 //!     // … the work …
-//!     process::shut_down();
-//!     std::process::ExitCode::SUCCESS
+//!     ExitCode::SUCCESS
 //! }
 //! ```
+//!
+//! What a server uses meanwhile, a [`UsageMeter`] tells.
 
-mod adoption;
 mod child;
 mod cpu;
 mod error;
-mod launcher;
+#[cfg(unix)]
+mod family;
 mod limits;
 #[cfg(unix)]
 mod program;
-mod registry;
-#[cfg(unix)]
-mod spawner;
 mod stderr;
+mod supervisor;
 #[cfg(unix)]
 mod tree;
 #[cfg(unix)]
@@ -65,14 +65,12 @@ use unix as platform;
 #[cfg(windows)]
 use windows as platform;
 
-pub use adoption::become_reaper;
 pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
 pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
-pub use launcher::{LAUNCH_ARGUMENT, LAUNCH_FAILED, launch, set_launcher};
 pub use limits::raise_descriptor_limit;
-pub use registry::{kill_all, shut_down};
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
+pub use supervisor::supervise;
 pub use usage::{Usage, UsageMeter, UsageSample, process_listening_on};
 
 /// The environment variable that marks a child, and with it all that it starts.

@@ -1,5 +1,5 @@
-//! Finding the program before it is started, so that a missing one is told as such even when a
-//! launcher stands in between.
+//! Finding the program before it is started, so that a missing one is reported as such even when a
+//! supervisor stands in between.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,5 +1,5 @@
 //! Processes on Windows: each in a job object, which ends all its processes when its last handle
-//! closes, and so in any case when we end.
+//! closes. Only we have one, so that happens whatever ends us. A supervisor is not needed.
 
 use std::io;
 use std::os::windows::process::ExitStatusExt as _;
@@ -79,14 +79,6 @@ pub(super) fn start(server: &Server) -> Result<(Process, Pipes), SpawnError> {
     ))
 }
 
-/// Kills `processes` and all they started.
-pub(super) fn kill(processes: &[&Process]) {
-    for process in processes {
-        // A job without processes is what was wanted.
-        let _ = lock(&process.job).start_kill();
-    }
-}
-
 impl Process {
     pub(super) fn pid(&self) -> u32 {
         self.pid
@@ -114,9 +106,15 @@ impl Process {
         false
     }
 
+    /// Kills the process and all it started.
+    pub(super) fn kill(&self) {
+        // A job without processes is what was wanted.
+        let _ = lock(&self.job).start_kill();
+    }
+
     /// Ends what is left in the job. What that was is not known.
     pub(super) fn sweep(&self) -> Vec<u32> {
-        kill(&[self]);
+        self.kill();
         Vec::new()
     }
 }

@@ -20,7 +20,8 @@ use crate::drive::error::StageError;
 use crate::drive::sampler::Sampler;
 use crate::drive::scenario::{self, Steps, Work};
 use crate::drive::stage::Stage;
-use crate::drive::{ScenarioKind, StopLevel, calibration, defaults, executor};
+use crate::drive::stop::{Leash, Stop};
+use crate::drive::{ScenarioKind, calibration, defaults, executor};
 use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use crate::fault::TimedInjector;
 use crate::process::StderrLog;
@@ -29,9 +30,6 @@ use crate::process::StderrLog;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// How often at most in any run.
 const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(50);
-
-/// How long a scenario may go on with what it is at once the run was interrupted.
-const INTERRUPTED_DRAIN: Duration = Duration::from_secs(5);
 
 /// How often the events of a scenario's steps are handed over.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
@@ -59,7 +57,9 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
         stream,
         header,
     } = opened;
-    let stage = set_stage(run, &header, stream, directory.as_ref())?;
+    // Whatever ends this future ends the drivers and their servers.
+    let leash = Leash::new(&run.stop);
+    let stage = set_stage(run, &header, stream, directory.as_ref(), leash.stop())?;
     let recorder = stage.stream.recorder();
     recorder.note(
         STARTED,
@@ -89,6 +89,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let outcome = tokio::select! {
         outcome = act(&stage) => outcome,
         never = watching.watch() => match never {},
+        never = leash.follow(run.server.shutdown_timeout) => match never {},
     };
     drop(sampler);
     if let Err(error) = outcome {
@@ -272,6 +273,7 @@ fn set_stage(
     header: &Header,
     stream: EventStream,
     directory: Option<&RunDirectory>,
+    stop: Stop,
 ) -> Result<Arc<Stage>, RunError> {
     let mut options = run.session.clone();
     options.hang_limits = Some(match run.scenario.kind {
@@ -321,7 +323,7 @@ fn set_stage(
         run.scenario.clone(),
         header.seed,
         stream,
-        run.stop.clone(),
+        stop,
         run.thresholds.tools.keys().cloned().collect(),
     ))
 }
@@ -382,13 +384,6 @@ fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError>
         .build()
         .map_err(StageError::Thread)?;
     let recorder = stage.stream.recorder();
-    let interrupted = async {
-        stage.stop.requested(StopLevel::Drain).await;
-        tokio::select! {
-            () = tokio::time::sleep(INTERRUPTED_DRAIN) => {}
-            () = stage.stop.requested(StopLevel::Now) => {}
-        }
-    };
     // Should the run be killed, its trace tells what there was.
     let handing_over = async {
         let mut each = tokio::time::interval(MERGE_EVERY);
@@ -400,7 +395,7 @@ fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError>
     let outcome = runtime.block_on(async {
         tokio::select! {
             outcome = steps.run(stage, &recorder) => Some(outcome),
-            () = interrupted => None,
+            () = stage.drained() => None,
             () = handing_over => None,
         }
     });

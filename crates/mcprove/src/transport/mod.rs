@@ -73,7 +73,7 @@ pub async fn open(
     inbox: Arc<dyn Inbox>,
 ) -> Result<Arc<dyn Channel>, OpenError> {
     match &server.transport {
-        Transport::Stdio => Ok(stdio::StdioChannel::open(server, options, inbox)?),
+        Transport::Stdio => Ok(stdio::StdioChannel::open(server, options, inbox).await?),
         Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
             url,
             headers,

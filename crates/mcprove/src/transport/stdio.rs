@@ -28,7 +28,7 @@ pub struct StdioChannel {
 
 impl StdioChannel {
     /// Starts the server's process.
-    pub fn open(
+    pub async fn open(
         server: &Server,
         options: &ChannelOptions,
         inbox: Arc<dyn Inbox>,
@@ -44,7 +44,7 @@ impl StdioChannel {
             log = log.with_tee(Arc::clone(tee));
         }
         let stderr = Arc::new(log);
-        let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr))?;
+        let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
         let child = Arc::new(child);
         let outbox = Outbox::new();
         let writer = tokio::spawn(Arc::clone(&outbox).write_to(stdin));

@@ -23,6 +23,7 @@ use super::watch::{Snapshot, wait_for_change};
 use crate::commands::FINDING;
 use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
 use crate::load_run::stop_on_interrupt;
+use crate::target::supervisor;
 use crate::terminal::{self, StatusLine};
 
 /// The fewest tests at once unless it is said: most of the time they wait.
@@ -229,6 +230,7 @@ fn options(arguments: &Arguments, stop: &Stop) -> SuiteOptions {
         output_dir: output_dir(arguments),
         is_output_dir_given: arguments.output.out.is_some(),
         proxy_program: std::env::current_exe().ok(),
+        supervisor: supervisor(),
         stop: stop.clone(),
     }
 }

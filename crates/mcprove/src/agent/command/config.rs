@@ -100,6 +100,7 @@ impl Spoken {
         };
         let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
         let mut server = Server::stdio(&command.program).args(args);
+        server.supervisor = ground.supervisor.map(Path::to_owned);
         let folder = command.working_dir.as_deref().unwrap_or(ground.folder);
         if !folder.as_os_str().is_empty() {
             server = server.working_dir(folder);

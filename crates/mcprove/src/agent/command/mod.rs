@@ -45,6 +45,8 @@ pub struct Ground<'a> {
     pub seed: u64,
     /// The program that acts as a proxy.
     pub proxy_program: Option<&'a Path>,
+    /// The program that ends what the agent started if we cannot.
+    pub supervisor: Option<&'a Path>,
     /// The folder that the agent starts in, unless it says otherwise.
     pub folder: &'a Path,
 }

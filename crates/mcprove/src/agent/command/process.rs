@@ -55,7 +55,7 @@ pub(super) async fn run(
 ) -> Result<Ended, CommandError> {
     let began = Instant::now();
     let stderr = Arc::new(StderrLog::new());
-    let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr))?;
+    let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
     let writing = tokio::spawn(write(stdin, input));
     let reading = tokio::spawn(read(stdout));
     let exit = timeout(time, child.wait()).await.ok();

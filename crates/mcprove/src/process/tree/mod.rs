@@ -29,6 +29,11 @@ pub(super) struct Identity {
 }
 
 impl Identity {
+    /// The process that has this id now.
+    pub(super) fn of(pid: u32) -> Option<Self> {
+        source::identify(i32::try_from(pid).ok()?)
+    }
+
     /// Kills exactly this process.
     pub(super) fn kill(self) {
         source::kill(self);
@@ -108,31 +113,12 @@ impl Snapshot {
         snapshot
     }
 
-    /// A snapshot of our own children, without `known` ones.
+    /// A snapshot of nothing but our descendants.
     #[cfg(target_os = "linux")]
-    pub(super) fn of_our_children_except(known: &HashSet<u32>) -> Self {
+    pub(super) fn of_our_descendants() -> Self {
         Self {
-            entries: source::our_children_except(known),
+            entries: source::our_descendants(),
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// All our descendants that live, and nothing else.
-    #[cfg(target_os = "linux")]
-    pub(super) fn our_descendants(&self) -> Vec<Identity> {
-        let own: Vec<i32> = i32::try_from(std::process::id()).into_iter().collect();
-        let mut seen = own.iter().copied().collect();
-        let mut found = Vec::new();
-        self.descend(own, &mut seen, &mut found);
-        found
-            .iter()
-            .filter(|entry| !entry.zombie)
-            .map(|entry| entry.identity)
-            .collect()
     }
 
     /// All descendants that `claim` covers, without the root.

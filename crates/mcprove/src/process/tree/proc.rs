@@ -1,6 +1,6 @@
 //! Processes as Linux shows them, in `/proc`.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::sync::Mutex;
@@ -27,22 +27,47 @@ pub(super) fn all() -> Vec<Entry> {
         .collect()
 }
 
-/// Our own children, without `known` ones. Empty where the kernel does not list them.
-pub(super) fn our_children_except(known: &HashSet<u32>) -> Vec<Entry> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+/// Our descendants, by the lists of children that the kernel has; all processes of the system where
+/// it has none. One that just lost its parent may be missing, and is a child of ours soon.
+pub(super) fn our_descendants() -> Vec<Entry> {
+    let Ok(own) = i32::try_from(std::process::id()) else {
         return Vec::new();
     };
-    let lists =
-        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
-    let mut entries = Vec::new();
-    for list in lists {
-        let pids = list
-            .split_whitespace()
-            .filter_map(|pid| pid.parse::<u32>().ok());
-        let new = pids.filter(|pid| !known.contains(pid));
-        entries.extend(new.filter_map(|pid| read_marked(i32::try_from(pid).ok()?)));
+    let Some(children) = children_of(own) else {
+        return all();
+    };
+    let mut queue = children;
+    let mut found = HashMap::new();
+    while let Some(pid) = queue.pop() {
+        if let Some(entry) = read(pid)
+            && found.insert(pid, entry).is_none()
+        {
+            queue.extend(children_of(pid).unwrap_or_default());
+        }
     }
-    entries
+    found.into_values().collect()
+}
+
+/// The children of all threads of a process. `None` if the kernel does not list them.
+fn children_of(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        match fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => children.extend(
+                list.split_whitespace()
+                    .filter_map(|pid| pid.parse::<i32>().ok()),
+            ),
+            // A thread may end meanwhile.
+            Err(_) if thread.path().exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(children)
+}
+
+/// The process with this id.
+pub(super) fn identify(pid: i32) -> Option<Identity> {
+    read(pid).map(|entry| entry.identity)
 }
 
 /// Kills the process, through a handle that cannot come to mean another one.

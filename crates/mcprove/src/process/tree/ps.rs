@@ -25,6 +25,12 @@ pub(super) fn all() -> Vec<Entry> {
         .collect()
 }
 
+/// The process with this id.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn identify(pid: i32) -> Option<Identity> {
+    Some(Identity { pid, start: 0 })
+}
+
 /// Kills the process.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill(identity: Identity) {

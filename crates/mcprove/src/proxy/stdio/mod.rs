@@ -80,14 +80,14 @@ pub async fn run(
     on_stderr: Tee,
     stop: impl Future<Output = ()>,
 ) -> Result<Ended, SpawnError> {
-    let started = start(server, on_stderr)?;
+    let started = start(server, on_stderr).await?;
     Ok(started.run(settings, client, stop).await)
 }
 
 /// Starts `server`. What it writes to stderr goes to `on_stderr`.
-pub fn start(server: &Server, on_stderr: Tee) -> Result<Started, SpawnError> {
+pub async fn start(server: &Server, on_stderr: Tee) -> Result<Started, SpawnError> {
     let stderr = Arc::new(StderrLog::new().with_tee(on_stderr));
-    let (child, stdin, stdout) = Child::spawn(server, stderr)?;
+    let (child, stdin, stdout) = Child::spawn(server, stderr).await?;
     Ok(Started {
         child,
         streams: (stdout, stdin),

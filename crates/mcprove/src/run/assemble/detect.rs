@@ -10,6 +10,7 @@ use mcprove_score::{coverage, deadlock, generator, hang, isolation};
 use super::Assembly;
 use super::figures::share;
 use crate::drive::ScenarioKind;
+use crate::drive::stage::STAYED;
 use crate::event::CallMetrics;
 use crate::run::report::Report;
 
@@ -30,6 +31,7 @@ impl Assembly<'_> {
         self.detect_violations(report);
         Self::detect_broken_calls(report);
         self.detect_lost_sessions(report);
+        self.detect_stays(report);
         self.detect_errors(report);
         self.detect_dropped(report);
         self.detect_faults(report);
@@ -207,6 +209,27 @@ impl Assembly<'_> {
                 "look at why it ended; what was measured until then is in the report",
             )
             .number("sessions", count),
+        );
+    }
+
+    /// Servers that did not exit when their input closed.
+    fn detect_stays(&self, report: &mut Report) {
+        let count = self.metrics.count_notes(STAYED);
+        let Some(first) = self.metrics.notes_of(STAYED).next() else {
+            return;
+        };
+        report.verdicts.push(
+            Verdict::finding(
+                "ending",
+                Severity::Warning,
+                format!(
+                    "The server did not exit within {} after its input closed; it had to be terminated ({}).",
+                    first.message,
+                    times(count)
+                ),
+                "exit when reading stdin returns end of file",
+            )
+            .number("processes", count),
         );
     }
 

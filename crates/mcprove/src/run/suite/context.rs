@@ -24,6 +24,9 @@ pub struct SuiteOptions {
     /// The program that acts as a proxy before the servers of agents that are processes: that of
     /// `mcprove` itself.
     pub proxy_program: Option<PathBuf>,
+    /// The program that ends what the suites start if we cannot
+    /// ([`Server::with_supervisor`](crate::Server::with_supervisor)); for servers that have none.
+    pub supervisor: Option<PathBuf>,
     /// Breaks the run off.
     pub stop: Stop,
 }

@@ -1,9 +1,12 @@
 //! Running the chosen tests: as many at once as may be, each by itself, in the order of the files in the
 //! report whatever ended first.
 
+use std::path::Path;
 use std::pin::Pin;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use mcprove_score::gate::ScoreError;
 
@@ -18,7 +21,8 @@ use super::servers::Servers;
 use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
 use crate::drive::StopLevel;
-use crate::suite::plan::SuitePlan;
+use crate::server::SHUTDOWN_TIMEOUT;
+use crate::suite::plan::{Reach, SuitePlan};
 
 /// Why a test was not run after another failed.
 const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass (--fail-fast)";
@@ -57,6 +61,7 @@ pub async fn run_suites(
     rules: RunRules,
     listener: &SuiteListener,
 ) -> Result<SuiteReport, NothingSelected> {
+    let plans = &supervised(plans, options.supervisor.as_deref());
     let all = tests_of(plans);
     let chosen = selection.choose(&all)?;
     listener(&SuiteEvent::Chosen {
@@ -66,19 +71,44 @@ pub async fn run_suites(
     secrets::look_up(plans, &options.environment);
     let servers = plans.iter().map(|plan| Servers::new(plan, options));
     let servers: Vec<Servers> = servers.collect();
-    let execute = executor(&servers, options, listener);
+    let shutdown = shutdown_timeout(plans);
+    let execute = executor(&servers, options, listener, shutdown);
     let report = run_all(&chosen.tests, options, rules, listener, &execute).await;
-    for servers in &servers {
-        servers.close().await;
-    }
+    join_all(servers.iter().map(|servers| servers.close(shutdown))).await;
     Ok(report)
 }
 
-/// What runs one test, by its kind.
+/// The suites, where every server has a supervisor, if there is one.
+fn supervised(plans: &[SuitePlan], supervisor: Option<&Path>) -> Vec<SuitePlan> {
+    let mut plans = plans.to_vec();
+    let servers = plans.iter_mut().flat_map(|plan| plan.servers.values_mut());
+    for server in servers {
+        if let (Reach::Server(server), Some(supervisor)) = (&mut server.reach, supervisor) {
+            server
+                .supervisor
+                .get_or_insert_with(|| supervisor.to_owned());
+        }
+    }
+    plans
+}
+
+/// How long the servers may take to end.
+fn shutdown_timeout(plans: &[SuitePlan]) -> Duration {
+    let servers = plans.iter().flat_map(|plan| plan.servers.values());
+    let timeouts = servers.filter_map(|server| match &server.reach {
+        Reach::Server(server) => Some(server.shutdown_timeout),
+        Reach::Mock { .. } => None,
+    });
+    timeouts.max().unwrap_or(SHUTDOWN_TIMEOUT)
+}
+
+/// What runs one test, by its kind. Once the run was asked to stop, calls under way have half of the time
+/// that the servers have to end.
 fn executor<'r>(
     servers: &'r [Servers],
     options: &'r SuiteOptions,
     listener: &'r SuiteListener,
+    shutdown: Duration,
 ) -> impl Fn(TestOf<'r>) -> Running<'r> {
     move |test| {
         let context = servers.get(test.suite).map(|servers| Context {
@@ -89,7 +119,10 @@ fn executor<'r>(
         Box::pin(async move {
             match (context, test.test) {
                 (None, _) => test.report(),
-                (Some(context), Test::Tool(plan)) => tool::run(plan, context).await,
+                (Some(context), Test::Tool(plan)) => tokio::select! {
+                    report = tool::run(plan, context) => report,
+                    () = options.stop.drained(shutdown) => test.report().not_run(BROKEN_OFF),
+                },
                 (Some(context), Test::Agent(plan)) => agent::run(plan, context).await,
                 (Some(context), Test::Load(plan)) => load::run(plan, context, listener).await,
             }

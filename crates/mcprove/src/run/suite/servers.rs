@@ -19,7 +19,7 @@ use super::connect::{Connector, Listed, StartError, Which};
 use super::context::SuiteOptions;
 use super::declined::Declined;
 use crate::check::pulse::Pulse;
-use crate::drive::{Stop, StopLevel};
+use crate::drive::Stop;
 use crate::session::Session;
 use crate::suite::plan::SuitePlan;
 
@@ -107,8 +107,9 @@ impl Servers {
         self.pools.keys().map(String::as_str)
     }
 
-    /// Ends every server: in an orderly way, all at once, unless the run is broken off.
-    pub(crate) async fn close(&self) {
+    /// Ends every server: in an orderly way, all at once. Once the run was asked to stop, they have until
+    /// `shutdown` after that.
+    pub(crate) async fn close(&self, shutdown: Duration) {
         let mut endings = tokio::task::JoinSet::new();
         for pool in self.pools.values() {
             let current = pool.current.lock().await.take();
@@ -123,7 +124,7 @@ impl Servers {
         tokio::select! {
             () = async { while endings.join_next().await.is_some() {} } => {}
             // Whoever breaks off does not wait: what is left ends when it is dropped.
-            () = self.stop.requested(StopLevel::Now) => {}
+            () = self.stop.overdue(shutdown) => {}
         }
     }
 }

@@ -202,6 +202,7 @@ impl Live<'_> {
             environment: self.environment,
             seed: self.seed(index),
             proxy_program: options.proxy_program.as_deref(),
+            supervisor: options.supervisor.as_deref(),
             folder: &self.context.plan.folder,
         };
         let done = command::run_once(self.test, plan, self.servers, ground).await;

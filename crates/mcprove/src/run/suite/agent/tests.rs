@@ -100,6 +100,7 @@ impl Bench {
             output_dir: folder.path().join("out"),
             is_output_dir_given: false,
             proxy_program: None,
+            supervisor: None,
             stop: Stop::new(),
         };
         Self {

@@ -24,6 +24,7 @@ fn options(folder: &std::path::Path) -> SuiteOptions {
         output_dir: folder.join("runs"),
         is_output_dir_given: false,
         proxy_program: None,
+        supervisor: None,
         stop: Stop::new(),
     }
 }

@@ -20,6 +20,7 @@ fn options() -> SuiteOptions {
         output_dir: PathBuf::from("runs"),
         is_output_dir_given: false,
         proxy_program: None,
+        supervisor: None,
         stop: Stop::new(),
     }
 }

@@ -20,6 +20,7 @@ fn options() -> SuiteOptions {
         output_dir: PathBuf::new(),
         is_output_dir_given: false,
         proxy_program: None,
+        supervisor: None,
         stop: Stop::new(),
     }
 }
@@ -63,7 +64,7 @@ async fn tests_share_a_session_until_it_is_spoilt() {
     // Those who had it keep it.
     assert!(second.session().closed().is_none());
     assert!(servers.turn("n").await.is_none());
-    servers.close().await;
+    servers.close(Duration::from_secs(5)).await;
 }
 
 #[tokio::test]
@@ -92,7 +93,7 @@ async fn no_more_tests_use_a_server_at_once_than_it_allows() {
     };
     tokio::join!(test(), test(), test(), test(), test());
     assert_eq!(most.load(Ordering::SeqCst), 2);
-    servers.close().await;
+    servers.close(Duration::from_secs(5)).await;
 }
 
 #[cfg(unix)]
@@ -122,7 +123,7 @@ done"#;
     );
     let process = lease.session().process().unwrap();
     lease.done().await;
-    servers.close().await;
+    servers.close(Duration::from_secs(5)).await;
     let is_gone = || !Path::new(&format!("/proc/{process}/stat")).exists();
     for _ in 0..200 {
         if is_gone() || !Path::new("/proc").exists() {

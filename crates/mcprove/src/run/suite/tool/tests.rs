@@ -26,6 +26,7 @@ fn options() -> SuiteOptions {
         output_dir: PathBuf::new(),
         is_output_dir_given: false,
         proxy_program: None,
+        supervisor: None,
         stop: Stop::new(),
     }
 }
