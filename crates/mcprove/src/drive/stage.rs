@@ -155,10 +155,9 @@ impl Connection {
     /// Ends the session in an orderly way.
     pub async fn end(&self) {
         self.look_away();
-        // One that hangs in a call does not exit because of that, which has a verdict of its own.
-        let is_stuck = self.session.has_unanswered();
         let closing = self.session.end().await;
-        if closing.forced && !is_stuck {
+        // One that hangs in a call does not exit because of that, which has a verdict of its own.
+        if closing.forced && !self.session.has_unanswered() {
             let timeout = describe_duration(self.stage.server.shutdown_timeout);
             self.stage
                 .stream
