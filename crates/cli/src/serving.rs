@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 
-use mcprove::lab::{Eras, Kind};
+use mcprove::lab::{Eras, Kind, PublicHost};
 
 use crate::failure::Failure;
 use crate::{listen_address, terminal};
@@ -52,6 +52,17 @@ pub fn check_era(sse: Option<&String>, era: Eras) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Refuses names for a server that nobody reaches by a name.
+pub fn check_public_hosts(hosts: &[PublicHost], is_listening: bool) -> Result<(), Failure> {
+    if hosts.is_empty() || is_listening {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "--public-host is for a server over the network",
+        "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
+    ))
 }
 
 /// The failure of a command that cannot listen.

@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
+#[path = "hostile/clients.rs"]
+mod clients;
 #[path = "hostile/ending.rs"]
 mod ending;
 #[path = "hostile/flood.rs"]

@@ -25,14 +25,17 @@
 
 pub mod agent;
 pub mod arguments;
+mod budget;
 pub mod check;
 mod decision;
 pub mod drive;
 pub mod event;
 pub mod fault;
 pub mod fixture;
+mod guarded;
 mod hash;
 pub mod hosting;
+pub mod input;
 pub mod lab;
 pub mod mock;
 pub mod process;

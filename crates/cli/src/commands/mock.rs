@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fault::FaultSpec;
-use mcprove::mock::{Bound, Eras, Mock, MockError, MockSpec, MockSummary, Options};
+use mcprove::mock::{Bound, Eras, Mock, MockError, MockSpec, MockSummary, Options, PublicHost};
 use mcprove::recording::{Origin, Recording};
 use mcprove::suite::{faults, mock};
 
@@ -23,7 +23,8 @@ What it does:
      they were answered.
   2. Serves it over stdio, or on an address over HTTP (--http), HTTP+SSE (--sse)
      or WebSocket (--ws), in both eras of the protocol. Arguments are held to
-     the schema of the tool.
+     the schema of the tool. Over the network it answers 403 to foreign names in
+     Host and Origin, unless --public-host accepts them.
   3. Lets the calls that a fault is aimed at fail. Everything but tools/call
      stays responsive, each call is on its own, and the same seed and calls meet
      the same faults.
@@ -34,8 +35,8 @@ calls came and what the faults did. It never calls anything itself.
 
 Exit code: 0 the client left or Ctrl-C; 1 the fault crash; 2 a file, fault or
 address is no good, or the log could not be written.
-Knobs: --tools-from, --fault, --faults, --seed, --http, --sse, --ws, --era,
-       --log, --append.
+Knobs: --tools-from, --fault, --faults, --seed, --http, --sse, --ws,
+       --public-host, --era, --log, --append.
 ";
 
 /// Arguments of `mcprove mock`.
@@ -70,6 +71,10 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS")]
     ws: Option<String>,
 
+    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
+    #[arg(long = "public-host", value_name = "NAME")]
+    public_hosts: Vec<PublicHost>,
+
     /// The eras to speak: handshake, stateless or both
     #[arg(long, default_value = "both")]
     era: Eras,
@@ -101,6 +106,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     warn_of_misses(&file.spec, &faults);
     let Arguments { http, sse, ws, .. } = arguments;
     let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
+    serving::check_public_hosts(&arguments.public_hosts, address.is_some())?;
     serving::check_era(sse.as_ref(), arguments.era)?;
     keep_apart(
         ("--log", arguments.log.as_deref()),
@@ -114,6 +120,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         eras: arguments.era,
         faults: faults.clone(),
         seed: arguments.seed,
+        public_hosts: arguments.public_hosts.clone(),
         recording: None,
     };
     let mock = Mock::new(file.spec, options).map_err(|error| unmade(&error))?;

@@ -11,6 +11,8 @@ use clap::Args;
 use mcprove::Server;
 use mcprove::agent::command::ProxySetup;
 use mcprove::fault::{FaultSpec, tell_apart};
+use mcprove::hosting::PublicHost;
+use mcprove::input;
 use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
 use mcprove::quantity::parse_duration;
 use mcprove::recording::{Origin, Recording};
@@ -43,7 +45,7 @@ What it does:
      another tool, gave up. With --summary also as JSON (proxy-summary.v1).
 
 Knobs: --fault, --faults, --seed, --server-name, --record, --append, --summary,
---server, --listen, --url, --header, --shutdown-timeout, --quiet.
+--server, --listen, --public-host, --url, --header, --shutdown-timeout, --quiet.
 
 Exit code, over stdio: that of the server, or 128 and the signal that killed
 it; 1 after the fault `crash`. Over HTTP: 1 after the fault `crash`. Both: 130
@@ -51,6 +53,9 @@ when interrupted, which is how a proxy over HTTP usually ends; 2 when the
 server cannot be started or the address cannot be listened on.
 
 ";
+
+/// The largest file of `--setup`.
+const SETUP_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Arguments of `mcprove proxy`.
 #[derive(Debug, Clone, Args)]
@@ -107,6 +112,10 @@ pub struct Arguments {
         value_parser = listen_address::parse_argument
     )]
     listen: Option<SocketAddr>,
+
+    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
+    #[arg(long = "public-host", value_name = "NAME", requires = "listen")]
+    public_hosts: Vec<PublicHost>,
 
     /// The address of the server that --listen speaks for
     #[arg(
@@ -187,7 +196,9 @@ async fn between_http(
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
     let settings = arguments.settings(faults, &mcprove::secret::redact_urls(url))?;
     files.into_iter().for_each(OutputFile::keep);
-    let proxy = bound.proxy(settings);
+    let proxy = bound
+        .public_hosts(arguments.public_hosts.clone())
+        .proxy(settings);
     terminal::print_error(&format!("listening on {}\n", proxy.url()));
     let ended = proxy.run(stop).await;
     if !arguments.quiet {
@@ -259,7 +270,8 @@ impl Arguments {
                 "a suite writes this file for each run of an agent; it is gone when the run is over",
             )
         };
-        let text = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let text = input::read_file(path, SETUP_BYTES_MAX)
+            .map_err(|error| unreadable(error.to_string()))?;
         let setup: ProxySetup =
             serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         arguments.server_name = setup.server_name;

@@ -156,7 +156,7 @@ fn collect(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
 }
 
 /// The most memory that a process had resident; 0 once it is gone.
-fn peak_memory_kib(pid: u32) -> u64 {
+pub fn peak_memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status
         .lines()

@@ -66,6 +66,17 @@ fn messages_that_say_nothing_for_ever() {
 }
 
 #[test]
+fn pings_whose_answers_nobody_reads_end_the_connection() {
+    call(
+        &["--call-timeout", "60s"],
+        "forever(connection, frame(MEBIBYTE[:125], opcode=9) * 10000)",
+    )
+    .ended(1)
+    .used_at_most(SMALL_MEMORY_MIB_MAX)
+    .says(&["Disconnected", "reads none of the answers", "hint:"]);
+}
+
+#[test]
 fn frames_that_are_none() {
     at_once(
         &[

@@ -16,13 +16,19 @@ use super::in_flight::{End, Which};
 use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
 use super::session::Session;
 use super::watch::{Arrival, Ended, Malformed};
-use crate::protocol::Revision;
+use crate::budget::Charge;
+use crate::protocol::{Revision, count_values};
 
 /// The largest message that is read.
 pub(crate) const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// A frame of no more than this is not searched for values.
+const LIGHT_BYTES_MAX: usize = 64 * 1024;
+/// What a value takes in memory, besides its text.
+const VALUE_BYTES: usize = 256;
+
 /// After how many seconds a client may try again, over HTTP, when too much is being worked on.
-const BUSY_RETRY_S: u64 = 1;
+pub(super) const BUSY_RETRY_S: u64 = 1;
 
 /// The work on a message that was begun.
 pub(crate) struct Started {
@@ -38,10 +44,41 @@ pub(crate) struct Peer {
     pub(crate) host: Arc<Host>,
     pub(crate) session: Arc<Session>,
     pub(crate) caller: Arc<Caller>,
+    /// What the message at hand is charged, until it was worked on.
+    pub(crate) charge: Option<Arc<Charge>>,
+}
+
+/// How many bytes a frame takes once it is read: small values take far more room in memory than in JSON.
+pub(super) fn weight(frame: &[u8]) -> usize {
+    let is_large = frame.len() > LIGHT_BYTES_MAX;
+    let values = match std::str::from_utf8(frame) {
+        Ok(text) if is_large => count_values(text),
+        _ => 0,
+    };
+    frame.len() + values * VALUE_BYTES
+}
+
+/// Refuses what there is no room for now.
+pub(super) fn too_busy() -> Refusal {
+    Refusal::new(TOO_BUSY, "Too many bytes of requests in flight")
+}
+
+/// As [`receive_charged`], once there is room for the frame; without it, the frame is refused.
+pub(crate) async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
+    let Some(charge) = peer.host.requests.charge(weight(frame)) else {
+        // What it asks for is not read, for lack of room.
+        refuse(peer, &[], (&Value::Null, &too_busy()), output).await;
+        return;
+    };
+    let peer = Peer {
+        charge: Some(Arc::new(charge)),
+        ..peer.clone()
+    };
+    receive_charged(&peer, frame, output).await;
 }
 
 /// Reads a frame and starts whatever it asks for; waits only when the server stands still.
-pub(crate) async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
+pub(crate) async fn receive_charged(peer: &Peer, frame: &[u8], output: &Output) {
     if !peer.host.takes(frame).await {
         return;
     }
@@ -162,6 +199,7 @@ fn arrive(
         host,
         session,
         caller,
+        charge,
     } = peer.clone();
     let watch = host.behaviour.watch(&Arrival {
         request: &request,
@@ -179,6 +217,7 @@ fn arrive(
         watch,
         ended: Arc::new(OnceLock::new()),
         slot: None,
+        _charge: charge,
     }
 }
 

@@ -5,25 +5,34 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::behaviour::Behaviour;
 use super::caller::{Caller, Way};
+use super::dispatch::BUSY_RETRY_S;
 use super::host::Host;
 use super::in_flight::End;
 use super::lock;
 use super::logging::LogLevel;
 use super::message::{
-    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, Refusal, Request,
+    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, Refusal, Request, TOO_BUSY,
 };
 use super::session::{Session, question_message};
 use super::tools;
 use super::watch::{Ended, Watch};
+use crate::budget::Charge;
 use crate::protocol::{Era, Revision};
 
 /// How many answers may wait to be written, for each connection.
 pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
+
+/// How many bytes of answers may wait to be read, for all clients together. An answer beyond that is replaced by an
+/// error, and a message before the last word by the end of the connection.
+pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// An answer of no more than this always waits. How many there are is limited, too.
+const SMALL_ANSWER_BYTES: usize = 4096;
 
 /// How long the server waits for the client to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -109,6 +118,20 @@ impl Outgoing {
     }
 }
 
+/// Bytes with which something is kept until the last of them is dropped.
+pub(crate) fn kept_with(
+    bytes: impl AsRef<[u8]> + Send + 'static,
+    kept: impl Send + 'static,
+) -> Bytes {
+    struct Kept<B, K>(B, K);
+    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for Kept<B, K> {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_ref()
+        }
+    }
+    Bytes::from_owner(Kept(bytes, kept))
+}
+
 fn encode(message: &Value) -> Bytes {
     message.to_string().into()
 }
@@ -129,6 +152,8 @@ pub struct Exchange {
     pub(super) ended: End,
     /// Given back when the watch has been told of the end.
     pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// What the request is charged, until it is dropped.
+    pub(super) _charge: Option<Arc<Charge>>,
 }
 
 impl Drop for Exchange {
@@ -201,7 +226,10 @@ impl Exchange {
 
     /// Sends the last word on this request.
     pub async fn reply(&self, message: Value) {
-        self.write(Outgoing::last(&message)).await;
+        let outgoing = Outgoing::last(&message);
+        // It may be large, and wait for long.
+        drop(message);
+        self.write(outgoing).await;
     }
 
     /// Sends the last word on this request, whatever these bytes are.
@@ -348,11 +376,41 @@ impl Exchange {
         .await;
     }
 
+    /// What is written, charged until the last of it is written; something small in its place when too much waits.
+    fn charged(&self, outgoing: Outgoing) -> Outgoing {
+        let Outgoing { bytes, ending, .. } = &outgoing;
+        if bytes.len() <= SMALL_ANSWER_BYTES {
+            return outgoing;
+        }
+        match self.host.answers.charge(bytes.len()) {
+            Some(charge) => Outgoing {
+                bytes: kept_with(bytes.clone(), charge),
+                ..outgoing
+            },
+            None if ending.is_final() => {
+                let refusal = Refusal::new(TOO_BUSY, "Too many bytes of answers wait to be read");
+                Outgoing {
+                    away: Some(Away {
+                        status: StatusCode::SERVICE_UNAVAILABLE.as_u16(),
+                        retry_after_s: BUSY_RETRY_S,
+                    }),
+                    ..Outgoing::last(&refusal.response(&self.request.id))
+                }
+            }
+            None => Outgoing {
+                bytes: Bytes::new(),
+                ending: Ending::Cut,
+                ..outgoing
+            },
+        }
+    }
+
     async fn write(&self, outgoing: Outgoing) {
         // A process that exited says nothing more, whatever else it was working on.
         if self.host.has_ended() {
             std::future::pending::<()>().await;
         }
+        let outgoing = self.charged(outgoing);
         let is_final = outgoing.ending.is_final();
         if let Some(watch) = &self.watch {
             watch.sent(&outgoing.bytes, is_final);

@@ -2,8 +2,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -11,9 +11,13 @@ use tokio::sync::{broadcast, watch};
 
 use super::behaviour::{Behaviour, Fate};
 use super::changes::{BEHIND_MAX, Change};
+use super::exchange::ANSWER_BYTES_MAX;
+use super::http_limits::REQUEST_BYTES_MAX;
+use super::names::PublicHost;
 use super::session::Session;
 use super::slots::Slots;
 use super::watch::Ended;
+use crate::budget::Budget;
 use crate::protocol::{Era, Revision};
 
 /// How long work that was given up may take to stop.
@@ -77,6 +81,11 @@ pub struct Host {
     pub(crate) eras: Eras,
     /// How much is worked on at a time.
     pub(crate) slots: Slots,
+    /// Requests that arrive or are worked on.
+    pub(crate) requests: Budget,
+    /// Answers that wait to be read.
+    pub(crate) answers: Budget,
+    public_hosts: OnceLock<Vec<PublicHost>>,
     stderr: Stderr,
     is_stalled: AtomicBool,
     end: watch::Sender<Option<u8>>,
@@ -92,6 +101,9 @@ impl Host {
             behaviour,
             eras,
             slots: Slots::new(),
+            requests: Budget::new(REQUEST_BYTES_MAX),
+            answers: Budget::new(ANSWER_BYTES_MAX),
+            public_hosts: OnceLock::new(),
             stderr,
             is_stalled: AtomicBool::new(false),
             end: watch::Sender::new(None),
@@ -99,6 +111,19 @@ impl Host {
             names: AtomicU64::new(0),
             name_keys: RandomState::new(),
         })
+    }
+
+    /// The same server, which over the network also answers to these names: without them, only to loopback names and
+    /// to the address that it is reached at. Given once.
+    #[must_use]
+    pub fn public_hosts(self: Arc<Self>, hosts: Vec<PublicHost>) -> Arc<Self> {
+        self.public_hosts.get_or_init(|| hosts);
+        self
+    }
+
+    /// The further names that it answers to.
+    pub(super) fn names(&self) -> &[PublicHost] {
+        self.public_hosts.get().map_or(&[], Vec::as_slice)
     }
 
     /// Stops the whole server from looking at anything more, without ending it.

@@ -10,21 +10,23 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
-    WWW_AUTHENTICATE,
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 
 use super::behaviour::Behaviour;
 use super::caller::{Caller, Unauthorised, Way};
-use super::dispatch::FRAME_BYTES_MAX;
-use super::exchange::{Away, Ending, Outgoing};
+use super::dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, too_busy, weight};
+use super::exchange::{Away, Ending, Outgoing, kept_with};
+use super::http_limits::{self, Read};
 use super::message::{METHOD_NOT_FOUND, Message, Refusal};
 use super::watch::TurnedAway;
+use crate::budget::{Budget, Charge};
 use crate::protocol::Era;
 
 /// The only thing that goes wrong with a body is that a mode breaks it off.
@@ -144,6 +146,29 @@ pub(super) fn unauthorised(refused: &Unauthorised) -> Answer {
         answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     answer
+}
+
+/// 403, with why.
+pub(super) fn forbidden(why: String) -> Answer {
+    let reason = why.trim_end().to_owned();
+    let body = whole_body(why.into());
+    with_reason(answer(StatusCode::FORBIDDEN, "text/plain", body), &reason)
+}
+
+/// An answer after which the connection is closed, for what the client still says is not read.
+fn closing(mut answer: Answer) -> Answer {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
+    answer
+}
+
+/// 503, for a body for which there is no room now.
+fn busy() -> Answer {
+    let mut answer = refused(StatusCode::SERVICE_UNAVAILABLE, &Value::Null, &too_busy());
+    answer
+        .headers_mut()
+        .insert(RETRY_AFTER, BUSY_RETRY_S.into());
+    closing(answer)
 }
 
 /// 202, for what wants no answer.
@@ -279,38 +304,33 @@ pub(super) fn event(outgoing: &Outgoing) -> Piece {
         event.pop();
     }
     Piece {
-        bytes: event.into(),
+        // What the answer is charged stays charged.
+        bytes: kept_with(event, outgoing.bytes.clone()),
         is_cut,
     }
 }
 
-/// Reads the whole body, or says why not.
-pub(super) async fn read_body(body: Incoming) -> Result<Bytes, Answer> {
-    match Limited::new(body, FRAME_BYTES_MAX).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(_) => Err(plain(
+/// Reads the whole body, or says why not; with it comes what it is charged.
+pub(super) async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge), Answer> {
+    match http_limits::read(body, FRAME_BYTES_MAX, budget).await {
+        Ok(Read::Whole(body, mut charge)) => {
+            let is_held = charge.add(weight(&body) - body.len());
+            if is_held {
+                Ok((body, charge))
+            } else {
+                Err(busy())
+            }
+        }
+        Ok(Read::Long(..)) => Err(closing(plain(
             StatusCode::PAYLOAD_TOO_LARGE,
             "the body is too large\n",
-        )),
+        ))),
+        Ok(Read::Crowded(..)) => Err(busy()),
+        Err(_) => Err(closing(plain(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not arrive\n",
+        ))),
     }
-}
-
-/// Refuses what a page in a browser sends from elsewhere.
-pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Answer> {
-    match headers.get(ORIGIN) {
-        Some(origin) if !is_local(origin) => Err(plain(StatusCode::FORBIDDEN, "foreign origin\n")),
-        _ => Ok(()),
-    }
-}
-
-fn is_local(origin: &HeaderValue) -> bool {
-    let origin = origin.to_str().unwrap_or_default().parse::<hyper::Uri>();
-    origin.is_ok_and(|origin| {
-        matches!(
-            origin.host(),
-            Some("localhost" | "127.0.0.1" | "[::1]" | "::1")
-        )
-    })
 }
 
 /// Whether the client takes this content type.

@@ -1,19 +1,20 @@
 //! What both HTTP transports do with a connection: who asks is found out before anything else, and whoever
 //! watches hears of what is turned away.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::caller::{Caller, Way};
 use super::host::Host;
 use super::http_answer::{self as answer, Answer};
+use super::http_limits;
+use super::listener::Ends;
+use super::names;
 
 /// A server behind HTTP.
 pub(super) trait Endpoint: Send + Sync + 'static {
@@ -31,33 +32,40 @@ pub(super) trait Endpoint: Send + Sync + 'static {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn serve<E: Endpoint>(endpoint: Arc<E>, stream: TcpStream, remote: SocketAddr) {
+pub(super) async fn serve<E: Endpoint>(
+    endpoint: Arc<E>,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    ends: Ends,
+) {
     let service = service_fn(move |request| {
         let endpoint = Arc::clone(&endpoint);
-        async move { answer::or_hung_up(handle(&*endpoint, request, remote).await) }
+        async move { answer::or_hung_up(handle(&*endpoint, request, ends).await) }
     });
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let connection = http_limits::builder().serve_connection(TokioIo::new(stream), service);
     // A client that breaks off is no failure of the server.
     let _ = connection.await;
 }
 
-async fn handle<E: Endpoint>(
-    endpoint: &E,
-    request: Request<Incoming>,
-    remote: SocketAddr,
-) -> Answer {
-    endpoint.host().ready().await;
-    let behaviour = &*endpoint.host().behaviour;
-    let (caller, refused) = match answer::authorise(behaviour, E::WAY, remote, request.headers()) {
-        Ok(caller) => {
-            let caller = Arc::new(caller);
-            match endpoint.admit(request, &caller).await {
-                Ok(answer) => return answer,
-                Err(refused) => (caller, refused),
+async fn handle<E: Endpoint>(endpoint: &E, request: Request<Incoming>, ends: Ends) -> Answer {
+    let host = endpoint.host();
+    host.ready().await;
+    let behaviour = &*host.behaviour;
+    let (caller, refused) =
+        match answer::authorise(behaviour, E::WAY, ends.remote, request.headers()) {
+            Ok(caller) => {
+                let caller = Arc::new(caller);
+                let checked = names::check(&caller.headers, ends.local, host.names());
+                let answered = match checked {
+                    Ok(()) => endpoint.admit(request, &caller).await,
+                    Err(why) => Err(answer::forbidden(why)),
+                };
+                match answered {
+                    Ok(answer) => return answer,
+                    Err(refused) => (caller, refused),
+                }
             }
-        }
-        Err((caller, refused)) => (Arc::new(caller), answer::unauthorised(&refused)),
-    };
+            Err((caller, refused)) => (Arc::new(caller), answer::unauthorised(&refused)),
+        };
     answer::tell(behaviour, &caller, &refused);
     refused
 }

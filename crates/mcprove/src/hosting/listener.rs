@@ -12,6 +12,7 @@ use super::http_endpoint;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
 use super::serve_websocket;
+use crate::guarded::{Guarded, UNREAD_TIME_MAX};
 use crate::transport::BoxFuture;
 
 /// The most connections at a time; further ones wait to be accepted.
@@ -84,20 +85,20 @@ impl Listening {
         let connect: Connect = match kind {
             Kind::Http => {
                 let server = Arc::new(HttpServer::new(Arc::clone(&host)));
-                Box::new(move |stream, remote| {
-                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, remote))
+                Box::new(move |stream, ends| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
                 })
             }
             Kind::Sse => {
                 let server = Arc::new(SseServer::new(Arc::clone(&host)));
-                Box::new(move |stream, remote| {
-                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, remote))
+                Box::new(move |stream, ends| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
                 })
             }
             Kind::WebSocket => {
                 let host = Arc::clone(&host);
-                Box::new(move |stream, remote| {
-                    Box::pin(serve_websocket::serve(Arc::clone(&host), stream, remote))
+                Box::new(move |stream, ends| {
+                    Box::pin(serve_websocket::serve(Arc::clone(&host), stream, ends))
                 })
             }
         };
@@ -141,7 +142,17 @@ impl Drop for Listening {
     }
 }
 
-type Connect = Box<dyn Fn(TcpStream, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
+/// The addresses of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) remote: SocketAddr,
+    pub(super) local: SocketAddr,
+}
+
+/// A connection whose client has to read.
+pub(super) type Stream = Guarded<TcpStream>;
+
+type Connect = Box<dyn Fn(Stream, Ends) -> BoxFuture<'static, ()> + Send + Sync>;
 
 async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
     // Dropping the set closes every connection.
@@ -156,7 +167,9 @@ async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
                         Ok((stream, remote)) => {
                             // Only slower without.
                             let _ = stream.set_nodelay(true);
-                            connections.spawn(connect(stream, remote));
+                            let Ok(local) = stream.local_addr() else { continue };
+                            let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
+                            connections.spawn(connect(stream, Ends { remote, local }));
                         }
                         Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                     }

@@ -27,6 +27,7 @@ use super::lean;
 use super::message::{INVALID_REQUEST, Message, Refusal};
 use super::session::{Session, Shared};
 use super::watch::Ended;
+use crate::budget::Charge;
 use crate::protocol::{Era, Revision};
 
 /// The sessions of one server.
@@ -63,7 +64,6 @@ impl Endpoint for HttpServer {
                 "the endpoint is /mcp\n",
             ));
         }
-        answer::check_origin(request.headers())?;
         self.host.pass().await;
         let has_sessions = self.host.eras != Eras::Stateless;
         match *request.method() {
@@ -110,7 +110,8 @@ impl HttpServer {
             let text = "Accept must name application/json and text/event-stream\n";
             return Err(answer::plain(StatusCode::NOT_ACCEPTABLE, text));
         }
-        let body = answer::read_body(body).await?;
+        let (body, charge) = answer::read_body(body, &self.host.requests).await?;
+        let charge = Arc::new(charge);
         if self.host.behaviour.is_lean()
             && let Some(id) = lean::call_id(&body)
         {
@@ -123,10 +124,11 @@ impl HttpServer {
             let refusal = dispatch::parse_error(&error);
             answer::refused(StatusCode::BAD_REQUEST, &Value::Null, &refusal)
         })?;
+        drop(body);
         let answered = if self.is_stateless(headers, &value) {
-            self.post_stateless(caller, value.clone()).await
+            self.post_stateless(caller, value.clone(), charge).await
         } else {
-            self.post_handshake(caller, value.clone()).await
+            self.post_handshake(caller, value.clone(), charge).await
         };
         answered.map_err(|refused| answer::of_message(refused, value))
     }
@@ -157,7 +159,12 @@ impl HttpServer {
         Ok(answer::json(StatusCode::OK, reply.into()))
     }
 
-    async fn post_stateless(&self, caller: &Arc<Caller>, value: Value) -> Result<Answer, Answer> {
+    async fn post_stateless(
+        &self,
+        caller: &Arc<Caller>,
+        value: Value,
+        charge: Arc<Charge>,
+    ) -> Result<Answer, Answer> {
         match Message::from_value(value.clone()) {
             Message::Request(request) => {
                 if request.method != "initialize" {
@@ -167,7 +174,7 @@ impl HttpServer {
                     })?;
                 }
                 let session = self.stateless_session(caller);
-                let peer = self.peer(Arc::new(session), caller);
+                let peer = self.peer(Arc::new(session), caller, charge);
                 Ok(self.answer(&peer, value, Era::Stateless).await)
             }
             Message::Notification { method, params } => {
@@ -189,11 +196,16 @@ impl HttpServer {
         }
     }
 
-    async fn post_handshake(&self, caller: &Arc<Caller>, value: Value) -> Result<Answer, Answer> {
+    async fn post_handshake(
+        &self,
+        caller: &Arc<Caller>,
+        value: Value,
+        charge: Arc<Charge>,
+    ) -> Result<Answer, Answer> {
         if value.get("method").and_then(Value::as_str) == Some("initialize") {
-            return self.initialize(caller, value).await;
+            return self.initialize(caller, value, charge).await;
         }
-        let peer = self.peer(self.session(caller)?, caller);
+        let peer = self.peer(self.session(caller)?, caller, charge);
         if let Some(version) = caller.header(PROTOCOL_VERSION) {
             let is_known = version
                 .parse()
@@ -213,11 +225,16 @@ impl HttpServer {
         }
     }
 
-    async fn initialize(&self, caller: &Arc<Caller>, value: Value) -> Result<Answer, Answer> {
+    async fn initialize(
+        &self,
+        caller: &Arc<Caller>,
+        value: Value,
+        charge: Arc<Charge>,
+    ) -> Result<Answer, Answer> {
         let name = self.host.unique_name();
         let session = Session::new(Some(name.clone()), caller.identity.clone());
         let session = Arc::new(session);
-        let peer = self.peer(Arc::clone(&session), caller);
+        let peer = self.peer(Arc::clone(&session), caller, charge);
         let mut answer = self.answer(&peer, value, Era::Handshake).await;
         if session.revision().is_some() {
             let evicted = self.sessions.insert(name.clone(), Arc::clone(&session));
@@ -269,11 +286,12 @@ impl HttpServer {
         Session::new(None, caller.identity.clone()).sharing(&self.stateless)
     }
 
-    fn peer(&self, session: Arc<Session>, caller: &Arc<Caller>) -> Peer {
+    fn peer(&self, session: Arc<Session>, caller: &Arc<Caller>, charge: Arc<Charge>) -> Peer {
         Peer {
             host: Arc::clone(&self.host),
             session,
             caller: Arc::clone(caller),
+            charge: Some(charge),
         }
     }
 

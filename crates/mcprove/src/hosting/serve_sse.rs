@@ -60,7 +60,6 @@ impl Endpoint for SseServer {
         request: Request<Incoming>,
         caller: &Arc<Caller>,
     ) -> Result<Answer, Answer> {
-        answer::check_origin(request.headers())?;
         self.host.pass().await;
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/sse") => Ok(self.open(caller)),
@@ -132,13 +131,14 @@ impl SseServer {
             let text = "Content-Type must be application/json\n";
             return Err(answer::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
-        let body = answer::read_body(request.into_body()).await?;
+        let (body, charge) = answer::read_body(request.into_body(), &self.host.requests).await?;
         let peer = Peer {
             host: Arc::clone(&self.host),
             session: client.session,
             caller: Arc::clone(caller),
+            charge: Some(Arc::new(charge)),
         };
-        dispatch::receive(&peer, &body, &client.output).await;
+        dispatch::receive_charged(&peer, &body, &client.output).await;
         Ok(answer::plain(StatusCode::ACCEPTED, "Accepted"))
     }
 }

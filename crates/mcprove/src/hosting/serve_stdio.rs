@@ -23,6 +23,8 @@ const DRAIN_STEP: Duration = Duration::from_millis(5);
 const FLUSH_TIME: Duration = Duration::from_secs(1);
 /// How much is read at a time.
 const READ_BYTES: usize = 64 * 1024;
+/// An answer of more is not copied to be written together with others.
+const COPIED_BYTES_MAX: usize = 64 * 1024;
 /// How many answers are written at a time.
 const WRITE_BATCH: usize = 256;
 
@@ -43,6 +45,7 @@ pub(crate) async fn run(
         host: Arc::clone(&host),
         session: Arc::clone(&session),
         caller: Arc::new(Caller::default()),
+        charge: None,
     };
     let (sender, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
     let (stop, stopped) = oneshot::channel();
@@ -178,7 +181,16 @@ async fn write(
         let mut bytes = Vec::new();
         let mut is_cut = false;
         for outgoing in batch.drain(..) {
-            bytes.extend_from_slice(&outgoing.bytes);
+            if outgoing.bytes.len() > COPIED_BYTES_MAX {
+                if output.write_all(&bytes).await.is_err()
+                    || output.write_all(&outgoing.bytes).await.is_err()
+                {
+                    break;
+                }
+                bytes.clear();
+            } else {
+                bytes.extend_from_slice(&outgoing.bytes);
+            }
             if outgoing.ending.is_whole() {
                 bytes.push(b'\n');
             }

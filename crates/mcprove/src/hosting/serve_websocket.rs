@@ -3,41 +3,55 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use futures_util::{Sink, SinkExt, StreamExt};
-use tokio::net::TcpStream;
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use tokio::sync::mpsc;
+use tokio_tungstenite::accept_hdr_async_with_config;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::caller::{Caller, Way};
 use super::changes;
-use super::dispatch::{self, Peer};
-use super::exchange::{Ending, OUTPUT_QUEUE_MAX, Outgoing};
+use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
+use super::exchange::{Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
 use super::host::Host;
 use super::http_answer;
+use super::http_limits::{BODY_PAUSE_MAX, HEAD_TIME_MAX};
+use super::listener::{self, Ends};
+use super::names;
 use super::session::Session;
 use super::watch::TurnedAway;
+use crate::guarded::{Pongs, Received};
 
+/// How much is read at once.
+const READ_BYTES: usize = 16 * 1024;
 const PROTOCOL: &str = "sec-websocket-protocol";
 
 /// Serves one connection to its end.
-pub(super) async fn serve(host: Arc<Host>, stream: TcpStream, remote: SocketAddr) {
+pub(super) async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
     host.ready().await;
     let mut caller = None;
     #[expect(clippy::result_large_err, reason = "the signature is the library's")]
     let mut agree_with = |request: &Request, response| {
-        caller = Some(admit(&host, request, remote)?);
-        agree(request, response)
+        caller = Some(admit(&host, request, ends.remote)?);
+        agree(&host, request, response, ends.local)
     };
-    let agreed = tokio_tungstenite::accept_hdr_async(stream, &mut agree_with);
-    let (Ok(socket), Some(caller)) = (agreed.await, caller) else {
+    let (stream, received) = stream.within(&host.requests);
+    let pongs = stream.pongs();
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(FRAME_BYTES_MAX))
+        .read_buffer_size(READ_BYTES);
+    let agreed = accept_hdr_async_with_config(stream, &mut agree_with, Some(config));
+    let agreed = tokio::time::timeout(HEAD_TIME_MAX, agreed).await;
+    let (Ok(Ok(socket)), Some(caller)) = (agreed, caller) else {
         return;
     };
+    received.clear();
     host.behaviour.opened();
-    let (sink, mut frames) = socket.split();
+    let (sink, frames) = socket.split();
     let session = Session::new(Some(host.unique_name()), caller.identity.clone());
     let session = Arc::new(session);
     let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
@@ -50,23 +64,50 @@ pub(super) async fn serve(host: Arc<Host>, stream: TcpStream, remote: SocketAddr
         host,
         session,
         caller: Arc::new(caller),
+        charge: None,
     };
     let _closing = Closing(&peer);
-    let read = async {
-        while let Some(Ok(frame)) = frames.next().await {
-            match frame {
-                Message::Text(text) => {
-                    dispatch::receive(&peer, text.as_bytes(), &output).await;
-                }
-                Message::Close(_) => break,
-                // Binary frames are no messages; pings are answered by the library.
-                _ => {}
-            }
-        }
-    };
     tokio::select! {
-        () = read => {}
+        () = read(&peer, frames, &output, (&pongs, &received)) => {}
         () = write(sink, answers) => {}
+    }
+}
+
+/// Serves what arrives until the connection ends, or the client goes beyond what it may take.
+async fn read(
+    peer: &Peer,
+    mut frames: impl Stream<Item = Result<Message, Error>> + Unpin,
+    output: &Output,
+    (pongs, received): (&Pongs, &Received),
+) {
+    let mut unfinished = 0;
+    loop {
+        let Ok(frame) = tokio::time::timeout(BODY_PAUSE_MAX, frames.next()).await else {
+            let before = std::mem::replace(&mut unfinished, received.bytes());
+            if unfinished > 0 && unfinished == before {
+                // It fell silent in the middle of a message.
+                return;
+            }
+            continue;
+        };
+        unfinished = 0;
+        match frame {
+            Some(Ok(Message::Text(text))) => {
+                received.clear();
+                dispatch::receive(peer, text.as_bytes(), output).await;
+            }
+            Some(Ok(Message::Ping(ping))) => {
+                received.pass(&ping);
+                // It is answered by the library. A client that does not read the answers is given up.
+                if !pongs.owe(&ping) {
+                    return;
+                }
+            }
+            Some(Ok(Message::Pong(pong))) => received.pass(&pong),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+            // Binary frames are no messages.
+            Some(Ok(_)) => received.clear(),
+        }
     }
 }
 
@@ -104,14 +145,19 @@ fn admit(host: &Host, request: &Request, remote: SocketAddr) -> Result<Caller, E
 }
 
 #[expect(clippy::result_large_err, reason = "the signature is the library's")]
-fn agree(request: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
-    let refuse = |status, text: &str| {
-        let mut refused = ErrorResponse::new(Some(text.to_owned()));
+fn agree(
+    host: &Host,
+    request: &Request,
+    mut response: Response,
+    local: SocketAddr,
+) -> Result<Response, ErrorResponse> {
+    let refuse = |status, text: String| {
+        let mut refused = ErrorResponse::new(Some(text));
         *refused.status_mut() = status;
         Err(refused)
     };
-    if http_answer::check_origin(request.headers()).is_err() {
-        return refuse(StatusCode::FORBIDDEN, "foreign origin\n");
+    if let Err(why) = names::check(request.headers(), local, host.names()) {
+        return refuse(StatusCode::FORBIDDEN, why);
     }
     let offers_mcp = request
         .headers()
@@ -121,7 +167,8 @@ fn agree(request: &Request, mut response: Response) -> Result<Response, ErrorRes
         .flat_map(|value| value.split(','))
         .any(|protocol| protocol.trim() == "mcp");
     if !offers_mcp {
-        return refuse(StatusCode::BAD_REQUEST, "the subprotocol is mcp\n");
+        let text = "the subprotocol is mcp\n".to_owned();
+        return refuse(StatusCode::BAD_REQUEST, text);
     }
     let headers = response.headers_mut();
     headers.insert(PROTOCOL, HeaderValue::from_static("mcp"));
@@ -139,6 +186,8 @@ async fn write(
         }
         // Made by hand, because a text frame of the library must be UTF-8.
         let code = OpCode::Data(Data::Text);
+        // What it is charged stays charged until it is written: the library copies it.
+        let _charged = outgoing.bytes.clone();
         let frame = Frame::message(outgoing.bytes, code, !is_cut && outgoing.ending.is_whole());
         let is_sent = sink.send(Message::Frame(frame)).await.is_ok();
         if !is_sent || is_cut {

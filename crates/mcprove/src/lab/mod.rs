@@ -52,7 +52,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use crate::hosting::{Eras, Kind, ListenError, Listening};
+pub use crate::hosting::{Eras, Kind, ListenError, Listening, PublicHost};
 pub use keys::{ApiKeys, KeyError, KeyLineError};
 pub use registry::{ENTRIES, Entry};
 
@@ -69,6 +69,8 @@ pub struct Options {
     pub api_keys: ApiKeys,
     /// Whether it also has the tools, resources and prompts that the official conformance suite names.
     pub conformance_fixtures: bool,
+    /// Further names that it answers to over the network; see [`Host::public_hosts`].
+    pub public_hosts: Vec<PublicHost>,
     /// Where every request is written down; nowhere without it.
     pub audit: Option<Arc<audit::AuditStore>>,
 }
@@ -106,4 +108,5 @@ pub fn spawn_in_memory(options: &Options) -> (impl AsyncRead + use<>, impl Async
 
 fn host(options: &Options, stderr: Stderr) -> Arc<Host> {
     Host::new(Box::new(Lab::new(options)), options.eras, stderr)
+        .public_hosts(options.public_hosts.clone())
 }

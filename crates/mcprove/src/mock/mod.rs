@@ -54,7 +54,7 @@ use crate::recording::{Recording, RecordingSummary};
 use log::Log;
 use server::{Served, Server};
 
-pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening};
+pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
 pub use error::MockError;
 pub use spec::{
     Answer, Contents, MockSpec, Otherwise, PromptSpec, ResourceSpec, ResourceTemplateSpec, Rule,
@@ -71,6 +71,8 @@ pub struct Options {
     pub faults: Vec<FaultSpec>,
     /// What decides random choices of faults that have no seed of their own.
     pub seed: u64,
+    /// Further names that it answers to over the network; see [`Host::public_hosts`].
+    pub public_hosts: Vec<PublicHost>,
     /// Where every request is written down.
     pub recording: Option<Recording>,
 }
@@ -80,6 +82,7 @@ pub struct Options {
 pub struct Mock {
     server: Arc<Server>,
     eras: Eras,
+    public_hosts: Vec<PublicHost>,
 }
 
 /// What a mock has done so far.
@@ -97,9 +100,13 @@ pub struct MockSummary {
 impl Mock {
     /// Makes a mock ready: its schemas are compiled here.
     pub fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
-        let eras = options.eras;
+        let (eras, public_hosts) = (options.eras, options.public_hosts.clone());
         let server = Arc::new(Server::new(spec, options)?);
-        Ok(Self { server, eras })
+        Ok(Self {
+            server,
+            eras,
+            public_hosts,
+        })
     }
 
     /// Serves on the stdin and stdout of this process until the client leaves or a fault ends it, and
@@ -155,5 +162,6 @@ impl Mock {
             self.eras,
             stderr,
         )
+        .public_hosts(self.public_hosts.clone())
     }
 }

@@ -8,6 +8,10 @@ use super::error::at;
 use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
+use crate::input;
+
+/// The largest `metrics.json` that is read.
+const METRICS_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The directory of one run: `<UTC time>-<id>`, with
 ///
@@ -210,9 +214,10 @@ pub fn list_runs(base: &Path, limit: usize) -> io::Result<Vec<RunEntry>> {
 pub(super) fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatError> {
     let path = directory.metrics();
     let unreadable = |what: String| FormatError::Unreadable(format!("{}{what}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(format!(": {error}")))?;
-    format::check(&path, text.as_bytes(), format::METRICS)?;
-    serde_json::from_str(&text)
+    let text = input::read_file(&path, METRICS_BYTES_MAX)
+        .map_err(|error| unreadable(format!(": {error}")))?;
+    format::check(&path, &text, format::METRICS)?;
+    serde_json::from_slice(&text)
         .map_err(|error| unreadable(format!(" is no {}: {error}", format::METRICS)))
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::format::{self, FormatError};
+use crate::input;
 
 /// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -57,7 +58,7 @@ pub(super) struct TraceLines<'p> {
 
 impl<'p> TraceLines<'p> {
     pub fn open(path: &'p Path) -> Result<Self, TraceReadError> {
-        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        let file = input::open_file(path).map_err(|source| io_error(path, source))?;
         Ok(Self {
             path,
             reader: BufReader::new(file),

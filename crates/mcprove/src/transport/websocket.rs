@@ -29,6 +29,7 @@ use super::http::body::oversized;
 use super::http::headers::parse_header;
 use super::http::status;
 use super::{BoxFuture, Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
+use crate::guarded::{Guarded, PONG_BYTES_MAX, Pongs};
 
 /// How many messages wait for the wire at most.
 const MAX_QUEUED: usize = 4096;
@@ -43,7 +44,7 @@ const READ_BYTES: usize = 16 * 1024;
 const YIELD_MESSAGES: u32 = 256;
 const SUBPROTOCOL: HeaderValue = HeaderValue::from_static("mcp");
 
-type Socket = WebSocketStream<Wire>;
+type Socket = WebSocketStream<Guarded<Wire>>;
 
 /// A channel to a WebSocket address.
 pub struct WebSocketChannel {
@@ -91,9 +92,15 @@ impl WebSocketChannel {
             room: Notify::new(),
         });
         let (queue, waiting) = mpsc::channel(MAX_QUEUED);
+        let pongs = socket.get_ref().pongs();
         let (sink, stream) = socket.split();
         let writer = tokio::spawn(write(sink, waiting, Arc::clone(&shared)));
-        let reader = read(stream, options.max_frame, Arc::clone(&shared), inbox);
+        let reader = read(
+            stream,
+            (options.max_frame, pongs),
+            Arc::clone(&shared),
+            inbox,
+        );
         let reader = Mutex::new(Some(tokio::spawn(reader)));
         Ok(Arc::new(Self {
             shared,
@@ -234,7 +241,7 @@ async fn open(
         let (name, value) = parse_header(name, value)?;
         request.headers_mut().insert(name, value);
     }
-    let wire = address.dial(options).await?;
+    let wire = Guarded::new(address.dial(options).await?);
     let limit = Some(options.max_frame);
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
@@ -280,7 +287,7 @@ async fn write(
 /// Delivers what arrives until the connection ends, and with it the channel.
 async fn read(
     mut stream: SplitStream<Socket>,
-    limit: usize,
+    (limit, pongs): (usize, Pongs),
     shared: Arc<Shared>,
     inbox: Arc<dyn Inbox>,
 ) {
@@ -300,6 +307,12 @@ async fn read(
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
                 let why = frame.map_or_else(String::new, |frame| format!(": {frame}"));
                 break format!("the server closed the WebSocket{why}");
+            }
+            // It is answered by the library.
+            Some(Ok(Message::Ping(ping))) if !pongs.owe(&ping) => {
+                break format!(
+                    "the server sends pings and reads none of the answers: more than {PONG_BYTES_MAX} bytes of them wait"
+                );
             }
             Some(Ok(_)) => {}
             Some(Err(error)) => {

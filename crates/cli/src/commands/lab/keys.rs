@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mcprove::input;
 use mcprove::lab::ApiKeys;
 
 use crate::failure::Failure;
@@ -74,17 +75,10 @@ fn refuse(place: &str, problem: &dyn std::fmt::Display) -> Failure {
 }
 
 fn read_file(path: &Path) -> Result<String, Failure> {
-    use std::io::Read as _;
     let cannot = |problem: String| {
         let text = format!("cannot read the API keys in {}: {problem}", path.display());
         Failure::new(text, "a line for each key: NAME=KEY or KEY")
     };
-    let file = std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?;
-    let mut text = String::new();
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
-    read.map_err(|error| cannot(error.to_string()))?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(cannot("it is larger than 1 MiB".to_owned()));
-    }
-    Ok(text)
+    let bytes = input::read(path, FILE_BYTES_MAX).map_err(|error| cannot(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8".to_owned()))
 }

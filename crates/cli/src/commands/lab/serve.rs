@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use mcprove::lab::audit::{AuditError, AuditOptions, AuditStore};
-use mcprove::lab::{self, ENTRIES, Eras, Options};
+use mcprove::lab::{self, ENTRIES, Eras, Options, PublicHost};
 
 use super::keys;
 use crate::failure::Failure;
@@ -24,6 +24,8 @@ What it does:
   2. Over the network, with any API key, answers 401 to whoever brings none of
      them, as Authorization: Bearer KEY or as X-Api-Key: KEY.
      MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
+     Refuses with 403 what names a host in Host or Origin that is neither a
+     loopback name nor the address it listens on, unless --public-host accepts it.
   3. Writes a row for every request to the SQLite file of --audit, with what was
      asked, by whom, what came of it and how long it took; `mcprove lab audit`
      looks into the file. Without it rows are in memory, and clients can read
@@ -37,8 +39,8 @@ Nothing that it does has an effect outside of it, but for the file of --audit.
 const KNOBS: &str = "
 Exit code: 0 the client left or Ctrl-C; 2 if it cannot start, or if rows of the
 audit were lost.
-Knobs: --http, --sse, --ws, --era, --api-key, --api-keys-file, --page-size,
-       --audit, --audit-rows, --conformance-fixtures.
+Knobs: --http, --sse, --ws, --public-host, --era, --api-key, --api-keys-file,
+       --page-size, --audit, --audit-rows, --conformance-fixtures.
 ";
 
 /// Arguments of `mcprove lab`.
@@ -55,6 +57,10 @@ pub struct ServeArguments {
     /// Serve WebSocket on this address
     #[arg(long, value_name = "ADDRESS")]
     ws: Option<String>,
+
+    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
+    #[arg(long = "public-host", value_name = "NAME")]
+    public_hosts: Vec<PublicHost>,
 
     /// The eras to speak: handshake, stateless or both
     #[arg(long, default_value = "both")]
@@ -102,6 +108,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     }
     let ServeArguments { http, sse, ws, .. } = arguments;
     let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
+    serving::check_public_hosts(&arguments.public_hosts, address.is_some())?;
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
@@ -115,6 +122,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         page_size: arguments.page_size,
         api_keys,
         conformance_fixtures: arguments.conformance_fixtures,
+        public_hosts: arguments.public_hosts.clone(),
         audit: Some(Arc::clone(&store)),
     };
     let stop = interrupt::requested();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use mcprove::input;
 use mcprove::suite::document::{Data, Document, Node};
 use mcprove::suite::{FileKind, Recognised, recognise_file};
 
@@ -95,9 +96,8 @@ fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), Failure> {
 
 /// The document of a YAML file, if it is one and can be read.
 fn yaml(path: &Path) -> Option<Document> {
-    let there = path.metadata().ok()?;
-    let is_read = there.is_file() && there.len() <= FILE_BYTES_MAX && is_yaml(path);
-    let text = is_read.then(|| std::fs::read_to_string(path).ok())??;
+    let bytes = is_yaml(path).then(|| input::read_file(path, FILE_BYTES_MAX).ok())??;
+    let text = String::from_utf8(bytes).ok()?;
     Document::from_yaml(&text, &path.display().to_string()).ok()
 }
 

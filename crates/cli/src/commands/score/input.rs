@@ -1,11 +1,11 @@
 //! The traces: from paths and standard input to bytes.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mcprove::input;
 use mcprove::suite::traces::Traces;
 use mcprove::suite::{ConfigError, ConfigErrors};
 use mcprove_score::trace::import::Format;
@@ -91,31 +91,13 @@ fn given_twice() -> ConfigError {
     )
 }
 
-/// The whole file, unless it is larger than what is taken.
+/// The whole file, unless it is larger than what is taken, or keeps silent.
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if path.as_os_str() == STDIN {
-        return read_bounded(io::stdin().lock(), Vec::new());
+        input::read_stdin(BYTES_MAX)
+    } else {
+        input::read(path, BYTES_MAX)
     }
-    let file = File::open(path)?;
-    let size = file.metadata()?.len();
-    if size > BYTES_MAX {
-        return Err(too_large());
-    }
-    // One more, to see the end without growing.
-    let room = usize::try_from(size + 1).unwrap_or_default();
-    read_bounded(file, Vec::with_capacity(room))
-}
-
-fn read_bounded(source: impl Read, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    let count = source.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(count).unwrap_or(u64::MAX) > BYTES_MAX {
-        return Err(too_large());
-    }
-    Ok(bytes)
-}
-
-fn too_large() -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB")
 }
 
 fn unread(path: &Path, error: &io::Error) -> ConfigError {
@@ -129,6 +111,10 @@ fn unread(path: &Path, error: &io::Error) -> ConfigError {
         io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
         io::ErrorKind::FileTooLarge => {
             "give the runs in several files, which are read one after the other".to_owned()
+        }
+        io::ErrorKind::TimedOut => {
+            "check that the program that writes it runs; or write a file first, and give that"
+                .to_owned()
         }
         _ if path.join(RECORDING).is_file() => format!(
             "it is a run directory: give {}",

@@ -1,7 +1,7 @@
 //! Cassettes as files: read within limits, written whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use mcprove_score::phrase;
@@ -12,6 +12,7 @@ use super::format::{
     Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
 };
 use super::traces;
+use crate::input;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -24,40 +25,22 @@ pub fn read(path: &Path) -> Result<Option<Cassette>, CassetteError> {
         action: "cannot be read",
         message: error.to_string(),
     };
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
+    let bytes = match input::read_file(path, BYTES_MAX) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(cannot(&error)),
-    };
-    // A pipe would never end, and a folder is none.
-    if !metadata.is_file() {
-        return Err(cannot(&io::Error::other("it is not a file")));
-    }
-    let too_large = |bytes| CassetteError::TooLarge {
-        file: name.clone(),
-        bytes,
-        most: BYTES_MAX,
-    };
-    if metadata.len() > BYTES_MAX {
-        return Err(too_large(metadata.len()));
-    }
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| cannot(&error))?;
-    // It may grow meanwhile.
-    let read = file.take(BYTES_MAX + 1).read_to_string(&mut text);
-    let bytes = match read {
-        Ok(bytes) => u64::try_from(bytes).unwrap_or(u64::MAX),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            return Err(CassetteError::Broken {
-                place: name,
-                message: "it is no UTF-8".into(),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(CassetteError::TooLarge {
+                file: name,
+                bytes: fs::metadata(path).map_or(BYTES_MAX, |metadata| metadata.len()),
+                most: BYTES_MAX,
             });
         }
         Err(error) => return Err(cannot(&error)),
     };
-    if bytes > BYTES_MAX {
-        return Err(too_large(bytes));
-    }
+    let text = String::from_utf8(bytes).map_err(|_| CassetteError::Broken {
+        place: name.clone(),
+        message: "it is no UTF-8".into(),
+    })?;
     parse(&text, &name).map(Some)
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
 use super::passing::Passing;
+use crate::hosting::http_limits::BODY_PAUSE_MAX;
 
 /// Why a body breaks off.
 pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -33,6 +34,8 @@ pub(super) struct ProxyBody {
     farewell: Option<Farewell>,
     /// Where its bytes are counted.
     count: Option<Arc<AtomicU64>>,
+    /// Ends when a client has said nothing for too long; there is one while it is waited for.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
 enum Kind {
@@ -106,6 +109,7 @@ impl From<Kind> for ProxyBody {
             kind,
             farewell: None,
             count: None,
+            pause: None,
         }
     }
 }
@@ -166,7 +170,17 @@ impl Body for ProxyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let frame = ready!(self.poll_kind(context));
+        let Poll::Ready(frame) = self.poll_kind(context) else {
+            if matches!(self.kind, Kind::Client(_) | Kind::Chained(..)) {
+                let pause = || Box::pin(tokio::time::sleep(BODY_PAUSE_MAX));
+                ready!(self.pause.get_or_insert_with(pause).as_mut().poll(context));
+                return Poll::Ready(Some(Err(
+                    "the body of the client did not arrive in time".into()
+                )));
+            }
+            return Poll::Pending;
+        };
+        self.pause = None;
         if let (Some(Ok(frame)), Some(count)) = (&frame, &self.count) {
             let length = frame.data_ref().map_or(0, Bytes::len);
             count.fetch_add(length as u64, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, response};
 use hyper::body::{Body, Incoming};
@@ -18,10 +18,11 @@ use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{Hub, OldStream};
 use super::look::{AnswerTap, Look, TOO_LONG};
 use super::passing::{Ending, Passing};
-use super::read::{Gathered, Read, read};
 use super::sessions::{SESSION_ID, Session};
 use super::stream::StreamTap;
 use super::strike::{Presence, strike};
+use crate::hosting::exchange::kept_with;
+use crate::hosting::http_limits::{Gathered, Read, Unread, read};
 use crate::proxy::LOOK_BYTES_MAX;
 use crate::transport::Failure;
 
@@ -59,11 +60,16 @@ pub(super) fn bad_gateway(failure: &Failure) -> Response<ProxyBody> {
 }
 
 impl Hub {
-    /// Passes a request on and gives back the answer; an error closes the connection.
+    /// Passes a request on, unless it was found to be foreign, and gives back the answer; an error closes the
+    /// connection.
     pub async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
+        checked: Result<(), String>,
     ) -> Result<Response<ProxyBody>, BodyError> {
+        if let Err(why) = checked {
+            return Ok(plain(StatusCode::FORBIDDEN, &why));
+        }
         self.count.requests.fetch_add(1, Ordering::Relaxed);
         let (mut parts, body) = request.into_parts();
         remove_hop_by_hop(&mut parts.headers);
@@ -78,8 +84,13 @@ impl Hub {
             let body = ProxyBody::client(body).counted(&self.count.bytes_up);
             self.pass(parts, body, None).await
         } else {
-            match read(body, LOOK_BYTES_MAX).await? {
-                Read::Whole(body) => {
+            let read = match read(body, LOOK_BYTES_MAX, &self.bodies).await {
+                Err(Unread::Late) => return Ok(late()),
+                read => read?,
+            };
+            match read {
+                Read::Whole(body, charge) => {
+                    let body = kept_with(body, charge);
                     parts.headers.remove(TRANSFER_ENCODING);
                     let size = body.len() as u64;
                     self.count.bytes_up.fetch_add(size, Ordering::Relaxed);
@@ -88,15 +99,29 @@ impl Hub {
                 Read::Long(beginning, rest) => {
                     let remark =
                         "a message of a client was too long to be looked at, and passed untouched";
-                    self.watch.journal.remark(remark);
-                    let body = ProxyBody::chained(beginning, rest);
-                    self.pass(parts, body.counted(&self.count.bytes_up), None)
-                        .await
+                    self.pass_unseen(parts, (beginning, rest), remark).await
+                }
+                Read::Crowded(beginning, rest) => {
+                    let remark =
+                        "too many messages of clients were held at once: some passed untouched";
+                    self.pass_unseen(parts, (beginning, rest), remark).await
                 }
             }
         };
         self.count.responses.fetch_add(1, Ordering::Relaxed);
         Ok(response.map(|body| body.counted(&self.count.bytes_down)))
+    }
+
+    /// Passes a request on of which only the beginning was read.
+    async fn pass_unseen(
+        self: &Arc<Self>,
+        parts: Parts,
+        (beginning, rest): (Bytes, Incoming),
+        remark: &'static str,
+    ) -> Response<ProxyBody> {
+        self.watch.journal.remark(remark);
+        let body = ProxyBody::chained(beginning, rest).counted(&self.count.bytes_up);
+        self.pass(parts, body, None).await
     }
 
     async fn post(
@@ -267,6 +292,14 @@ async fn answer_struck(
             Ok(response)
         }
     }
+}
+
+/// The body of a request did not arrive: the connection is closed, for the rest is not read.
+fn late() -> Response<ProxyBody> {
+    let mut response = plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive\n");
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    response
 }
 
 fn accepted() -> Response<ProxyBody> {

@@ -17,7 +17,7 @@ use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{CallKey, Hub, OldStream};
 use super::look::TOO_LONG;
 use super::passing::Passing;
-use super::read::Gathered;
+use crate::hosting::http_limits::Gathered;
 use crate::proxy::LOOK_BYTES_MAX;
 use crate::proxy::faulted::{Carrier, Held};
 use crate::proxy::message::{IdKey, Seen};

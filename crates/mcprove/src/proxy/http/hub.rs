@@ -15,6 +15,8 @@ use super::look::Look;
 use super::passing::Ending;
 use super::sessions::{OpenCalls, Sessions};
 use super::upstream::Upstream;
+use crate::budget::Budget;
+use crate::hosting::http_limits::REQUEST_BYTES_MAX;
 use crate::proxy::message::IdKey;
 use crate::proxy::report::Traffic;
 use crate::proxy::struck::StruckCalls;
@@ -33,6 +35,8 @@ pub(super) struct Hub {
     pub watch: Arc<Watch>,
     pub upstream: Arc<Upstream>,
     pub struck: StruckCalls<CallKey>,
+    /// Bodies of requests that are held.
+    pub bodies: Budget,
     pub count: Count,
     pub sessions: Sessions,
     pub open: Mutex<OpenCalls>,
@@ -78,6 +82,7 @@ impl Hub {
             watch,
             upstream,
             struck: StruckCalls::new(),
+            bodies: Budget::new(REQUEST_BYTES_MAX),
             count: Count::default(),
             sessions: Sessions::default(),
             open: Mutex::default(),

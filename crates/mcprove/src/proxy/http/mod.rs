@@ -18,7 +18,6 @@ mod headers;
 mod hub;
 mod look;
 mod passing;
-mod read;
 mod sessions;
 mod stream;
 mod strike;
@@ -34,7 +33,6 @@ use std::time::{Duration, Instant};
 use http::Request;
 use http::header::{HeaderName, HeaderValue};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
@@ -45,6 +43,8 @@ use self::upstream::Upstream;
 use super::report::ProxySummary;
 use super::struck::GRACE;
 use super::watch::{Settings, Watch};
+use crate::guarded::{Guarded, UNREAD_TIME_MAX};
+use crate::hosting::{PublicHost, http_limits, names};
 use crate::recording::RecordedRequest;
 use crate::secret::redact_urls;
 
@@ -104,6 +104,7 @@ pub struct HttpProxy {
     addr: SocketAddr,
     hub: Arc<Hub>,
     target: String,
+    public_hosts: Arc<[PublicHost]>,
 }
 
 /// An address that is listened on, for a proxy that is about to start.
@@ -112,6 +113,7 @@ pub struct Bound {
     addr: SocketAddr,
     upstream: Arc<Upstream>,
     target: String,
+    public_hosts: Vec<PublicHost>,
 }
 
 /// Listens on `addr` for the server at `url`, to which `headers` are added.
@@ -132,6 +134,7 @@ pub async fn bind(
         addr,
         upstream,
         target: redact_urls(url),
+        public_hosts: Vec::new(),
     })
 }
 
@@ -146,6 +149,13 @@ pub async fn listen(
 }
 
 impl Bound {
+    /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
+    #[must_use]
+    pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
+        self.public_hosts = hosts;
+        self
+    }
+
     /// The proxy, ready to serve.
     pub fn proxy(self, settings: Settings) -> HttpProxy {
         HttpProxy {
@@ -153,6 +163,7 @@ impl Bound {
             addr: self.addr,
             hub: Hub::new(Watch::new(settings), self.upstream),
             target: self.target,
+            public_hosts: self.public_hosts.into(),
         }
     }
 }
@@ -212,7 +223,8 @@ impl HttpProxy {
                         Ok((stream, _)) => {
                             // Only slower without.
                             let _ = stream.set_nodelay(true);
-                            connections.spawn(serve(Arc::clone(&self.hub), stream));
+                            let public_hosts = Arc::clone(&self.public_hosts);
+                            connections.spawn(serve(Arc::clone(&self.hub), stream, public_hosts));
                         }
                         Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                     }
@@ -223,13 +235,18 @@ impl HttpProxy {
 }
 
 /// Serves one connection to its end.
-async fn serve(hub: Arc<Hub>, stream: TcpStream) {
+async fn serve(hub: Arc<Hub>, stream: TcpStream, public_hosts: Arc<[PublicHost]>) {
+    let Ok(local) = stream.local_addr() else {
+        return;
+    };
+    let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
     let connection = hub.connection();
     let service = service_fn(move |mut request: Request<Incoming>| {
+        let checked = names::check(request.headers(), local, &public_hosts);
         request.extensions_mut().insert(connection.clone());
-        Arc::clone(&hub).handle(request)
+        Arc::clone(&hub).handle(request, checked)
     });
-    let connection = http1::Builder::new()
+    let connection = http_limits::builder()
         .preserve_header_case(true)
         .auto_date_header(false)
         .max_headers(HEADERS_MAX)

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::report::{SuiteReport, TestOutcome};
+use crate::input;
 use crate::suite::plan::SuitePlan;
 
 /// The name of the file, in the folder that runs are written to.
@@ -236,12 +237,8 @@ fn has_test(plan: &SuitePlan, name: &str) -> bool {
 }
 
 fn read_bounded(path: &Path) -> io::Result<String> {
-    use std::io::Read as _;
-    let mut text = String::new();
-    std::fs::File::open(path)?
-        .take(BYTES_MAX)
-        .read_to_string(&mut text)?;
-    Ok(text)
+    let bytes = input::read_file(path, BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! A file on disk as text: how much of it is taken, and what is said of one that cannot be read. Every
-//! reader of files reads them here.
+//! A file on disk as text, and what is said of one that cannot be read.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use super::{Document, FILE_BYTES_MAX};
+use crate::input;
 use crate::suite::error::{ConfigError, ConfigErrors, Place};
 
 /// A text of a format, and its name in messages, to a document.
@@ -68,31 +68,17 @@ pub(in crate::suite) fn read_text(
     wanted: Wanted,
 ) -> Result<String, ConfigErrors> {
     let file = path.display().to_string();
-    let bytes = read_bounded(path, bytes_max)
-        .map_err(|error| ConfigErrors::of(unread(&file, &error, wanted)))?;
-    if bytes.len() > bytes_max {
-        return Err(ConfigErrors::of(too_large(&file, bytes_max, wanted)));
-    }
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    let bytes = input::read_file(path, limit).map_err(|error| {
+        ConfigErrors::of(match error.kind() {
+            io::ErrorKind::FileTooLarge => too_large(&file, bytes_max, wanted),
+            _ => unread(&file, &error, wanted),
+        })
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         ConfigErrors::of(not_text(&file, error.as_bytes(), valid))
     })
-}
-
-/// The whole file, or a little more than the largest that is taken.
-fn read_bounded(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
-    // A pipe may never end, nor a device.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no regular file",
-        ));
-    }
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
-    let mut file = std::fs::File::open(path)?.take(limit.saturating_add(1));
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn unread(file: &str, error: &io::Error, wanted: Wanted) -> ConfigError {

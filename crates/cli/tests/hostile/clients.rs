@@ -1,0 +1,296 @@
+//! Clients that mean no good, against our own servers: whatever they send or leave unread, memory stays bounded, and
+//! others are served.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::run::{DEADLINE, Running, mcprove, peak_memory_kib};
+
+const TOOLS: &str = "tools:\n  - name: echo\n    response: fine\n";
+const MEBIBYTE: usize = 1024 * 1024;
+
+/// A server of ours, until it is dropped.
+struct Served {
+    process: Child,
+    url: String,
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = mcprove(arguments).stdout(Stdio::null()).spawn().unwrap();
+        let mut stderr = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let url = line.trim_end().strip_prefix("listening on ");
+        let url = url.unwrap_or_else(|| panic!("{line}")).to_owned();
+        Self {
+            process,
+            url,
+            _stderr: stderr,
+        }
+    }
+
+    /// The address after the scheme.
+    fn authority(&self) -> &str {
+        let rest = self.url.split("//").nth(1).unwrap();
+        rest.split('/').next().unwrap()
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.authority()).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        stream
+    }
+
+    #[track_caller]
+    fn used_at_most(&self, mebibytes: u64) -> &Self {
+        let used = peak_memory_kib(self.process.id()) / 1024;
+        assert!(used > 0 && used <= mebibytes, "{used} MiB of {mebibytes}");
+        self
+    }
+
+    /// Somebody else is served.
+    #[track_caller]
+    fn serves(&self) -> &Self {
+        let probe = Running::start(mcprove(&["probe", "--tool", "echo", "--url", &self.url])).end();
+        probe.ended(0);
+        self
+    }
+
+    /// What is answered to this request: the whole answer as text.
+    fn ask(&self, headers: &str, body: &str) -> String {
+        let mut stream = self.connect();
+        let length = body.len();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\n{headers}Content-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nConnection: close\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn tools_file() -> tempfile::NamedTempFile {
+    let mut file = tempfile::Builder::new().suffix(".yml").tempfile().unwrap();
+    file.write_all(TOOLS.as_bytes()).unwrap();
+    file
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+#[test]
+fn pings_whose_answers_nobody_reads_end_the_connection() {
+    let lab = Served::start(&["lab", "--ws", "127.0.0.1:0"]);
+    let mut stream = lab.connect();
+    let host = lab.authority();
+    let handshake = format!(
+        "GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+         Sec-WebSocket-Protocol: mcp\r\n\r\n"
+    );
+    stream.write_all(handshake.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 101");
+    let ping = [&[0x89, 0x80 | 125, 0, 0, 0, 0], &[b'x'; 125][..]].concat();
+    let pings = ping.repeat(1000);
+    let began = Instant::now();
+    while stream.write_all(&pings).is_ok() {
+        assert!(began.elapsed() < DEADLINE, "the connection is still open");
+    }
+    lab.used_at_most(120).serves();
+}
+
+#[test]
+fn bodies_that_never_end_share_a_budget() {
+    let tools = tools_file();
+    let servers = [
+        Served::start(&["lab", "--http", "127.0.0.1:0"]),
+        Served::start(&[
+            "mock",
+            "--http",
+            "127.0.0.1:0",
+            "--tools-from",
+            tools.path().to_str().unwrap(),
+        ]),
+    ];
+    for server in servers {
+        let host = server.authority();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: 67000000\r\n\r\n"
+        );
+        let mut refused = 0;
+        let mut open = Vec::new();
+        for _ in 0..12 {
+            let mut stream = server.connect();
+            stream.write_all(head.as_bytes()).unwrap();
+            let piece = vec![b'['; MEBIBYTE];
+            // Whoever is refused cannot write on.
+            let is_taken = (0..62).all(|_| stream.write_all(&piece).is_ok());
+            refused += u32::from(!is_taken);
+            open.push(stream);
+        }
+        assert!(refused >= 8, "{refused} of 12 were refused");
+        server.used_at_most(450).serves();
+    }
+}
+
+#[test]
+fn a_body_without_room_is_refused_with_when_to_come_back() {
+    let lab = Served::start(&["lab", "--http", "127.0.0.1:0"]);
+    // Small values take far more room in memory than in JSON.
+    let body = format!("[{}0]", "0,".repeat(8 * MEBIBYTE));
+    let answer = lab.ask("Host: localhost\r\n", &body);
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
+    assert!(
+        answer.contains("Too many bytes of requests in flight"),
+        "{answer}"
+    );
+    lab.used_at_most(120).serves();
+}
+
+/// Each answer has 16 MiB; a gigabyte of them waits for a client that only writes.
+#[test]
+fn answers_that_nobody_reads_are_bounded() {
+    let mut lab = mcprove(&["lab"]);
+    let mut lab = lab.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = lab.stdin.take().unwrap();
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    writeln!(input, "{INITIALIZE}\n{initialized}").unwrap();
+    for id in 2..66 {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"sized_response","arguments":{{"size":8388608}}}}}}"#
+        );
+        writeln!(input, "{call}").unwrap();
+    }
+    // All are answered, be it with an error, as soon as somebody reads.
+    let output = BufReader::new(lab.stdout.take().unwrap());
+    thread::sleep(Duration::from_secs(5));
+    let mut refused = 0;
+    for line in output.lines().take(65) {
+        refused += u32::from(
+            line.unwrap()
+                .contains("Too many bytes of answers wait to be read"),
+        );
+    }
+    let used = peak_memory_kib(lab.id()) / 1024;
+    drop(input);
+    lab.wait().unwrap();
+    assert!(used <= 800, "{used} MiB");
+    eprintln!("{refused} answers were replaced, {used} MiB");
+}
+
+#[test]
+fn foreign_names_are_refused_and_public_ones_accepted() {
+    let tools = tools_file();
+    let lab = Served::start(&[
+        "lab",
+        "--http",
+        "127.0.0.1:0",
+        "--public-host",
+        "lab.example",
+    ]);
+    let mock = Served::start(&[
+        "mock",
+        "--http",
+        "127.0.0.1:0",
+        "--public-host",
+        "lab.example",
+        "--tools-from",
+        tools.path().to_str().unwrap(),
+    ]);
+    let proxy = Served::start(&[
+        "proxy",
+        "--listen",
+        "127.0.0.1:0",
+        "--public-host",
+        "lab.example",
+        "--url",
+        &lab.url,
+    ]);
+    for server in [&lab, &mock, &proxy] {
+        for (headers, status) in [
+            ("Host: localhost\r\n", 200),
+            ("Host: 127.0.0.1:1\r\n", 200),
+            ("Host: [::1]:80\r\n", 200),
+            ("Host: lab.example:8080\r\n", 200),
+            ("Host: localhost\r\nOrigin: https://LAB.example\r\n", 200),
+            ("Host: evil.example\r\n", 403),
+            ("Host: localhost\r\nHost: evil.example\r\n", 403),
+            ("Host: localhost\r\nOrigin: http://evil.example\r\n", 403),
+        ] {
+            let answer = server.ask(headers, INITIALIZE);
+            let line = answer.lines().next().unwrap_or_default();
+            assert!(line.contains(&format!(" {status} ")), "{headers}{answer}");
+            if status == 403 {
+                assert!(answer.contains("--public-host evil.example"), "{answer}");
+            }
+        }
+    }
+    let plain = Served::start(&["lab", "--http", "127.0.0.1:0"]);
+    let answer = plain.ask("Host: lab.example\r\n", INITIALIZE);
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    plain.serves();
+}
+
+#[test]
+fn foreign_names_are_refused_over_the_other_transports() {
+    let sse = Served::start(&["lab", "--sse", "127.0.0.1:0"]);
+    let ws = Served::start(&["lab", "--ws", "127.0.0.1:0"]);
+    for (server, request) in [
+        (
+            &sse,
+            "GET /sse HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+        ),
+        (
+            &ws,
+            "GET / HTTP/1.1\r\nHost: evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             Sec-WebSocket-Protocol: mcp\r\n\r\n",
+        ),
+    ] {
+        let mut stream = server.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert!(answer.contains("--public-host evil.example"), "{answer}");
+        server.serves();
+    }
+}
+
+#[test]
+fn public_names_are_names_and_for_the_network() {
+    for (arguments, says) in [
+        (
+            &["lab", "--http", "0", "--public-host", "http://lab.example"][..],
+            "is no name of a host",
+        ),
+        (
+            &["lab", "--public-host", "lab.example"],
+            "is for a server over the network",
+        ),
+    ] {
+        Running::start(mcprove(arguments))
+            .end()
+            .ended(2)
+            .says(&[says]);
+    }
+}

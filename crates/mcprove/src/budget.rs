@@ -1,0 +1,96 @@
+//! Bytes that peers make us hold: one limit for all of them together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many bytes may be held at a time. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    max: usize,
+    held: Arc<AtomicUsize>,
+}
+
+/// Bytes that are held, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    budget: Budget,
+    bytes: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            max,
+            held: Arc::default(),
+        }
+    }
+
+    /// A charge of nothing, to which bytes are added as they arrive.
+    pub(crate) fn open(&self) -> Charge {
+        Charge {
+            budget: self.clone(),
+            bytes: 0,
+        }
+    }
+
+    /// Holds so many bytes; `None` if that is more than the limit leaves.
+    pub(crate) fn charge(&self, bytes: usize) -> Option<Charge> {
+        let mut charge = self.open();
+        charge.add(bytes).then_some(charge)
+    }
+}
+
+impl Charge {
+    /// Holds so many bytes more; `false` if that is more than the limit leaves.
+    pub(crate) fn add(&mut self, bytes: usize) -> bool {
+        let Budget { max, held } = &self.budget;
+        let grow = |held: usize| held.checked_add(bytes).filter(|held| held <= max);
+        let is_added = held
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, grow)
+            .is_ok();
+        if is_added {
+            self.bytes += bytes;
+        }
+        is_added
+    }
+
+    /// How many bytes it holds.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Holds so many bytes less.
+    pub(crate) fn release(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.budget.held.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    /// Holds nothing any more.
+    pub(crate) fn clear(&mut self) {
+        self.release(self.bytes);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_the_limit_is_refused_until_something_is_let_go() {
+        let budget = Budget::new(10);
+        let mut first = budget.charge(6).unwrap();
+        assert!(!first.add(5) && budget.charge(5).is_none());
+        let second = budget.charge(4).unwrap();
+        drop(second);
+        assert!(first.add(4) && first.bytes() == 10);
+        first.clear();
+        assert!(budget.charge(10).is_some() && budget.charge(usize::MAX).is_none());
+    }
+}
