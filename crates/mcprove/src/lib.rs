@@ -26,6 +26,7 @@
 pub mod agent;
 pub mod arguments;
 pub mod check;
+mod contained;
 mod decision;
 pub mod drive;
 pub mod event;
@@ -34,6 +35,7 @@ pub mod fixture;
 mod hash;
 pub mod hosting;
 pub mod lab;
+pub mod loss;
 pub mod mock;
 pub mod process;
 pub mod protocol;
@@ -48,7 +50,9 @@ pub mod session;
 pub mod suite;
 mod text;
 pub mod transport;
+mod whole_file;
 
 pub use drive::{Scenario, ScenarioKind, ToolCall};
 pub use run::{Report, Run, RunError, Thresholds};
 pub use server::Server;
+pub use whole_file::write_whole;

@@ -7,7 +7,6 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use mcprove_score::gate::ScoreError;
 
-use super::contained::contain;
 use super::context::{Context, SuiteOptions};
 use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
@@ -17,6 +16,7 @@ use super::selection::{NothingSelected, Selection};
 use super::servers::Servers;
 use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
+use crate::contained::contain;
 use crate::drive::StopLevel;
 use crate::suite::plan::SuitePlan;
 
