@@ -13,8 +13,8 @@ use mcprove::{Run, Server};
 
 use crate::commands::FINDING;
 use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
-use crate::interrupt;
 use crate::terminal::{self, StatusLine};
+use crate::{interrupt, losses};
 
 /// A handle that the user's Ctrl-C pulls.
 pub fn stop_on_interrupt() -> Stop {
@@ -69,7 +69,11 @@ pub async fn perform(
         Some(bytes) => run.with_trace_value_bytes(bytes),
         None => run,
     };
-    run.execute_in_directory().await
+    let made = run.execute_in_directory().await;
+    if let Ok((report, _)) = &made {
+        losses::add(report.losses.clone());
+    }
+    made
 }
 
 /// Prints a report.
@@ -91,10 +95,10 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
 /// The exit code that a report asks for.
 pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
     match report.outcome() {
-        RunOutcome::Failed => FINDING.into(),
         _ if was_interrupted => INTERRUPTED.into(),
-        RunOutcome::Passed => ExitCode::SUCCESS,
+        RunOutcome::Failed => FINDING.into(),
         RunOutcome::Inconclusive => COULD_NOT_RUN.into(),
+        RunOutcome::Passed => ExitCode::SUCCESS,
     }
 }
 

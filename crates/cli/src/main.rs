@@ -9,6 +9,7 @@ mod interrupt;
 mod listen_address;
 mod load_arguments;
 mod load_run;
+mod losses;
 mod output_file;
 mod patient_stderr;
 mod serving;
@@ -44,22 +45,17 @@ fn run(cli: Cli) -> ExitCode {
         .build();
     let outcome = match runtime {
         Ok(runtime) => {
-            let outcome = runtime.block_on(commands::run(cli.command));
+            let outcome = runtime.block_on(async {
+                process::outlive_file_size_limit();
+                commands::run(cli.command).await
+            });
             // A read of stdin or a hung lookup may still occupy a thread; nothing waits for it.
             runtime.shutdown_background();
             outcome
         }
         Err(error) => Err(Failure::from(anyhow::Error::from(error))),
     };
-    match outcome {
-        Ok(_) if terminal::is_cut() => Failure::new(
-            "standard output did not take all that was printed",
-            "check the disk or device that it goes to",
-        )
-        .report(),
-        Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
+    losses::report(outcome.unwrap_or_else(|failure| failure.report()))
 }
 
 /// The program does not go on without what panicked, unless that was one test of a suite, which then counts

@@ -15,7 +15,7 @@ use mcprove::suite::load::SessionSettings;
 use mcprove::transport::BytesHandler;
 
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{losses, terminal};
 
 /// A server: a command to start, or an address.
 #[derive(Debug, Args)]
@@ -228,6 +228,7 @@ impl SessionArguments {
             max_frame: self.max_frame,
             responder,
             stderr_file: self.stderr_log.clone(),
+            losses: losses::list(),
             fall_back_to_sse: server.transport.is_none(),
             ..SessionOptions::default()
         };
@@ -277,6 +278,7 @@ impl SessionArguments {
             options.responder = Arc::new(Accept);
         }
         options.stderr_file.clone_from(&self.stderr_log);
+        options.losses = losses::list();
         options.on_stderr = self.stderr_handler();
         options
     }

@@ -1,9 +1,11 @@
 //! What standard output is: how wide, and whether it takes colours.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 
 use mcprove::report::Style;
+
+use crate::losses;
 
 /// The width assumed where none can be found out.
 const WIDTH: usize = 80;
@@ -72,25 +74,25 @@ pub fn print_error(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Whether something could not be written to standard output.
-static IS_CUT: AtomicBool = AtomicBool::new(false);
-
-/// Writes to standard output. A reader that went away (`| head`) is no error; a full disk is, see
-/// [`is_cut`].
+/// Writes to standard output. A reader that went away (`| head`) is no error; a full disk is.
 pub fn print(text: &str) {
     use std::io::Write;
     let mut output = std::io::stdout().lock();
     let written = output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush());
-    if written.is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
-        IS_CUT.store(true, Ordering::Relaxed);
-    }
+    printed(written);
 }
 
-/// Whether standard output did not take all that was printed.
-pub fn is_cut() -> bool {
-    IS_CUT.load(Ordering::Relaxed)
+/// Notes that standard output did not take all that was printed.
+pub fn printed(written: std::io::Result<()>) {
+    if written
+        .as_ref()
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    {
+        return;
+    }
+    losses::written(Path::new("standard output"), written);
 }
 
 /// One line on stderr that says what is going on, and is gone when the work is done. Only people

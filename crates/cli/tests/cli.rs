@@ -37,6 +37,8 @@ mod lab_real_clients;
 mod layout;
 #[path = "cli/load_faults.rs"]
 mod load_faults;
+#[path = "cli/losses.rs"]
+mod losses;
 #[path = "cli/messages.rs"]
 mod messages;
 #[path = "cli/mock.rs"]

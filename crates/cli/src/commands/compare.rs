@@ -2,12 +2,13 @@
 
 mod servers;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::{comparison_text, printable, printable_json};
-use mcprove::run::{ComparisonReport, compare_recorded};
+use mcprove::run::suite::LAST_FAILED_FILE;
+use mcprove::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove::suite::load::LoadConfig;
 use mcprove_score::compare::{Change, CompareLimits};
 
@@ -20,7 +21,7 @@ use crate::terminal;
 
 const EXPLANATION: &str = "\
 What it does, with directories: reads the runs in BASELINE and CURRENT. Each is the directory of a
-run, or a directory that holds several.
+run, or a directory that holds several; last-failed.json and other files of ours are skipped.
 With servers (--server A --server B, or --url; the first is the baseline): makes --runs runs on each
 (default 8), in turns A B B A A B B A, with the same calls. Each run lasts --duration (default 1s).
 Writes runs/<time>-compare-<id>/ with baseline/, current/ and comparison.json.
@@ -140,7 +141,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return servers::run(arguments).await;
     }
     let (baseline, current) = directories(arguments)?;
-    let report = compare_recorded(baseline, current, &arguments.limits.resolve())
+    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
     show(&report, None, arguments);
     Ok(code(&report, arguments))
@@ -183,7 +184,7 @@ impl Arguments {
 }
 
 /// The directories of both sides.
-fn directories(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
+fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     let given = [
         (arguments.runs.is_some(), "--runs"),
         (arguments.trace, "--trace"),
@@ -201,8 +202,17 @@ fn directories(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failur
             "leave it out, or name two servers: --server A --server B",
         ));
     }
-    match arguments.directories.split_at_checked(1) {
-        Some((baseline, current)) if !current.is_empty() => Ok((baseline, current)),
+    // `runs/*` names what else we write there, too.
+    let given = arguments.directories.iter().cloned();
+    let (ours, directories): (Vec<PathBuf>, Vec<PathBuf>) = given.partition(|path| is_no_run(path));
+    for path in ours {
+        let path = printable(&path.to_string_lossy(), usize::MAX);
+        terminal::print_error(&format!("skipped {path}: it is no run\n"));
+    }
+    match directories.split_at_checked(1) {
+        Some((baseline, current)) if !current.is_empty() => {
+            Ok((baseline.to_vec(), current.to_vec()))
+        }
         Some(_) => Err(Failure::new(
             "there is nothing to compare the run with",
             "give two directories, BASELINE and CURRENT; `mcprove runs` lists what there is",
@@ -212,6 +222,13 @@ fn directories(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failur
             "give two directories of runs, or two servers: --server A --server B",
         )),
     }
+}
+
+/// Whether it is a file that is written beside runs.
+fn is_no_run(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    path.is_file()
+        && name.is_some_and(|name| name == LAST_FAILED_FILE || name.ends_with(SIDE_BY_SIDE_SUFFIX))
 }
 
 fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {
@@ -231,8 +248,8 @@ fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Argu
 /// The exit code that a comparison asks for.
 fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
     match (report.change(), undecided(report, arguments)) {
-        (Change::Regressed, _) => FINDING.into(),
         _ if report.partial => INTERRUPTED.into(),
+        (Change::Regressed, _) => FINDING.into(),
         (_, Some((what, hint))) => Failure::new(what, hint).report(),
         (_, None) => ExitCode::SUCCESS,
     }

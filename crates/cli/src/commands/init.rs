@@ -9,6 +9,7 @@ use clap::Args;
 use mcprove::check::health::Progress;
 use mcprove::report::printable;
 use mcprove::suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
+use mcprove::write_whole;
 use mcprove_score::phrase::count;
 
 use super::probe;
@@ -105,7 +106,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match file {
         None => terminal::print(&draft.text),
         Some(file) => {
-            std::fs::write(&arguments.out, &draft.text)
+            write_whole(&arguments.out, &draft.text)
                 .map_err(|error| cannot_write(&arguments.out, &error))?;
             file.keep();
             terminal::print(&summary(&draft, &arguments.out));

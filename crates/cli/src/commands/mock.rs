@@ -13,7 +13,7 @@ use mcprove::suite::{faults, mock};
 use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::keep_apart;
-use crate::{interrupt, serving, terminal};
+use crate::{interrupt, losses, serving, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -33,8 +33,8 @@ What it does:
 At the end, when the client leaves or on Ctrl-C, it tells on stderr how many
 calls came and what the faults did. It never calls anything itself.
 
-Exit code: 0 the client left or Ctrl-C; 1 the fault crash; 2 a file, fault or
-address is no good, or the log could not be written.
+Exit code: 0 the client left or Ctrl-C; 2 a file, fault or address is no good,
+or the log could not be written; else 1 after the fault crash.
 Knobs: --tools-from, --fault, --faults, --seed, --http, --sse, --ws,
        --public-host, --era, --log, --append.
 ";
@@ -134,6 +134,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Last, because an old log is emptied: by now nothing else can keep the mock from starting.
     let recording = recording(arguments, &server, &faults)?;
     if let Some(recording) = &recording {
+        recording.on_failure(|reason| {
+            let text = format!("warning: the log cannot be written: {reason}; the mock goes on\n");
+            terminal::print_error(&text);
+        });
         mock.record(recording.clone());
     }
     let stop = interrupt::requested();
@@ -158,15 +162,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     summary.recording = recording.map(|recording| recording.finish());
     terminal::print_error(&describe(&summary));
     let log = arguments.log.as_ref().zip(summary.recording);
-    // Who is told by the status that the server crashed is not told something else.
-    if let (0, Some((path, Some(reason)))) = (status, log.map(|(path, log)| (path, log.failure))) {
-        return Err(Failure::new(
-            format!("cannot write {}: {reason}", path.display()),
-            "make room on the disk, or give another file with --log",
-        ));
-    }
-    // A read of stdin may still be under way, and would keep the process.
-    std::process::exit(i32::from(status))
+    losses::add(log.and_then(|(path, log)| log.loss(path)));
+    Ok(status.into())
 }
 
 /// The faults of the file, then those of the flags.
@@ -259,17 +256,11 @@ fn describe(summary: &MockSummary) -> String {
         let _ = writeln!(text, "  {name}: struck {} of {}", fault.struck, fault.aimed);
     }
     if let Some(recording) = &summary.recording {
-        let _ = writeln!(text, "  log: {} requests", recording.requests);
-        if recording.dropped > 0 {
-            let _ = writeln!(
-                text,
-                "  log: {} lines came after its size limit",
-                recording.dropped
-            );
-        }
-        if let Some(failure) = &recording.failure {
-            let _ = writeln!(text, "  log: stopped: {failure}");
-        }
+        let (all, missing) = (recording.requests, recording.unrecorded);
+        let _ = match missing {
+            0 => writeln!(text, "  log: {all} requests"),
+            missing => writeln!(text, "  log: {} of {all} requests", all - missing),
+        };
     }
     text
 }

@@ -15,7 +15,7 @@ use super::FINDING;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
-use crate::{interrupt, terminal};
+use crate::{interrupt, losses, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -31,7 +31,8 @@ What it does:
   5. Ends the server: closes its input, waits --shutdown-timeout, then TERM, then KILL.
 
 Exit code: 0 no tool hung and the protocol was kept; 1 a tool hung, the server died or broke the
-protocol (in its results too); 2 the server could not be reached; 130 interrupted.
+protocol (in its results too); 2 the server could not be reached, or a file not be written; 130
+interrupted.
 Knobs: --call-timeout, --startup-timeout, --shutdown-timeout, --protocol, --all, --accept-requests.
 ";
 
@@ -72,7 +73,9 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         session: arguments.session.options(&arguments.server),
         all: arguments.all,
     };
-    let stream = EventStream::new(trace_sinks(arguments)?);
+    let trace = trace_file(arguments)?;
+    let sinks = trace.iter().map(|trace| Arc::clone(trace) as Arc<dyn Sink>);
+    let stream = EventStream::new(sinks.collect());
     let recorder = stream.recorder();
     let status = StatusLine::new();
     status.show(&format!("connecting to {} …", server.describe()));
@@ -88,11 +91,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     )
     .await;
     drop(status);
-    let report = outcome.map_err(describe)?;
     recorder.merge();
-    for failure in stream.failures() {
-        terminal::print_error(&format!("warning: {failure}\n"));
-    }
+    let path = arguments.trace.as_deref();
+    losses::add(stream.losses(trace.as_deref().zip(path)));
+    let report = outcome.map_err(describe)?;
     show(&report, arguments.json)?;
     Ok(match (report.passed, report.partial) {
         (true, _) => ExitCode::SUCCESS,
@@ -101,9 +103,9 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
+fn trace_file(arguments: &Arguments) -> Result<Option<Arc<TraceFile>>, Failure> {
     let Some(path) = &arguments.trace else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let trace = TraceFile::create(path).map_err(|error| {
         Failure::new(
@@ -111,7 +113,7 @@ fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
             "check that the folder exists and can be written to",
         )
     })?;
-    Ok(vec![Arc::new(trace)])
+    Ok(Some(Arc::new(trace)))
 }
 
 fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove::Server;
-use mcprove::agent::command::ProxySetup;
+use mcprove::agent::command::{ProxySetup, lost_sign};
 use mcprove::fault::{FaultSpec, tell_apart};
 use mcprove::hosting::PublicHost;
 use mcprove::input;
@@ -23,7 +23,7 @@ use crate::fault_help::kinds_of_faults;
 use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
 use crate::target::{split_command, supervised};
-use crate::{interrupt, listen_address, terminal};
+use crate::{interrupt, listen_address, losses, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -49,8 +49,9 @@ Knobs: --fault, --faults, --seed, --server-name, --record, --append, --summary,
 
 Exit code, over stdio: that of the server, or 128 and the signal that killed
 it; 1 after the fault `crash`. Over HTTP: 1 after the fault `crash`. Both: 130
-when interrupted, which is how a proxy over HTTP usually ends; 2 when the
-server cannot be started or the address cannot be listened on.
+when interrupted, which is how a proxy over HTTP usually ends; else 2 when the
+server cannot be started, the address cannot be listened on, or a file could not
+be written: what passed is never held up by that.
 
 ";
 
@@ -174,7 +175,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let ended = between_pipes(arguments, faults, stop).await?;
         (ended.summary, ended.was_stopped, ended.status)
     };
-    arguments.keep(&summary)?;
+    arguments.keep(&summary);
     Ok(if was_stopped {
         INTERRUPTED.into()
     } else {
@@ -195,6 +196,7 @@ async fn between_http(
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
     let settings = arguments.settings(faults, &mcprove::secret::redact_urls(url))?;
+    warn_of_losses(&settings, terminal::print_error);
     files.into_iter().for_each(OutputFile::keep);
     let proxy = bound
         .public_hosts(arguments.public_hosts.clone())
@@ -247,6 +249,8 @@ async fn between_pipes(
             return Err(failure);
         }
     };
+    let told = Arc::clone(&stderr);
+    warn_of_losses(&settings, move |text| told.write(text.as_bytes()));
     files.into_iter().for_each(OutputFile::keep);
     let ends = (stdio::standard_input(), stdio::standard_output());
     let ended = started.run(settings, ends, stop).await;
@@ -379,14 +383,32 @@ impl Arguments {
         }
     }
 
-    /// Writes how it went to the file for it.
-    fn keep(&self, summary: &ProxySummary) -> Result<(), Failure> {
-        match &self.summary {
-            Some(path) => {
-                std::fs::write(path, summary.to_json()).map_err(|error| unwritable(path, &error))
+    /// Writes how it went to the file for it, and notes what is missing in the recording.
+    fn keep(&self, summary: &ProxySummary) {
+        let recorded = self.record.as_ref().zip(summary.recording.as_ref());
+        let loss = recorded.and_then(|(path, recording)| Some((path, recording.loss(path)?)));
+        if let Some((path, loss)) = loss {
+            if self.setup.is_some() && !loss.is_limit {
+                // An agent need not tell its suite what its servers say.
+                let _ = std::fs::File::create(lost_sign(path));
             }
-            None => Ok(()),
+            losses::add([loss]);
         }
+        if let Some(path) = &self.summary {
+            losses::replace(path, summary.to_json());
+        }
+    }
+}
+
+/// Tells at once, and not only at the end, that the recording cannot be written.
+fn warn_of_losses(settings: &Settings, tell: impl Fn(&str) + Send + Sync + 'static) {
+    if let Some(recording) = &settings.recording {
+        recording.on_failure(move |reason| {
+            let text = format!(
+                "mcprove: warning: the recording cannot be written: {reason}; the proxy goes on\n"
+            );
+            tell(&text);
+        });
     }
 }
 

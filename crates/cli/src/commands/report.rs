@@ -9,14 +9,14 @@ use mcprove::run::{RunDirectory, read_recording, recompute};
 
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
-use crate::terminal;
+use crate::{losses, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
   1. Reads trace.jsonl in the directory of a run, and computes the report again from its events:
      the very report that the run gave.
   2. Where there is no trace, or not a whole one (a run with --no-trace, one that was killed, a trace
-     that reached its size limit), takes the report from metrics.json, and says so.
+     that reached its size limit or could not be written), takes the report from metrics.json, and says so.
   3. Writes metrics.json, summary.json, report.md and report.html anew; nothing else is touched.
   4. Prints the summary, or with --json the report (format metrics.v1).
 Given a file that `mcprove proxy --record` or `mcprove mock --log` wrote, prints calls, latency and errors
@@ -25,7 +25,7 @@ It starts no server and makes no call.
 
 Exit code: how the run ended: 0 passed, 1 a finding, 2 inconclusive, as one that was killed before
 anything came of it; also 2 when there is nothing to report, a line of the trace is not what was
-written, or a file is of a format that this version does not read. That of an interrupted run, 130,
+written, a file is of a format that this version does not read, or one cannot be written. That of an interrupted run, 130,
 is in summary.json.
 ";
 
@@ -67,17 +67,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print_error(&format!("warning: {warning}\n"));
     }
     let report = recomputed.report;
-    let written = directory.write_report(&report);
+    losses::add(directory.write_report(&report));
     show(&report, Some(&directory), arguments.json);
-    written.map_err(|error| {
-        Failure::new(
-            format!(
-                "{}: the files cannot be written anew: {error}",
-                path.display()
-            ),
-            "check the permissions of the directory and the space on the disk",
-        )
-    })?;
     Ok(exit_code(&report, false))
 }
 

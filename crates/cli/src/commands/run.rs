@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
 use crate::target::{ServerArguments, SessionArguments, supervised};
-use crate::terminal;
+use crate::{losses, terminal};
 
 const EXPLANATION: &str = "\
 What it does with suites (YAML with `servers:` and `tools:`, `agents:` or
@@ -71,8 +71,8 @@ runs/<time>-<id of the first>.side-by-side.json.
 
 Exit code: 0 passed; 1 a test failed, a threshold was violated or a detector
 has a critical finding; 2 a test or the run could not be done, or something
-could not be judged, or no test was chosen; 130 interrupted, after a partial
-report.
+could not be judged or written, or no test was chosen; 130 interrupted, after
+a partial report. Of several: 130, 2 not done or written, 1, 2 not judged.
 Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 
@@ -237,7 +237,7 @@ fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
             terminal::print(&format!("\nSide by side in {}\n", path.display()));
         }
         Ok(_) => {}
-        Err(error) => terminal::print_error(&format!("warning: {error}\n")),
+        Err(loss) => losses::add([loss]),
     }
 }
 

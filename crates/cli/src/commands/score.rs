@@ -18,7 +18,7 @@ use mcprove_score::gate::Gates;
 
 use super::FINDING;
 use crate::failure::{COULD_NOT_RUN, Failure};
-use crate::terminal;
+use crate::{losses, terminal};
 use input::ChosenFormat;
 
 const EXPLANATION: &str = "\
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match read(arguments) {
         Ok((gates, traces)) => show(&traces, gates.as_ref(), arguments),
         Err(errors) => {
-            write_junit(arguments, || unread_junit(&errors))?;
+            write_junit(arguments, || unread_junit(&errors));
             Err(Failure::of_file(&errors.to_string()))
         }
     }
@@ -160,7 +160,7 @@ fn show(
     } else {
         terminal::print(&score_text(&scored, terminal::style()));
     }
-    write_junit(arguments, || score_junit(&scored))?;
+    write_junit(arguments, || score_junit(&scored));
     // What cannot be judged outweighs what failed: the verdict is not whole.
     Ok(if !report.errors.is_empty() {
         COULD_NOT_RUN.into()
@@ -171,16 +171,10 @@ fn show(
     })
 }
 
-fn write_junit(arguments: &Arguments, text: impl FnOnce() -> String) -> Result<(), Failure> {
-    let Some(path) = &arguments.junit else {
-        return Ok(());
-    };
-    std::fs::write(path, text()).map_err(|error| {
-        Failure::new(
-            format!("cannot write {}: {error}", path.display()),
-            "check that the folder exists and can be written to",
-        )
-    })
+fn write_junit(arguments: &Arguments, text: impl FnOnce() -> String) {
+    if let Some(path) = &arguments.junit {
+        losses::replace(path, text());
+    }
 }
 
 /// Prints how many runs to make: the number alone, for scripts; people are told what it means.

@@ -12,11 +12,15 @@ mod struck;
 mod trace_file;
 mod trace_line;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcprove_score::trace::{Event, EventKind};
 use serde_json::Value;
+
+use crate::contained::contain_call;
+use crate::loss::{Loss, Missing};
 
 pub(crate) use fault_metrics::{FAULT, FAULT_ENDED_SESSION, FAULTS};
 pub use fault_metrics::{FaultMetrics, StruckMetrics};
@@ -38,7 +42,7 @@ pub trait Sink: Send + Sync {
 
 /// One thread's part of a [`Sink`].
 pub trait Shard: Send {
-    /// Looks at one event. An error detaches the sink from this thread.
+    /// Looks at one event. An error, or a panic, detaches the sink from this thread.
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError>;
 
     /// Hands over to the sink what was gathered since the last merge.
@@ -53,6 +57,37 @@ pub struct SinkError {
     pub sink: &'static str,
     /// What happened.
     pub reason: String,
+    /// How many events it did not take.
+    pub events: u64,
+}
+
+/// The sinks that failed, each once, with all events that it did not take.
+#[derive(Default)]
+struct Failures {
+    all: Mutex<Vec<SinkError>>,
+    tell: OnceLock<FailureHandler>,
+}
+
+type FailureHandler = Box<dyn Fn(&SinkError) + Send + Sync>;
+
+impl Failures {
+    fn add(&self, error: SinkError) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.iter_mut().find(|known| known.sink == error.sink) {
+            known.events += error.events;
+            return;
+        }
+        all.push(error.clone());
+        drop(all);
+        self.tell(&error);
+    }
+
+    fn tell(&self, error: &SinkError) {
+        if let Some(tell) = self.tell.get() {
+            // Nobody is left to be told that it panicked.
+            let _ = contain_call(|| tell(error));
+        }
+    }
 }
 
 /// The events of one run and the sinks over them.
@@ -60,7 +95,7 @@ pub struct SinkError {
 pub struct EventStream {
     started: Instant,
     sinks: Vec<Arc<dyn Sink>>,
-    failures: Arc<Mutex<Vec<SinkError>>>,
+    failures: Arc<Failures>,
 }
 
 impl EventStream {
@@ -92,7 +127,12 @@ impl EventStream {
 
     /// A recorder for one thread and all the sessions on it.
     pub fn recorder(&self) -> Arc<Recorder> {
-        let shards = self.sinks.iter().map(|sink| sink.shard()).collect();
+        let shards = self.sinks.iter().map(|sink| Slot {
+            sink: sink.name(),
+            shard: Some(sink.shard()),
+            missed: 0,
+        });
+        let shards = shards.collect();
         Arc::new(Recorder {
             started: self.started,
             observed: !self.sinks.is_empty(),
@@ -101,21 +141,59 @@ impl EventStream {
         })
     }
 
-    /// The sinks that failed and were detached.
+    /// The sinks that failed and were detached, each once. What they missed is counted up to the last merge of
+    /// each recorder.
     pub fn failures(&self) -> Vec<SinkError> {
         self.failures
+            .all
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+
+    /// What its sinks did not take, and what came after the size limit of a trace, which is at that path.
+    pub fn losses(&self, trace: Option<(&TraceFile, &Path)>) -> Vec<Loss> {
+        let name_of = |sink: &str| match trace {
+            Some((trace, path)) if trace.name() == sink => path.display().to_string(),
+            _ => sink.to_owned(),
+        };
+        let failures = self.failures().into_iter().map(|failure| {
+            let missing = Missing::Events(failure.events);
+            Loss::of(name_of(failure.sink), missing, failure.reason)
+        });
+        let over = trace.and_then(|(trace, path)| {
+            let dropped = Missing::Events(trace.summary().dropped);
+            let loss = || Loss::over_limit(path.display().to_string(), dropped);
+            (dropped != Missing::Events(0)).then(loss)
+        });
+        failures.chain(over).collect()
+    }
+
+    /// Has somebody told when a sink fails for the first time, once; of one that has, at once.
+    pub fn on_failure(&self, tell: impl Fn(&SinkError) + Send + Sync + 'static) {
+        if self.failures.tell.set(Box::new(tell)).is_ok() {
+            for error in self.failures() {
+                self.failures.tell(&error);
+            }
+        }
+    }
+}
+
+/// One sink's place in a recorder.
+struct Slot {
+    sink: &'static str,
+    /// None once it failed.
+    shard: Option<Box<dyn Shard>>,
+    /// Events since then that are not reported yet.
+    missed: u64,
 }
 
 /// One thread's way to emit events. Merges when it is dropped.
 pub struct Recorder {
     started: Instant,
     observed: bool,
-    shards: Mutex<Vec<Box<dyn Shard>>>,
-    failures: Arc<Mutex<Vec<SinkError>>>,
+    shards: Mutex<Vec<Slot>>,
+    failures: Arc<Failures>,
 }
 
 impl Recorder {
@@ -153,27 +231,53 @@ impl Recorder {
             at: self.time(at),
             kind,
         };
-        self.each(|shard| shard.record(&event));
+        self.each(|slot, failures| match &mut slot.shard {
+            Some(_) => slot.act(failures, |shard| shard.record(&event)),
+            None => slot.missed += 1,
+        });
     }
 
     /// Hands over to the sinks what was gathered so far.
     pub fn merge(&self) {
-        self.each(|shard| shard.merge());
-    }
-
-    /// Calls `act` on every shard; one that fails is detached and reported, the others go on.
-    fn each(&self, mut act: impl FnMut(&mut dyn Shard) -> Result<(), SinkError>) {
-        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
-        shards.retain_mut(|shard| match act(shard.as_mut()) {
-            Ok(()) => true,
-            Err(error) => {
-                self.failures
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(error);
-                false
+        self.each(|slot, failures| {
+            slot.act(failures, |shard| shard.merge());
+            if slot.missed > 0 {
+                failures.add(SinkError {
+                    sink: slot.sink,
+                    reason: String::new(),
+                    events: std::mem::take(&mut slot.missed),
+                });
             }
         });
+    }
+
+    fn each(&self, mut act: impl FnMut(&mut Slot, &Failures)) {
+        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in shards.iter_mut() {
+            act(slot, &self.failures);
+        }
+    }
+}
+
+impl Slot {
+    /// Calls `act` on the shard; one that fails is detached and reported, the others go on.
+    fn act(
+        &mut self,
+        failures: &Failures,
+        act: impl FnOnce(&mut dyn Shard) -> Result<(), SinkError>,
+    ) {
+        let Some(shard) = &mut self.shard else { return };
+        let outcome = contain_call(|| act(shard.as_mut())).unwrap_or_else(|words| {
+            Err(SinkError {
+                sink: self.sink,
+                reason: format!("it panicked: {words}"),
+                events: 1,
+            })
+        });
+        if let Err(error) = outcome {
+            self.shard = None;
+            failures.add(error);
+        }
     }
 }
 
@@ -187,22 +291,28 @@ impl Drop for Recorder {
 mod tests {
     use super::*;
 
-    struct Failing;
+    /// Fails, or panics.
+    #[derive(Clone, Copy)]
+    struct Failing {
+        panics: bool,
+    }
 
     impl Sink for Failing {
         fn name(&self) -> &'static str {
-            "failing"
+            if self.panics { "panicking" } else { "failing" }
         }
         fn shard(&self) -> Box<dyn Shard> {
-            Box::new(Self)
+            Box::new(*self)
         }
     }
 
     impl Shard for Failing {
         fn record(&mut self, _: &Event<'_>) -> Result<(), SinkError> {
+            assert!(!self.panics, "out of patience");
             Err(SinkError {
                 sink: "failing",
                 reason: "disk full".into(),
+                events: 1,
             })
         }
         fn merge(&mut self) -> Result<(), SinkError> {
@@ -213,17 +323,29 @@ mod tests {
     #[test]
     fn a_failing_sink_is_detached_and_reported_and_the_others_go_on() {
         let metrics = Arc::new(MetricsSink::new());
-        let stream = EventStream::new(vec![Arc::new(Failing), metrics.clone()]);
-        let recorder = stream.recorder();
+        let (failing, panicking) = (Failing { panics: false }, Failing { panics: true });
+        let stream = EventStream::new(vec![
+            Arc::new(failing),
+            Arc::new(panicking),
+            metrics.clone(),
+        ]);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&told);
+        stream.on_failure(move |error| heard.lock().unwrap().push(error.to_string()));
         for _ in 0..2 {
-            recorder.record(Instant::now(), EventKind::Crash { message: "exit 1" });
+            let recorder = stream.recorder();
+            for _ in 0..2 {
+                recorder.record(Instant::now(), EventKind::Crash { message: "exit 1" });
+            }
         }
-        drop(recorder);
-        assert_eq!(stream.failures().len(), 1);
-        assert_eq!(
-            stream.failures()[0].to_string(),
-            "failing stopped: disk full"
-        );
-        assert_eq!(metrics.snapshot().crashes, 2);
+        let failures = stream.failures();
+        let missed: Vec<u64> = failures.iter().map(|failure| failure.events).collect();
+        assert_eq!(missed, [4, 4]);
+        let expected = [
+            "failing stopped: disk full",
+            "panicking stopped: it panicked: out of patience",
+        ];
+        assert_eq!(*told.lock().unwrap(), expected);
+        assert_eq!(metrics.snapshot().crashes, 4);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcprove_score::trace::Event;
+use mcprove_score::trace::{Event, EventKind, TraceRecord};
 
 use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
@@ -31,7 +31,10 @@ pub struct TraceFile {
 pub struct TraceSummary {
     /// Events written.
     pub written: u64,
-    /// Events that came after the size cap.
+    /// The requests among them.
+    pub requests: u64,
+    /// Events that came after the size limit. Those that could not be written are with the failures of the
+    /// [`EventStream`](super::EventStream).
     pub dropped: u64,
     /// Values that were kept in part only.
     pub cut: u64,
@@ -43,9 +46,17 @@ struct Output {
     writer: Box<dyn Write + Send>,
     bytes_max: u64,
     summary: TraceSummary,
-    /// Whether something is missing. From then on nothing is written, the end of the run neither:
-    /// by that a reader knows that the trace is not whole.
-    is_broken: bool,
+    /// What is missing. From then on nothing is written, the end of the run neither: by that a reader knows
+    /// that the trace is not whole.
+    broken: Option<Broken>,
+}
+
+/// Why a trace is not whole.
+enum Broken {
+    /// It reached its size limit.
+    Limit,
+    /// It could not be written, for this reason.
+    Failure(String),
 }
 
 impl TraceFile {
@@ -60,7 +71,7 @@ impl TraceFile {
             writer,
             bytes_max: TRACE_BYTES_MAX,
             summary: TraceSummary::default(),
-            is_broken: false,
+            broken: None,
         };
         Self {
             output: Arc::new(Mutex::new(output)),
@@ -104,8 +115,7 @@ impl Sink for TraceFile {
             output: Arc::clone(&self.output),
             value_bytes_max: self.value_bytes_max,
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
-            events: 0,
-            cut: 0,
+            held: Held::default(),
         })
     }
 }
@@ -114,16 +124,23 @@ struct TraceShard {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
     buffer: Vec<u8>,
+    /// What the buffer holds.
+    held: Held,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Held {
     events: u64,
+    requests: u64,
     cut: u64,
 }
 
 impl Shard for TraceShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
-        if write_line(&mut self.buffer, event, self.value_bytes_max) {
-            self.cut += 1;
-        }
-        self.events += 1;
+        let is_cut = write_line(&mut self.buffer, event, self.value_bytes_max);
+        self.held.events += 1;
+        self.held.requests += u64::from(matches!(event.kind, EventKind::Request { .. }));
+        self.held.cut += u64::from(is_cut);
         if self.buffer.len() >= BUFFER_BYTES {
             self.merge()
         } else {
@@ -132,38 +149,87 @@ impl Shard for TraceShard {
     }
 
     fn merge(&mut self) -> Result<(), SinkError> {
-        if self.events == 0 {
+        if self.held.events == 0 {
             return Ok(());
         }
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.summary == TraceSummary::default() {
             tag(&mut self.buffer);
         }
-        let bytes = self.buffer.len() as u64;
-        if output.is_broken || output.summary.bytes + bytes > output.bytes_max {
-            output.is_broken = true;
-            output.summary.dropped += self.events;
-        } else {
-            let written = output
-                .writer
-                .write_all(&self.buffer)
-                .and_then(|()| output.writer.flush());
-            if let Err(error) = written {
-                output.is_broken = true;
-                return Err(SinkError {
-                    sink: NAME,
-                    reason: error.to_string(),
-                });
-            }
-            output.summary.bytes += bytes;
-            output.summary.written += self.events;
-            output.summary.cut += self.cut;
-        }
+        let outcome = output.take(&self.buffer, std::mem::take(&mut self.held));
         self.buffer.clear();
-        self.events = 0;
-        self.cut = 0;
-        Ok(())
+        outcome
     }
+}
+
+impl Output {
+    /// Writes the lines of these events.
+    fn take(&mut self, lines: &[u8], held: Held) -> Result<(), SinkError> {
+        if self.broken.is_none() && self.summary.bytes + lines.len() as u64 > self.bytes_max {
+            self.broken = Some(Broken::Limit);
+        }
+        let (reason, kept) = match &self.broken {
+            Some(Broken::Limit) => {
+                self.summary.dropped += held.events;
+                return Ok(());
+            }
+            Some(Broken::Failure(reason)) => (reason.clone(), 0),
+            None => match write_all(&mut self.writer, lines) {
+                Ok(()) => {
+                    self.add(lines, held);
+                    return Ok(());
+                }
+                Err((error, written)) => (error.to_string(), written),
+            },
+        };
+        self.broken = Some(Broken::Failure(reason.clone()));
+        let kept = lines.get(..kept).unwrap_or_default();
+        let events = held.events - self.add_whole_lines(kept).min(held.events);
+        Err(SinkError {
+            sink: NAME,
+            reason,
+            events,
+        })
+    }
+
+    fn add(&mut self, lines: &[u8], held: Held) {
+        self.summary.bytes += lines.len() as u64;
+        self.summary.written += held.events;
+        self.summary.requests += held.requests;
+        self.summary.cut += held.cut;
+    }
+
+    /// Counts what was written before an error; the last line may be a part of one.
+    fn add_whole_lines(&mut self, written: &[u8]) -> u64 {
+        let lines = written.split_inclusive(|byte| *byte == b'\n');
+        let whole = lines.filter(|line| line.ends_with(b"\n"));
+        let mut held = Held::default();
+        for line in whole {
+            held.events += 1;
+            held.requests += u64::from(is_request(line));
+        }
+        self.add(written, held);
+        held.events
+    }
+}
+
+fn is_request(line: &[u8]) -> bool {
+    let record: Result<TraceRecord, _> = serde_json::from_slice(line);
+    record.is_ok_and(|record| record.kind == "request")
+}
+
+/// Writes all of it, or says how much was written.
+fn write_all(writer: &mut dyn Write, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        match writer.write(rest) {
+            Ok(0) => return Err((io::ErrorKind::WriteZero.into(), written)),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err((error, written)),
+        }
+    }
+    writer.flush().map_err(|error| (error, written))
 }
 
 /// Puts the format into the first line, an object like every line.
@@ -178,8 +244,7 @@ fn tag(lines: &mut Vec<u8>) {
 mod tests {
     use std::time::Duration;
 
-    use mcprove_score::trace::{EventKind, TraceRecord};
-
+    use super::super::EventStream;
     use super::*;
 
     #[test]
@@ -227,5 +292,48 @@ mod tests {
         assert!(summary.bytes <= 200);
         assert_eq!(summary.written + summary.dropped, 10);
         assert!(summary.dropped > 0);
+    }
+
+    /// A disk with so much room.
+    struct Disk {
+        room: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.room);
+            self.room -= taken;
+            match taken {
+                0 => Err(io::ErrorKind::StorageFull.into()),
+                taken => Ok(taken),
+            }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn on_a_full_disk_every_event_is_counted_and_no_limit_is_claimed() {
+        let trace = Arc::new(TraceFile::to_writer(Box::new(Disk { room: 200 })));
+        let stream = EventStream::new(vec![trace.clone()]);
+        for _ in 0..2 {
+            let recorder = stream.recorder();
+            for _ in 0..10 {
+                recorder.note("phase", "warm-up", &serde_json::Value::Null);
+            }
+            recorder.merge();
+            // The sink is detached by now.
+            recorder.note("phase", "warm-up", &serde_json::Value::Null);
+        }
+        let summary = trace.summary();
+        assert!(summary.written > 0 && summary.bytes == 200, "{summary:?}");
+        assert_eq!(summary.dropped, 0);
+        let failures = stream.failures();
+        let [failure] = failures.as_slice() else {
+            panic!("{failures:?}");
+        };
+        assert_eq!(summary.written + failure.events, 22);
+        assert!(!failure.reason.contains("limit"), "{failure}");
     }
 }

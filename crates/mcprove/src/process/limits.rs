@@ -34,6 +34,20 @@ pub fn raise_descriptor_limit() -> Option<u64> {
     None
 }
 
+/// Lets a write fail that goes over the largest size that a file may have (`ulimit -f`), where SIGXFSZ would
+/// end the process. Children are not affected: a handler does not outlive the start of another program. Call
+/// it within a runtime.
+pub fn outlive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        // The handler stays when this is dropped. Where none can be set, the system does what it does.
+        let _ = signal(kind);
+    }
+}
+
 /// The limit that servers should get, if ours was raised.
 #[cfg(unix)]
 pub(super) fn original_descriptor_limit() -> Option<u64> {

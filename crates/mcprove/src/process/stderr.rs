@@ -9,12 +9,14 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::lock;
+use crate::contained::contain_call;
+use crate::loss::{Loss, Losses, Missing};
 
 /// How much of the end is kept in memory.
 pub const TAIL_BYTES: usize = 64 * 1024;
@@ -23,7 +25,7 @@ pub const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// How much is read at once. A longer line is passed on in pieces.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Called with each chunk as it arrives; must not block or panic.
+/// Called with each chunk as it arrives; must not block. One that panics is not called again.
 pub type Tee = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Where the stderr of one or more servers goes.
@@ -41,7 +43,9 @@ pub struct StderrLog {
     tail: Mutex<Tail>,
     file: Option<Mutex<LogFile>>,
     tee: Option<Tee>,
+    has_tee_panicked: AtomicBool,
     bytes: AtomicU64,
+    losses: Losses,
 }
 
 impl StderrLog {
@@ -52,9 +56,18 @@ impl StderrLog {
 
     /// Also appends everything, up to [`FILE_BYTES_MAX`], to the file at `path`.
     pub fn with_file(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
         let file = File::options().create(true).append(true).open(path)?;
-        self.file = Some(Mutex::new(LogFile::new(file, FILE_BYTES_MAX)));
+        let file = LogFile::new(file, path, FILE_BYTES_MAX);
+        self.file = Some(Mutex::new(file));
         Ok(self)
+    }
+
+    /// Notes there what the file or the tee did not get.
+    #[must_use]
+    pub fn with_losses(mut self, losses: Losses) -> Self {
+        self.losses = losses;
+        self
     }
 
     /// Also calls `tee` with each chunk. A chunk is whole lines, except for a line of more than
@@ -70,10 +83,18 @@ impl StderrLog {
         self.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         lock(&self.tail).push(chunk);
         if let Some(file) = &self.file {
-            lock(file).push(chunk);
+            if let Some(loss) = lock(file).push(chunk) {
+                self.losses.add(loss);
+            }
         }
-        if let Some(tee) = &self.tee {
-            tee(chunk);
+        let is_heard = !self.has_tee_panicked.load(Ordering::Relaxed);
+        if let Some(tee) = self.tee.as_ref().filter(|_| is_heard)
+            && let Err(words) = contain_call(|| tee(chunk))
+        {
+            self.has_tee_panicked.store(true, Ordering::Relaxed);
+            let reason = format!("it panicked: {words}");
+            let loss = Loss::of("the handler of stderr", Missing::Messages(1), reason);
+            self.losses.add(loss);
         }
     }
 
@@ -164,33 +185,42 @@ impl Tail {
 
 struct LogFile {
     file: File,
+    name: String,
     room: u64,
     dropped: u64,
     error: Option<io::Error>,
 }
 
 impl LogFile {
-    const fn new(file: File, room: u64) -> Self {
+    fn new(file: File, path: &Path, room: u64) -> Self {
         Self {
             file,
+            name: path.display().to_string(),
             room,
             dropped: 0,
             error: None,
         }
     }
 
-    /// Writes a chunk. After the first that does not fit or fails nothing is written any more:
+    /// Writes a chunk, or says why not. After the first that does not fit or fails nothing is written any more:
     /// a file with an unmarked gap would mislead.
-    fn push(&mut self, chunk: &[u8]) {
+    fn push(&mut self, chunk: &[u8]) -> Option<Loss> {
         let size = chunk.len() as u64;
-        if self.dropped > 0 || size > self.room {
-            self.dropped += size;
-        } else if let Err(error) = self.file.write_all(chunk) {
-            self.dropped += size;
-            self.error = Some(error);
-        } else {
-            self.room -= size;
+        if self.dropped == 0 && size <= self.room {
+            match self.file.write_all(chunk) {
+                Ok(()) => {
+                    self.room -= size;
+                    return None;
+                }
+                Err(error) => self.error = Some(error),
+            }
         }
+        self.dropped += size;
+        let missing = Missing::Bytes(size);
+        Some(match &self.error {
+            Some(error) => Loss::of(&self.name, missing, error.to_string()),
+            None => Loss::over_limit(&self.name, missing),
+        })
     }
 }
 
@@ -238,12 +268,27 @@ mod tests {
     fn a_full_file_counts_what_it_drops() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("stderr.log");
-        let mut file = LogFile::new(File::create(&path).unwrap(), 8);
+        let mut file = LogFile::new(File::create(&path).unwrap(), &path, 8);
         for chunk in [&b"12345\n"[..], b"678\n", b"9\n"] {
             file.push(chunk);
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"12345\n");
         assert_eq!(file.dropped, 6);
+        assert!(file.push(b"x").unwrap().is_limit);
+    }
+
+    #[test]
+    fn a_tee_that_panics_is_told_and_the_rest_goes_on() {
+        let losses = Losses::default();
+        let log = StderrLog::new()
+            .with_tee(Arc::new(|_| panic!("no more")))
+            .with_losses(losses.clone());
+        log.write(b"one\n");
+        log.write(b"two\n");
+        assert_eq!(log.tail(), "one\ntwo\n");
+        let told: Vec<String> = losses.all().iter().map(ToString::to_string).collect();
+        let expected = "the handler of stderr: 1 message was not handled: it panicked: no more";
+        assert_eq!(told, [expected]);
     }
 
     #[test]
@@ -252,12 +297,14 @@ mod tests {
         let path = directory.path().join("stderr.log");
         std::fs::write(&path, "").unwrap();
         let read_only = File::open(&path).unwrap();
-        let mut log = StderrLog::new();
-        log.file = Some(Mutex::new(LogFile::new(read_only, FILE_BYTES_MAX)));
+        let losses = Losses::default();
+        let mut log = StderrLog::new().with_losses(losses.clone());
+        log.file = Some(Mutex::new(LogFile::new(read_only, &path, FILE_BYTES_MAX)));
         log.write(b"one\n");
         log.write(b"two\n");
         assert_eq!(log.tail(), "one\ntwo\n");
         assert_eq!(log.bytes_missing_in_file(), 8);
         assert!(log.file_error().is_some());
+        assert_eq!(losses.all()[0].missing, Missing::Bytes(8));
     }
 }

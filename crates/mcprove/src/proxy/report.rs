@@ -115,14 +115,7 @@ fn write_text(text: &mut String, summary: &ProxySummary) -> std::fmt::Result {
         write_calls(text, calls)?;
     }
     if let Some(recording) = &summary.recording {
-        write!(text, "  recorded {}", many(recording.requests, "request"))?;
-        if recording.dropped > 0 {
-            write!(text, "; dropped {}", many(recording.dropped, "line"))?;
-        }
-        if let Some(failure) = &recording.failure {
-            write!(text, "; the file could not be written: {failure}")?;
-        }
-        writeln!(text)?;
+        write_recording(text, recording)?;
     }
     for (remark, count) in &summary.remarks {
         let times = match count {
@@ -133,6 +126,27 @@ fn write_text(text: &mut String, summary: &ProxySummary) -> std::fmt::Result {
         write_wrapped(text, (2, 4), &note);
     }
     Ok(())
+}
+
+fn write_recording(text: &mut String, recording: &RecordingSummary) -> std::fmt::Result {
+    let requests = many(recording.requests, "request");
+    match recording.unrecorded {
+        0 => write!(text, "  recorded {requests}")?,
+        missing => write!(
+            text,
+            "  recorded {} of {requests}",
+            recording.requests - missing
+        )?,
+    }
+    if recording.dropped > 0 {
+        let lines = many(recording.dropped, "line");
+        write!(text, "; {lines} came after its size limit")?;
+    }
+    if let Some(failure) = &recording.failure {
+        let lines = many(recording.lost, "line");
+        write!(text, "; {lines} could not be written: {failure}")?;
+    }
+    writeln!(text)
 }
 
 fn write_calls(text: &mut String, calls: &CallSummary) -> std::fmt::Result {

@@ -18,6 +18,7 @@ use super::append::{self, Before};
 use super::session::RecordedSession;
 use crate::event::{EventStream, Recorder, Sink, TraceFile};
 use crate::fault::PastCalls;
+use crate::loss::{Loss, Missing};
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
@@ -72,8 +73,14 @@ pub struct RecordingSummary {
     pub sessions: u32,
     /// Requests of clients.
     pub requests: u64,
+    /// Those of them that are not in the file: it reached its size limit, or could not be written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unrecorded: u64,
     /// Lines that came after the size limit of a trace.
     pub dropped: u64,
+    /// Lines that could not be written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
     /// Values that were kept in part only.
     pub cut: u64,
     /// The size of the file.
@@ -81,6 +88,27 @@ pub struct RecordingSummary {
     /// Why it stopped before its end, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl RecordingSummary {
+    /// What is missing in the file that it was written to, if something is.
+    pub fn loss(&self, file: &Path) -> Option<Loss> {
+        let file = file.display().to_string();
+        let missing = |lines| match self.unrecorded {
+            0 => Missing::Events(lines),
+            requests => Missing::Requests(requests),
+        };
+        match &self.failure {
+            Some(reason) => Some(Loss::of(file, missing(self.lost), reason)),
+            None if self.dropped > 0 => Some(Loss::over_limit(file, missing(self.dropped))),
+            None => None,
+        }
+    }
 }
 
 /// A recording that goes on. Clones share it.
@@ -201,15 +229,29 @@ impl Recording {
     pub fn summary(&self) -> RecordingSummary {
         let shared = &self.0;
         let trace = shared.trace.summary();
-        let failures = shared.stream.failures();
+        let failure = shared.stream.failures().into_iter().next();
+        let requests = shared.requests.load(Ordering::Relaxed);
+        let is_whole = failure.is_none() && trace.dropped == 0;
         RecordingSummary {
             sessions: shared.sessions.load(Ordering::Relaxed),
-            requests: shared.requests.load(Ordering::Relaxed),
+            requests,
+            unrecorded: if is_whole {
+                0
+            } else {
+                requests.saturating_sub(trace.requests)
+            },
             dropped: trace.dropped,
+            lost: failure.as_ref().map_or(0, |failure| failure.events),
             cut: trace.cut,
             bytes: trace.bytes,
-            failure: failures.first().map(|failure| failure.reason.clone()),
+            failure: failure.map(|failure| failure.reason),
         }
+    }
+
+    /// Has somebody told when the file cannot be written any more, with the reason.
+    pub fn on_failure(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        let stream = &self.0.stream;
+        stream.on_failure(move |failure| tell(&failure.reason));
     }
 }
 

@@ -17,7 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::report::Report;
+use crate::loss::Loss;
 use crate::quantity::as_milliseconds;
+use crate::whole_file::write_whole;
 
 pub use error::CompareError;
 pub use live::{Comparer, ComparisonHandler, ComparisonProgress, order};
@@ -81,6 +83,9 @@ pub struct ComparisonReport {
     pub warnings: Vec<String>,
     /// Whether it was interrupted before all runs were made.
     pub partial: bool,
+    /// Files of the runs and of the comparison that are not complete; its own is not in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
 }
 
 impl ComparisonReport {
@@ -93,6 +98,7 @@ impl ComparisonReport {
             baseline,
             current,
             mut warnings,
+            losses,
         } = sides;
         let mut comparison =
             compare::compare(&samples(&baseline.runs), &samples(&current.runs), limits);
@@ -116,6 +122,7 @@ impl ComparisonReport {
             current: current.runs,
             warnings,
             partial,
+            losses,
         }
     }
 
@@ -168,7 +175,7 @@ impl ComparisonReport {
 
     /// Writes the comparison as JSON.
     pub fn write_json(&self, path: &Path) -> io::Result<()> {
-        std::fs::write(path, self.to_json())
+        write_whole(path, self.to_json())
     }
 }
 
@@ -178,6 +185,7 @@ struct Sides {
     baseline: Gathered,
     current: Gathered,
     warnings: Vec<String>,
+    losses: Vec<Loss>,
 }
 
 /// The runs of one side, and what each did.

@@ -9,6 +9,8 @@ use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
 use crate::input;
+use crate::loss::{Loss, Losses};
+use crate::whole_file::write_whole;
 
 /// The largest `metrics.json` that is read.
 const METRICS_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -31,7 +33,7 @@ const METRICS_BYTES_MAX: u64 = 256 * 1024 * 1024;
 ///
 /// let directory = RunDirectory::open(Path::new("runs/2026-05-10T14-30-00-ABCDEF")).unwrap();
 /// let report = recompute(&directory).unwrap().report;
-/// directory.write_report(&report).unwrap();
+/// assert_eq!(directory.write_report(&report), []);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {
@@ -120,17 +122,26 @@ impl RunDirectory {
         self.path.join("server.stdout.log")
     }
 
-    /// Writes what a report gives: `metrics.json`, `summary.json`, `report.md`, `report.html`.
-    pub fn write_report(&self, report: &Report) -> io::Result<()> {
-        self.write_data(report)?;
-        self.write_markdown(report)?;
-        self.write_html(report)
+    /// Writes what a report gives: `metrics.json`, `summary.json`, `report.md`, `report.html`. Those that can be
+    /// written are, whatever comes of the others, and the others are returned.
+    #[must_use]
+    pub fn write_report(&self, report: &Report) -> Vec<Loss> {
+        self.write_some(report, true, true)
     }
 
-    /// Writes what programs read: `metrics.json` and `summary.json`.
-    pub fn write_data(&self, report: &Report) -> io::Result<()> {
-        write(&self.metrics(), &report.to_json())?;
-        write(&self.summary(), &Summary::from(report).to_json())
+    /// As [`write_report`](Self::write_report), of the reports for people only those that are wanted.
+    pub(super) fn write_some(&self, report: &Report, markdown: bool, html: bool) -> Vec<Loss> {
+        let losses = Losses::default();
+        let put = |path: &Path, text: &str| losses.check(path, write_whole(path, text));
+        put(&self.metrics(), &report.to_json());
+        put(&self.summary(), &Summary::from(report).to_json());
+        if markdown {
+            put(&self.markdown(), &crate::report::markdown(report));
+        }
+        if html {
+            put(&self.html(), &crate::report::html(report));
+        }
+        losses.all()
     }
 
     /// Writes `report.md`.
@@ -164,7 +175,7 @@ impl RunDirectory {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    std::fs::write(path, text).map_err(at("write", path))
+    write_whole(path, text).map_err(at("write", path))
 }
 
 /// The name of a directory for something that began then.

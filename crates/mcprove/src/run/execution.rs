@@ -24,6 +24,7 @@ use crate::drive::stop::{Leash, Stop};
 use crate::drive::{ScenarioKind, calibration, defaults, executor};
 use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use crate::fault::TimedInjector;
+use crate::loss::Losses;
 use crate::process::StderrLog;
 
 /// How often processes are looked at in a run without a duration.
@@ -59,7 +60,9 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     } = opened;
     // Whatever ends this future ends the drivers and their servers.
     let leash = Leash::new(&run.stop);
-    let stage = set_stage(run, &header, stream, directory.as_ref(), leash.stop())?;
+    let losses = Losses::default();
+    let stop = leash.stop();
+    let stage = set_stage(run, &header, stream, directory.as_ref(), stop, &losses)?;
     let recorder = stage.stream.recorder();
     recorder.note(
         STARTED,
@@ -85,6 +88,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
         Arc::clone(&metrics),
         latency_log,
         run.on_progress.clone(),
+        losses.clone(),
     );
     let outcome = tokio::select! {
         outcome = act(&stage) => outcome,
@@ -118,15 +122,15 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
             bytes: summary.bytes,
         }
     });
-    report.warnings = warnings(&stage.stream, trace.as_deref());
+    let path = directory.as_ref().map(RunDirectory::trace);
+    let traced = trace.as_deref().zip(path.as_deref());
+    report.losses = stage.stream.losses(traced);
+    report.losses.extend(losses.all());
     if let Some(directory) = &directory {
         // What was measured is not lost with the disk.
-        if let Err(error) = write(run, directory, &report) {
-            let path = directory.path().display();
-            report.warnings.push(format!(
-                "the report could not be written to {path}: {error}"
-            ));
-        }
+        let files = &run.files;
+        let unwritten = directory.write_some(&report, files.markdown, files.html);
+        report.losses.extend(unwritten);
         if trace.is_some() {
             report.trace_path = directory.trace();
         }
@@ -191,29 +195,6 @@ fn open(run: &Run) -> Result<Opened, RunError> {
     })
 }
 
-fn write(run: &Run, directory: &RunDirectory, report: &Report) -> Result<(), RunError> {
-    directory.write_data(report)?;
-    if run.files.markdown {
-        directory.write_markdown(report)?;
-    }
-    if run.files.html {
-        directory.write_html(report)?;
-    }
-    Ok(())
-}
-
-/// What went wrong on our side without ending the run.
-fn warnings(stream: &EventStream, trace: Option<&TraceFile>) -> Vec<String> {
-    let mut warnings: Vec<String> = stream.failures().iter().map(ToString::to_string).collect();
-    let dropped = trace.map_or(0, |trace| trace.summary().dropped);
-    if dropped > 0 {
-        warnings.push(format!(
-            "trace.jsonl reached its size limit: {dropped} events are not in it"
-        ));
-    }
-    warnings
-}
-
 /// Leaves nothing of a run that never began but what the server had to say.
 fn discard(directory: &RunDirectory) {
     for file in [
@@ -274,8 +255,10 @@ fn set_stage(
     stream: EventStream,
     directory: Option<&RunDirectory>,
     stop: Stop,
+    losses: &Losses,
 ) -> Result<Arc<Stage>, RunError> {
     let mut options = run.session.clone();
+    options.losses = losses.clone();
     options.hang_limits = Some(match run.scenario.kind {
         ScenarioKind::DeadlockProbe {
             hang_threshold,
@@ -307,7 +290,8 @@ fn set_stage(
         let path = directory.server_stdout();
         let noise = StderrLog::new()
             .with_file(&path)
-            .map_err(at("create", &path))?;
+            .map_err(at("create", &path))?
+            .with_losses(losses.clone());
         let known = options.on_noise.take();
         options.on_noise = Some(Arc::new(move |bytes: &[u8]| {
             noise.write(bytes);

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
@@ -18,7 +18,9 @@ const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;
 /// The log of a run.
 pub(super) struct LatencyLog {
     file: BufWriter<File>,
-    started: SystemTime,
+    path: PathBuf,
+    /// Why it could not be written, from then on.
+    failure: Option<io::Error>,
 }
 
 impl LatencyLog {
@@ -33,19 +35,44 @@ impl LatencyLog {
             .with_max_value_divisor(NANOSECONDS_PER_MILLISECOND)
             .begin_log_with(&mut file, &mut serializer)
             .map_err(into_io)?;
-        Ok(Self { file, started })
+        let path = path.to_owned();
+        Ok(Self {
+            file,
+            path,
+            failure: None,
+        })
     }
 
-    /// Adds one interval, if anything happened in it.
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds one interval, if anything happened in it. After the first that fails none is written: a gap would
+    /// mislead.
     pub fn add(
         &mut self,
         from: Duration,
         duration: Duration,
         histogram: &Histogram<u64>,
     ) -> io::Result<()> {
-        let _ = self.started;
+        if let Some(failure) = self.failure.as_ref().filter(|_| !histogram.is_empty()) {
+            return Err(io::Error::new(failure.kind(), failure.to_string()));
+        }
+        let written = self.write(from, duration, histogram);
+        written.inspect_err(|error| {
+            self.failure = Some(io::Error::new(error.kind(), error.to_string()));
+        })
+    }
+
+    fn write(
+        &mut self,
+        from: Duration,
+        duration: Duration,
+        histogram: &Histogram<u64>,
+    ) -> io::Result<()> {
         if histogram.is_empty() {
-            return Ok(());
+            return self.file.flush();
         }
         let mut serializer = V2DeflateSerializer::new();
         let mut builder = IntervalLogWriterBuilder::new();

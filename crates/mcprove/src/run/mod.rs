@@ -57,7 +57,7 @@ pub use recorded::{
     RecordingReport, read_recording,
 };
 pub use report::Report;
-pub use side_by_side::{ServerRun, SideBySide};
+pub use side_by_side::{SIDE_BY_SIDE_SUFFIX, ServerRun, SideBySide};
 pub use summary::{Finding, NotJudged, Summary};
 pub use thresholds::{Thresholds, ToolThresholds};
 pub use trace_lines::TraceReadError;

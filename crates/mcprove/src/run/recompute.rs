@@ -69,7 +69,9 @@ pub fn recompute(directory: &RunDirectory) -> Result<Recomputed, RecomputeError>
     let trace = directory.trace();
     let (part, reason) = if trace.exists() {
         match read_trace(&trace)? {
-            Reading::Whole(report) => {
+            Reading::Whole(mut report) => {
+                // What else could not be written is no event.
+                report.losses = metrics.map(|known| known.losses).unwrap_or_default();
                 return Ok(Recomputed {
                     report: *report,
                     warning: None,
@@ -84,10 +86,12 @@ pub fn recompute(directory: &RunDirectory) -> Result<Recomputed, RecomputeError>
         (None, reason)
     };
     match (metrics, part) {
-        (Ok(report), _) => Ok(Recomputed {
-            report,
-            warning: Some(format!("{reason}; the report is taken from metrics.json")),
-        }),
+        (Ok(report), _) => {
+            // The run knows better why it is not complete.
+            let reason = report.trace_loss().map_or(reason, ToString::to_string);
+            let warning = Some(format!("{reason}; the report is taken from metrics.json"));
+            Ok(Recomputed { report, warning })
+        }
         // A run that was killed has no metrics.json, but what it did is in the trace.
         (Err(_), Some(report)) => Ok(Recomputed {
             report: *report,
@@ -119,7 +123,7 @@ fn read_trace(path: &Path) -> Result<Reading, RecomputeError> {
             }
             Next::End => {
                 break Some(
-                    "it has no end, for the run was killed or the trace reached its size limit",
+                    "it has no end, for the run was killed or the trace could not be written",
                 );
             }
         };

@@ -1,14 +1,17 @@
 //! The same load on several servers, one run each: what each came to, or why it could not be run.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
-use super::error::at;
 use super::report::Report;
+use crate::loss::Loss;
+use crate::whole_file::write_whole;
+
+/// What the name of its file ends in.
+pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
 
 /// The same load on several servers. Serialised it is of the format `side-by-side.v1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,12 +81,12 @@ impl SideBySide {
 
     /// Writes it beside the directories of the runs, under the name of the first of them. Nothing
     /// is written, and there is no path, where no run was made.
-    pub fn write_beside(&self) -> io::Result<Option<PathBuf>> {
+    pub fn write_beside(&self) -> Result<Option<PathBuf>, Loss> {
         let first = self.servers.iter().find_map(|run| run.directory.as_deref());
         let Some(path) = first.and_then(beside) else {
             return Ok(None);
         };
-        std::fs::write(&path, self.to_json()).map_err(at("write", &path))?;
+        write_whole(&path, self.to_json()).map_err(|error| Loss::of_file(&path, &error))?;
         Ok(Some(path))
     }
 }
@@ -91,7 +94,7 @@ impl SideBySide {
 /// `runs/2026-05-10T14-30-00-ABCDEF.side-by-side.json`, of `runs/2026-05-10T14-30-00-ABCDEF`.
 fn beside(directory: &Path) -> Option<PathBuf> {
     let mut name = directory.file_name()?.to_owned();
-    name.push(".side-by-side.json");
+    name.push(SIDE_BY_SIDE_SUFFIX);
     Some(directory.with_file_name(name))
 }
 

@@ -10,6 +10,8 @@ use super::report::{Report, RunOutcome};
 
 /// What an interrupted command ends with, as shells have it.
 const INTERRUPTED: u8 = 130;
+/// What a command ends with that could not write a file.
+const NOT_WRITTEN: u8 = 2;
 
 /// How a run ended (format `summary.v1`). Everything else is in `metrics.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,8 +24,8 @@ pub struct Summary {
     pub passed: bool,
     /// Passed, failed, or not enough evidence.
     pub outcome: RunOutcome,
-    /// What the command that did the run ends with: 0 passed, 1 failed, 130 interrupted without a
-    /// failure, 2 not enough evidence.
+    /// What the command that did the run ends with: 130 interrupted, else 2 when a file could not be written,
+    /// else 1 failed, 2 not enough evidence, 0 passed.
     pub exit_code: u8,
     /// Whether the run was interrupted, or ended before its time.
     pub partial: bool,
@@ -89,10 +91,11 @@ impl From<&Report> for Summary {
             passed: report.passed(),
             outcome: report.outcome(),
             exit_code: match report.outcome() {
-                RunOutcome::Failed => 1,
                 _ if report.interrupted => INTERRUPTED,
-                RunOutcome::Passed => 0,
+                _ if report.has_lost() => NOT_WRITTEN,
+                RunOutcome::Failed => 1,
                 RunOutcome::Inconclusive => 2,
+                RunOutcome::Passed => 0,
             },
             partial: report.partial,
             scenario: report.scenario_kind.name().to_owned(),
@@ -143,7 +146,7 @@ mod tests {
             (None, false, 0),
             (None, true, 130),
             (Some(&finding), false, 1),
-            (Some(&finding), true, 1),
+            (Some(&finding), true, 130),
             (Some(&open), false, 2),
             (Some(&open), true, 130),
         ];

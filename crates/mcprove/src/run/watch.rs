@@ -10,6 +10,7 @@ use super::progress::Progress;
 use super::rate::RateMeter;
 use crate::drive::stage::Stage;
 use crate::event::MetricsSink;
+use crate::loss::{Loss, Losses, Missing};
 
 /// How often the live view is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
@@ -23,6 +24,7 @@ pub(super) struct Watch {
     stage: Arc<Stage>,
     metrics: Arc<MetricsSink>,
     latency_log: Option<LatencyLog>,
+    losses: Losses,
     handler: Option<ProgressHandler>,
     completed: u64,
     failed: u64,
@@ -37,11 +39,13 @@ impl Watch {
         metrics: Arc<MetricsSink>,
         latency_log: Option<LatencyLog>,
         handler: Option<ProgressHandler>,
+        losses: Losses,
     ) -> Self {
         Self {
             stage,
             metrics,
             latency_log,
+            losses,
             handler,
             completed: 0,
             failed: 0,
@@ -96,10 +100,12 @@ impl Watch {
         progress.p99 = (succeeded > 0).then(|| at(0.99));
         progress.rss_mb = self.metrics.last_rss_mb();
         if let Some(log) = &mut self.latency_log
-            && log.add(from, duration, &interval.latency_ns).is_err()
+            && let Err(error) = log.add(from, duration, &interval.latency_ns)
         {
             // A full disk must not end the run; the histogram in the report has it all.
-            self.latency_log = None;
+            let file = log.path().display().to_string();
+            let loss = Loss::of(file, Missing::Intervals(1), error.to_string());
+            self.losses.add(loss);
         }
     }
 

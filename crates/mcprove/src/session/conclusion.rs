@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 
 use super::call::{CallError, FailedCall, Reply};
 use super::core::{Core, Waiting};
+use super::options::ResultCheck;
 use super::request::Label;
+use crate::contained::contain_call;
 use crate::protocol::{RpcError, parse_bounded};
 use crate::quantity::describe_duration;
 use crate::text::shorten;
@@ -87,7 +89,19 @@ impl Core {
         // What a fault made of the result says nothing about the server.
         let check = self.options.result_check.as_ref();
         let check = check.filter(|_| !self.is_injecting());
-        check.and_then(|check| check(tool, result)).or(failure)
+        check
+            .and_then(|check| self.check_result(check, tool, result))
+            .or(failure)
+    }
+
+    /// What the user's check says of a result. One that panics says nothing about the server, so it is we who
+    /// give the call up.
+    fn check_result(&self, check: &ResultCheck, tool: &str, result: &str) -> Option<Failure> {
+        contain_call(|| check(tool, result)).unwrap_or_else(|words| {
+            self.note_panic("the check of results", &words);
+            let message = format!("the check of the result panicked: {words}");
+            Some(Failure::new(ErrorCategory::Cancelled, message))
+        })
     }
 
     fn emit_response(

@@ -10,13 +10,18 @@ use serde_json::{Value, json};
 
 use super::conclusion::Ending;
 use super::core::Core;
+use super::respond::Response;
 use super::violation::ViolationKind;
+use crate::contained::contain_call;
+use crate::loss::{Loss, Missing};
 use crate::protocol::{self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError};
 use crate::text::{shorten, shorten_bytes};
 use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
 
 /// How much of something unreadable is shown.
 const SHOWN_CHARACTERS: usize = 120;
+/// The code of an answer that we cannot give.
+const INTERNAL_ERROR: i64 = -32603;
 
 /// The inbox that a channel holds. It does not keep the session alive: when the session is
 /// dropped the channel goes with it.
@@ -201,7 +206,7 @@ impl Core {
     /// to one, that request is over; otherwise it is noise.
     fn receive_broken(&self, frame: &Bytes, reason: &str) {
         if let Some(handler) = &self.options.on_noise {
-            handler(frame);
+            self.call_handler("the handler of noise", || handler(frame));
         }
         let looks_like_message = frame.trim_ascii_start().first() == Some(&b'{');
         if !looks_like_message {
@@ -269,7 +274,7 @@ impl Core {
             _ => {}
         }
         if let Some(handler) = &self.options.on_notification {
-            handler(method, params);
+            self.call_handler("the handler of notifications", || handler(method, params));
         }
     }
 
@@ -282,8 +287,29 @@ impl Core {
             .and_then(Value::as_u64)
             .and_then(|token| self.progress_handler(token));
         if let Some(handler) = handler {
-            handler(&params);
+            self.call_handler("the handler of progress", || handler(&params));
         }
+    }
+
+    /// Calls what the user of the session handed in. A panic in it is noted, and the session goes on.
+    fn call_handler(&self, name: &str, call: impl FnOnce()) {
+        if let Err(words) = contain_call(call) {
+            self.note_panic(name, &words);
+        }
+    }
+
+    pub(super) fn note_panic(&self, name: &str, words: &str) {
+        let reason = format!("it panicked: {words}");
+        let loss = Loss::of(name, Missing::Messages(1), reason);
+        self.options.losses.add(loss);
+    }
+
+    /// What the responder says; one that panics declines.
+    pub(super) fn respond(&self, method: &str, params: &Value) -> Response {
+        contain_call(|| self.options.responder.respond(method, params)).unwrap_or_else(|words| {
+            self.note_panic("the responder", &words);
+            Err((INTERNAL_ERROR, format!("the responder panicked: {words}")))
+        })
     }
 
     /// Answers a request of the server, at once.
@@ -295,7 +321,7 @@ impl Core {
             );
         }
         let params = protocol::parse_bounded(params).unwrap_or(Value::Null);
-        let mut response = self.options.responder.respond(method, &params);
+        let mut response = self.respond(method, &params);
         if let Ok(result) = &mut response {
             keep_related_task(&params, result);
         }

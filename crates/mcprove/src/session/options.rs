@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::respond::{Decline, Responder};
 use crate::fault::TimedInjector;
+use crate::loss::Losses;
 use crate::protocol::{Revision, UnknownRevision};
 use crate::transport::{BytesHandler, ChannelOptions, Failure, MAX_FRAME};
 
@@ -90,6 +91,8 @@ pub struct SessionOptions {
     pub on_stderr: Option<BytesHandler>,
     /// Where the server's stderr is kept.
     pub stderr_file: Option<PathBuf>,
+    /// Where it is noted what that file did not get, and which handler panicked.
+    pub losses: Losses,
     /// The number of this session in the trace.
     pub session_number: u32,
     /// Whether a handshake ends with `notifications/initialized`, as the protocol asks for; without
@@ -116,6 +119,7 @@ impl Default for SessionOptions {
             on_noise: None,
             on_stderr: None,
             stderr_file: None,
+            losses: Losses::default(),
             session_number: 0,
             sends_initialized: true,
             fall_back_to_sse: true,
@@ -131,6 +135,7 @@ impl SessionOptions {
             max_connections: self.max_connections,
             on_stderr: self.on_stderr.clone(),
             stderr_file: self.stderr_file.clone(),
+            losses: self.losses.clone(),
         }
     }
 }

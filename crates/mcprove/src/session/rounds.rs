@@ -90,7 +90,7 @@ impl Session {
                 .and_then(Value::as_str)
                 .unwrap_or_default();
             let params = question.get("params").unwrap_or(&Value::Null);
-            match self.core.options.responder.respond(method, params) {
+            match self.core.respond(method, params) {
                 Ok(response) => {
                     responses.insert(key.clone(), response);
                 }

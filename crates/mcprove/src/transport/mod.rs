@@ -12,6 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcprove_score::trace::{ErrorCategory, Strike};
 
+use crate::loss::Losses;
 use crate::process::SpawnError;
 use crate::protocol::{Revision, RpcError};
 use crate::server::{Server, Transport};
@@ -53,6 +54,8 @@ pub struct ChannelOptions {
     pub on_stderr: Option<BytesHandler>,
     /// Where the server's stderr is kept.
     pub stderr_file: Option<PathBuf>,
+    /// Where it is noted what that file, or whoever gets stderr, did not get.
+    pub losses: Losses,
 }
 
 /// Why a channel did not open.

@@ -33,7 +33,7 @@ impl StdioChannel {
         options: &ChannelOptions,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Arc<Self>, SpawnError> {
-        let mut log = StderrLog::new();
+        let mut log = StderrLog::new().with_losses(options.losses.clone());
         if let Some(path) = &options.stderr_file {
             log = log.with_file(path).map_err(|source| SpawnError::LogFile {
                 path: path.clone(),
@@ -179,6 +179,7 @@ impl Drop for StdioChannel {
 #[cfg(unix)]
 mod tests {
     use super::*;
+    use crate::loss::Losses;
     use crate::transport::MAX_FRAME;
     use crate::transport::testing::RecordingInbox;
 
@@ -189,6 +190,7 @@ mod tests {
             max_connections: 1,
             on_stderr: None,
             stderr_file: None,
+            losses: Losses::default(),
         };
         let server = Server::stdio("sh").args(["-c", script]);
         let recording: Arc<dyn Inbox> = Arc::<RecordingInbox>::clone(&inbox);

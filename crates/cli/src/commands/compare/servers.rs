@@ -13,6 +13,7 @@ use mcprove_score::compare::RUNS_DEFAULT;
 use super::{Arguments, code, show};
 use crate::failure::Failure;
 use crate::load_run::{describe, stop_on_interrupt};
+use crate::losses;
 use crate::terminal::StatusLine;
 
 /// Compares the servers that were named.
@@ -48,6 +49,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     .await;
     live.status.show("");
     let (report, directory) = outcome.map_err(|error| failure(error, &stop))?;
+    losses::add(report.losses.clone());
     show(&report, directory.as_ref(), arguments);
     Ok(code(&report, arguments))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use std::sync::Arc;
 use clap::Args;
 use mcprove::lab::audit::{AuditError, AuditOptions, AuditStore};
 use mcprove::lab::{self, ENTRIES, Eras, Options, PublicHost};
+use mcprove::loss::{Loss, Missing};
 
 use super::keys;
 use crate::failure::Failure;
-use crate::{interrupt, serving, terminal};
+use crate::{interrupt, losses, serving, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -146,9 +147,10 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             0
         }
     };
-    store.close().map_err(|error| lost(&error))?;
-    // A read of stdin may still be under way, and would keep the process.
-    std::process::exit(i32::from(status))
+    if let Err(error) = store.close() {
+        losses::add([lost(&error, arguments.audit.as_deref())]);
+    }
+    Ok(status.into())
 }
 
 fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore, Failure> {
@@ -168,8 +170,12 @@ fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore
     })
 }
 
-fn lost(error: &AuditError) -> Failure {
-    Failure::new(error.to_string(), error.hint())
+fn lost(error: &AuditError, file: Option<&Path>) -> Loss {
+    let file = file.map_or("the audit".into(), |file| file.display().to_string());
+    match error {
+        AuditError::Lost { count, reason } => Loss::of(file, Missing::Rows(*count), reason),
+        error => Loss::of(file, Missing::File, error.to_string()),
+    }
 }
 
 fn explanation() -> String {

@@ -9,7 +9,7 @@ use mcprove::run::suite::{SuiteProblem, SuiteReport};
 
 use crate::failure::Failure;
 use crate::output_file::{OutputFile, keep_apart};
-use crate::terminal;
+use crate::{losses, terminal};
 
 /// What stands for standard output.
 const STDOUT: &str = "-";
@@ -122,17 +122,17 @@ impl Reports {
     }
 
     /// Writes and prints them all.
-    pub fn tell(&self, report: &SuiteReport, files: Vec<OutputFile>) -> Result<(), Failure> {
-        let mut failure = None;
-        for (target, path) in &self.written {
-            let text = self.drawn(target, report, Style::plain(FILE_WIDTH));
-            if let Err(error) = std::fs::write(path, text) {
-                failure.get_or_insert(unwritable(path, &error));
-            }
-        }
+    pub fn tell(&self, report: &SuiteReport, files: Vec<OutputFile>) {
+        self.write_all(report);
         files.into_iter().for_each(OutputFile::keep);
         terminal::print(&self.drawn(&self.printed, report, terminal::style()));
-        failure.map_or(Ok(()), Err)
+    }
+
+    fn write_all(&self, report: &SuiteReport) {
+        for (target, path) in &self.written {
+            let text = self.drawn(target, report, Style::plain(FILE_WIDTH));
+            losses::replace(path, text);
+        }
     }
 
     /// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
@@ -142,11 +142,7 @@ impl Reports {
     }
 
     fn tell_programs(&self, report: &SuiteReport) {
-        for (target, path) in &self.written {
-            let text = self.drawn(target, report, Style::plain(FILE_WIDTH));
-            // What cannot be written is told of when it is needed.
-            let _ = std::fs::write(path, text);
-        }
+        self.write_all(report);
         if self.printed.name != PEOPLE {
             terminal::print(&self.drawn(&self.printed, report, terminal::style()));
         }

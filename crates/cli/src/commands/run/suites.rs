@@ -23,6 +23,7 @@ use super::watch::{Snapshot, wait_for_change};
 use crate::commands::FINDING;
 use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
 use crate::load_run::stop_on_interrupt;
+use crate::losses;
 use crate::target::supervisor;
 use crate::terminal::{self, StatusLine};
 
@@ -99,10 +100,11 @@ async fn round(
     let before = before.ok().flatten();
     let before = before.unwrap_or_else(|| FailedTests::none(&options.output_dir));
     let kept = before.after(&plans, &report).write(&options.output_dir);
-    reports.tell(&report, files)?;
-    if let Err(error) = kept {
-        terminal::print_error(&format!("warning: {error}\n"));
+    if let Err(LastFailedError::Io { path, source, .. }) = kept {
+        losses::written(&path, Err(source));
     }
+    losses::add(report.losses().cloned());
+    reports.tell(&report, files);
     Ok(exit_code(&report))
 }
 
@@ -117,9 +119,7 @@ async fn watch(
     loop {
         let sources = Snapshot::of_sources(&suites);
         let ended = round(arguments, &suites, reports, stop).await;
-        if let Err(failure) = &ended {
-            failure.report();
-        }
+        losses::report(ended.unwrap_or_else(|failure| failure.report()));
         if !stop.is_running() {
             // A run was broken off.
             return Ok(INTERRUPTED.into());

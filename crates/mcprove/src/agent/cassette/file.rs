@@ -1,7 +1,7 @@
 //! Cassettes as files: read within limits, written whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use mcprove_score::phrase;
@@ -13,6 +13,7 @@ use super::format::{
 };
 use super::traces;
 use crate::input;
+use crate::whole_file::write_whole;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -156,26 +157,9 @@ pub fn write(path: &Path, cassette: &Cassette) -> Result<(), CassetteError> {
     }
     // What cannot be read again is no recording.
     parse(&text, &shown(path)).map_err(|error| cannot(error.to_string()))?;
-    put(path, text.as_bytes()).map_err(|error| cannot(error.to_string()))
-}
-
-/// Writes a file beside the one that is meant, and then takes its place.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = (|| {
-        let mut file = File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
-    if written.is_err() {
-        // What is left of it is of no use.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    let written = fs::create_dir_all(folder).and_then(|()| write_whole(path, text));
+    written.map_err(|error| cannot(error.to_string()))
 }
 
 /// The path as messages have it: from the folder of the cassettes on, so that it is the same everywhere.

@@ -45,6 +45,12 @@ pub(super) fn merge(
             what: format!("the recording of the server {name:?} cannot be read"),
             source,
         })?;
+        if !written.is_whole {
+            return Err(CommandError::File {
+                what: format!("the recording of the server {name:?} is not complete"),
+                source: io::ErrorKind::StorageFull.into(),
+            });
+        }
         if let Some(message) = never_reached(&text) {
             return Err(CommandError::Unreached {
                 server: (*name).to_owned(),

@@ -35,6 +35,7 @@ pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIA
 pub use error::CommandError;
 pub use process::OUTPUT_BYTES_MAX;
 pub use setup::ProxySetup;
+pub use stand::lost_sign;
 
 /// What an agent is run with.
 #[derive(Debug, Clone, Copy)]

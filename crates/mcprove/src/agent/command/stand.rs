@@ -41,6 +41,8 @@ struct Proxy {
 /// What the proxy of one server wrote down.
 pub(super) struct Written {
     pub path: PathBuf,
+    /// Whether all of it could be written.
+    pub is_whole: bool,
 }
 
 /// Puts a proxy before each server.
@@ -119,7 +121,8 @@ fn before_process(
         program: server.command,
         args: server.args,
         env: server.env,
-        working_dir: server.working_dir,
+        // The proxy starts where the agent does, from where a relative folder would lead elsewhere.
+        working_dir: std::path::absolute(server.working_dir.unwrap_or_else(|| ".".into())).ok(),
         shutdown_timeout_ms: u64::try_from(shutdown).unwrap_or(u64::MAX),
         faults: faults.iter().map(ToString::to_string).collect(),
         seed: ground.seed,
@@ -194,16 +197,26 @@ async fn before_address(
     })
 }
 
+/// The file that says of a recording that it could not be written to its end.
+pub fn lost_sign(record: &Path) -> PathBuf {
+    record.with_extension("lost")
+}
+
 /// Ends the proxies, so that what they wrote down is whole.
 pub(super) async fn take_down(stands: Vec<Stand>) -> Vec<Written> {
     let mut written = Vec::with_capacity(stands.len());
     for stand in stands {
+        // What the agent started leaves a sign.
+        let mut is_whole = !lost_sign(&stand.record).exists();
         if let Some(proxy) = stand.listening {
             let _ = proxy.stop.send(());
             // A task that broke has written what it could.
-            let _ = proxy.task.await;
+            let ended = proxy.task.await.ok();
+            let recording = ended.and_then(|ended| ended.summary.recording);
+            is_whole = recording.is_none_or(|recording| recording.failure.is_none());
         }
-        written.push(Written { path: stand.record });
+        let path = stand.record;
+        written.push(Written { path, is_whole });
     }
     written
 }

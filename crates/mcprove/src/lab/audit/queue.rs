@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::row::AuditRow;
+use crate::contained::contain_call;
 
 /// How many rows may wait. At the slowest pace that is promised they are written in 50 ms.
 const ROWS_MAX: usize = 1024;
@@ -139,9 +140,7 @@ impl Queue {
         if state.is_crowded_by(bytes) {
             let tell = state.lose(1, CROWDED);
             drop(state);
-            if let Some((Tell(tell), lost)) = tell {
-                tell(lost);
-            }
+            notify(tell);
             return true;
         }
         self.add(state, row, bytes);
@@ -216,9 +215,7 @@ impl Queue {
             Err(reason) => state.lose(count, &reason),
         };
         drop(state);
-        if let Some((Tell(tell), lost)) = tell {
-            tell(lost);
-        }
+        notify(tell);
         self.written.notify_all();
     }
 
@@ -259,6 +256,13 @@ impl Queue {
     /// What was lost so far.
     pub fn lost(&self) -> Option<Lost> {
         self.lock().lost.clone()
+    }
+}
+
+/// Tells of the first loss. Whoever panics on it does not stop the thread that writes.
+fn notify(tell: Option<(Tell, Lost)>) {
+    if let Some((Tell(tell), lost)) = tell {
+        let _ = contain_call(|| tell(lost));
     }
 }
 

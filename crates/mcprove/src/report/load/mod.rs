@@ -67,7 +67,7 @@ pub fn load_text(report: &Report, style: Style, files: Option<&Files>) -> String
     }
     parts.push(slowest(report, style));
     parts.push(meaning(report, &more, style));
-    parts.push(list_files(style, files));
+    parts.push(list_files(report, style, files));
     for part in parts.iter().filter(|part| !part.is_empty()) {
         text.push('\n');
         text.push_str(part);
@@ -249,7 +249,7 @@ impl Reference {
     }
 }
 
-fn list_files(style: Style, files: Option<&Files>) -> String {
+fn list_files(report: &Report, style: Style, files: Option<&Files>) -> String {
     let Some(files) = files.filter(|files| !files.names.is_empty()) else {
         return String::new();
     };
@@ -258,6 +258,7 @@ fn list_files(style: Style, files: Option<&Files>) -> String {
         .names
         .iter()
         .map(|name| match *name {
+            "trace.jsonl" if report.trace_loss().is_some() => "trace.jsonl (incomplete)",
             "trace.jsonl" => "trace.jsonl (every call)",
             name => name,
         })

@@ -129,12 +129,19 @@ pub(super) fn trace(report: &Report) -> Section {
         |name| name.to_string_lossy().into_owned(),
     );
     let line = Line::plain("Full trace: ").and_code(format!("./{name}"));
-    section.paragraph(match &report.trace {
+    let section = section.paragraph(match &report.trace {
         Some(trace) => line.and(format!(
             " ({}, {})",
             counted(trace.events, "event"),
             figure::bytes(trace.bytes)
         )),
         None => line,
-    })
+    });
+    match report.trace_loss() {
+        Some(loss) => {
+            let missing = Line::strong("Incomplete").and(format!(": {loss}."));
+            section.paragraph(missing)
+        }
+        None => section,
+    }
 }

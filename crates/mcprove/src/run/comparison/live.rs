@@ -9,6 +9,7 @@ use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 
 use super::{CompareError, ComparedRun, ComparisonReport, Side, Sides};
 use crate::drive::Stop;
+use crate::loss::Loss;
 use crate::run::directory::directory_name;
 use crate::run::execution::{draw, draw_seed};
 use crate::run::{Run, RunError};
@@ -165,6 +166,7 @@ impl Comparer {
                 outcome.map_err(|source| self.failed(*side, gathered.runs.len() + 1, source))?;
             let files = files.map(|files| files.path().to_owned());
             let run = gathered.add(&report, files);
+            sides.losses.extend(report.losses);
             self.tell(place + 1, Some((*side, &run)));
         }
         if sides.baseline.runs.is_empty() || sides.current.runs.is_empty() {
@@ -175,15 +177,13 @@ impl Comparer {
             });
         }
         let partial = sides.baseline.runs.len() + sides.current.runs.len() < order.len();
-        let report = ComparisonReport::new(sides, &self.limits, partial);
+        let mut report = ComparisonReport::new(sides, &self.limits, partial);
         if let Some(directory) = &directory {
             let path = directory.join("comparison.json");
-            report
-                .write_json(&path)
-                .map_err(|source| CompareError::Io {
-                    path: path.display().to_string(),
-                    source,
-                })?;
+            // What was compared is not lost with the disk.
+            if let Err(error) = report.write_json(&path) {
+                report.losses.push(Loss::of_file(&path, &error));
+            }
         }
         Ok((report, directory))
     }

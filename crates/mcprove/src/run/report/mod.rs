@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::drive::ScenarioKind;
+use crate::loss::Loss;
 use crate::quantity::seconds;
+use crate::whole_file::write_whole;
 
 pub use faults::FaultsReport;
 pub use latency::LatencyStats;
@@ -184,6 +186,10 @@ pub struct Report {
     /// What went wrong on our side without ending the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Files that are not complete, and what else of ours got lost. Those of `metrics.json` itself and of what is
+    /// written with it are in the report that a run returns, not in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
     /// What the numbers mean, in sentences.
     pub meaning: Vec<String>,
     /// Where the trace is; empty without one.
@@ -241,6 +247,17 @@ impl Report {
             .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
     }
 
+    /// Whether something could not be written. It says nothing about the server, so the outcome does not change.
+    pub fn has_lost(&self) -> bool {
+        self.losses.iter().any(|loss| !loss.is_limit)
+    }
+
+    /// What is missing in the trace, if something is.
+    pub(crate) fn trace_loss(&self) -> Option<&Loss> {
+        let mut losses = self.losses.iter();
+        losses.find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
+    }
+
     /// Findings, worst first.
     pub fn findings(&self) -> Vec<&Verdict> {
         let mut findings: Vec<_> = self
@@ -261,12 +278,12 @@ impl Report {
 
     /// Writes `report.md`.
     pub fn write_markdown(&self, path: &Path) -> io::Result<()> {
-        std::fs::write(path, crate::report::markdown(self))
+        write_whole(path, crate::report::markdown(self))
     }
 
     /// Writes `metrics.json`.
     pub fn write_json(&self, path: &Path) -> io::Result<()> {
-        std::fs::write(path, self.to_json())
+        write_whole(path, self.to_json())
     }
 
     /// The text of `metrics.json`.
@@ -339,6 +356,7 @@ impl Report {
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),
             warnings: Vec::new(),
+            losses: Vec::new(),
             meaning: Vec::new(),
             trace_path: PathBuf::new(),
             trace: None,

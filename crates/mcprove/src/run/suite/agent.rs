@@ -22,7 +22,9 @@ use super::report::{TestKind, TestOutcome, TestReport};
 use crate::agent::cassette::{
     self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Redactor, Verdict,
 };
+use crate::loss::Loss;
 use crate::suite::plan::{AgentTestPlan, SuitePlan};
+use crate::whole_file::write_whole;
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";
@@ -124,10 +126,7 @@ fn told(
     if !made.trace.runs.is_empty() {
         match write_trace(test, context, &made.trace) {
             Ok(()) => report.details = Some(trace_name(test, context.plan)),
-            Err(error) => {
-                let note = format!("the trace of its runs cannot be written: {error}");
-                report.notes.push(note);
-            }
+            Err(error) => report.lose(Loss::of_file(&trace_path(test, context), &error)),
         }
     }
     let is_recorded = context.options.cassettes == CassetteMode::Record;
@@ -313,7 +312,7 @@ fn write_trace(
     }
     let mut written = serde_json::to_string_pretty(trace).map_err(std::io::Error::other)?;
     written.push('\n');
-    std::fs::write(path, written)
+    write_whole(&path, written)
 }
 
 /// The seed of one run: the first has that of the suite.

@@ -24,6 +24,10 @@ pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport 
     for text in report.notes.iter_mut().chain(&mut report.skipped) {
         mask(text, redactor);
     }
+    for loss in &mut report.losses {
+        mask(&mut loss.file, redactor);
+        mask(&mut loss.reason, redactor);
+    }
     for value in report.targets.values_mut() {
         mask_value(value, redactor);
     }

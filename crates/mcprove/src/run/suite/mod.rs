@@ -6,7 +6,6 @@
 
 mod agent;
 mod connect;
-mod contained;
 mod context;
 mod declined;
 mod last_failed;
@@ -27,7 +26,7 @@ pub(crate) mod tests_of;
 mod tool;
 mod words;
 
-pub use contained::is_contained;
+pub use crate::contained::is_contained;
 pub use context::{CassetteMode, SuiteOptions};
 pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
 pub use progress::{SuiteEvent, SuiteListener};

@@ -15,6 +15,7 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     let duration_ms = reports.iter().map(|report| report.duration_ms).sum();
     let mut failures = Vec::new();
     let mut errors = Vec::new();
+    let mut losses = Vec::new();
     for (place, report) in reports.iter_mut().enumerate() {
         let which = |message: &str| format!("repetition {} of {times}: {message}", place + 1);
         for failure in &mut report.failures {
@@ -25,6 +26,7 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
         }
         failures.append(&mut report.failures);
         errors.append(&mut report.errors);
+        losses.append(&mut report.losses);
     }
     let worst = reports.iter().position(|report| !is_passed(&report));
     let worst = worst.unwrap_or_default();
@@ -40,6 +42,7 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     merged.outcome = outcome;
     merged.failures = failures;
     merged.errors = errors;
+    merged.losses = losses;
     merged.duration_ms = duration_ms;
     merged.repeated = Some(Repeated {
         times: count(times),

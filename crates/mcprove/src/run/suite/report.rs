@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::loss::Loss;
 use crate::suite::ConfigError;
 use crate::suite::plan::{SuitePlan, TestHead};
 
@@ -134,6 +135,9 @@ pub struct TestReport {
     /// What a reader should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Files of it that are not complete. They do not change what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
     /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
     /// results, so that it does not depend on where that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,6 +178,11 @@ impl SuiteReport {
             problems,
             ..Self::new(Vec::new(), false)
         }
+    }
+
+    /// The files of its tests that are not complete.
+    pub fn losses(&self) -> impl Iterator<Item = &Loss> {
+        self.tests.iter().flat_map(|test| &test.losses)
     }
 
     /// How many tests came to what.
@@ -231,6 +240,7 @@ impl TestReport {
             failures: Vec::new(),
             errors: Vec::new(),
             notes: Vec::new(),
+            losses: Vec::new(),
             details: None,
         }
     }
@@ -241,6 +251,12 @@ impl TestReport {
         self.outcome = TestOutcome::Skipped;
         self.skipped = Some(reason.into());
         self
+    }
+
+    /// Adds a file that is not complete, and a note for people.
+    pub(crate) fn lose(&mut self, loss: Loss) {
+        self.notes.push(loss.to_string());
+        self.losses.push(loss);
     }
 
     /// Decides what came of it: what could not be judged outweighs what does not hold.

@@ -10,7 +10,6 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use mcprove_score::gate::ScoreError;
 
-use super::contained::contain;
 use super::context::{Context, SuiteOptions};
 use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
@@ -20,6 +19,7 @@ use super::selection::{NothingSelected, Selection};
 use super::servers::Servers;
 use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
+use crate::contained::contain;
 use crate::drive::StopLevel;
 use crate::server::SHUTDOWN_TIMEOUT;
 use crate::suite::plan::{Reach, SuitePlan};

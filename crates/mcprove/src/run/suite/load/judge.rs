@@ -73,6 +73,9 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
         .chain(others.iter().map(|it| it.sentence.clone()))
         .chain(found.warnings.iter().map(|it| in_words_of_suites(it)))
         .collect();
+    for loss in &found.losses {
+        report.lose(loss.clone());
+    }
     let is_cut_short = found.interrupted && report.failures.is_empty();
     if is_cut_short {
         // Half a load proves nothing.

@@ -1,4 +1,4 @@
-//! A panic in one test ends that test, and no other.
+//! A panic in one test of a suite, or in what a user of the library hands in, ends that and nothing else.
 //!
 //! Programs that end on a panic, as `mcprove` does, ask [`is_contained`] first.
 
@@ -12,27 +12,32 @@ thread_local! {
     static IS_CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic on this thread, now, would end a test of a suite and nothing else.
+/// Whether a panic on this thread, now, would end a test of a suite or a call of a handler, and nothing else.
 pub fn is_contained() -> bool {
     IS_CONTAINED.get()
 }
 
 /// What comes of it, or what it said when it panicked.
-pub(super) async fn contain<T>(
+pub(crate) async fn contain<T>(
     mut future: Pin<Box<dyn Future<Output = T> + '_>>,
 ) -> Result<T, String> {
     std::future::poll_fn(move |context| {
-        let before = IS_CONTAINED.replace(true);
         // After a panic it is dropped and never looked at again.
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
-        IS_CONTAINED.set(before);
-        match polled {
+        match contain_call(|| future.as_mut().poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(payload) => Poll::Ready(Err(words(&*payload))),
+            Err(words) => Poll::Ready(Err(words)),
         }
     })
     .await
+}
+
+/// What a function returns, or what it said when it panicked. What it had in hand must still be of use then.
+pub(crate) fn contain_call<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    let before = IS_CONTAINED.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    IS_CONTAINED.set(before);
+    outcome.map_err(|payload| words(&*payload))
 }
 
 fn words(payload: &(dyn Any + Send)) -> String {
