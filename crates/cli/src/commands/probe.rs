@@ -8,6 +8,7 @@ use clap::Args;
 use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
 use mcprove::event::{EventStream, Sink, TraceFile};
 use mcprove::report::{printable_json, probe_text};
+use mcprove::secret::Redactor;
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
@@ -46,7 +47,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write every request and answer to this file (format trace.v1)
+    /// Write every request and answer to this file (format trace.v1), secrets redacted
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -72,7 +73,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         session: arguments.session.options(&arguments.server),
         all: arguments.all,
     };
-    let stream = EventStream::new(trace_sinks(arguments)?);
+    let redactor = options.session.redactor.clone().unwrap_or_default();
+    let stream = EventStream::new(trace_sinks(arguments, &redactor)?);
     let recorder = stream.recorder();
     let status = StatusLine::new();
     status.show(&format!("connecting to {} …", server.describe()));
@@ -93,6 +95,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for failure in stream.failures() {
         terminal::print_error(&format!("warning: {failure}\n"));
     }
+    let redacted = redactor.report(&report).map_err(anyhow::Error::from)?;
+    let report = redacted.unwrap_or(report);
     show(&report, arguments.json)?;
     Ok(match (report.passed, report.partial) {
         (true, _) => ExitCode::SUCCESS,
@@ -101,7 +105,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
+fn trace_sinks(arguments: &Arguments, redactor: &Redactor) -> Result<Vec<Arc<dyn Sink>>, Failure> {
     let Some(path) = &arguments.trace else {
         return Ok(Vec::new());
     };
@@ -111,7 +115,7 @@ fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
             "check that the folder exists and can be written to",
         )
     })?;
-    Ok(vec![Arc::new(trace)])
+    Ok(vec![Arc::new(trace.with_redactor(redactor.clone()))])
 }
 
 fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {

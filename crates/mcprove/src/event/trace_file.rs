@@ -1,6 +1,5 @@
 //! The trace sink: one JSON object per line (`trace.v1`), written through per-thread buffers.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +8,8 @@ use mcprove_score::trace::Event;
 
 use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
+use crate::private_file;
+use crate::secret::Redactor;
 
 /// The format of a trace, which its first line carries.
 pub const TRACE_FORMAT: &str = "trace.v1";
@@ -24,6 +25,7 @@ const NAME: &str = "trace file";
 pub struct TraceFile {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
+    redactor: Redactor,
 }
 
 /// What a finished trace holds.
@@ -49,9 +51,9 @@ struct Output {
 }
 
 impl TraceFile {
-    /// Creates (or empties) the file at `path`.
+    /// Creates (or empties) the file at `path`, which only its owner may read.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self::to_writer(Box::new(File::create(path)?)))
+        Ok(Self::to_writer(Box::new(private_file::create(path)?)))
     }
 
     /// Writes to anything.
@@ -65,7 +67,15 @@ impl TraceFile {
         Self {
             output: Arc::new(Mutex::new(output)),
             value_bytes_max: TRACE_VALUE_BYTES_MAX,
+            redactor: Redactor::default(),
         }
+    }
+
+    /// Sets which secrets are known. They are redacted before a line is put together.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
     }
 
     /// Sets how large the trace may become.
@@ -103,6 +113,7 @@ impl Sink for TraceFile {
         Box::new(TraceShard {
             output: Arc::clone(&self.output),
             value_bytes_max: self.value_bytes_max,
+            redactor: self.redactor.clone(),
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
             events: 0,
             cut: 0,
@@ -113,6 +124,7 @@ impl Sink for TraceFile {
 struct TraceShard {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
+    redactor: Redactor,
     buffer: Vec<u8>,
     events: u64,
     cut: u64,
@@ -120,7 +132,12 @@ struct TraceShard {
 
 impl Shard for TraceShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
-        if write_line(&mut self.buffer, event, self.value_bytes_max) {
+        if write_line(
+            &mut self.buffer,
+            event,
+            self.value_bytes_max,
+            &self.redactor,
+        ) {
             self.cut += 1;
         }
         self.events += 1;

@@ -8,8 +8,9 @@ use super::error::at;
 use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
+use crate::private_file;
 
-/// The directory of one run: `<UTC time>-<id>`, with
+/// The directory of one run: `<UTC time>-<id>`, which only its owner may read, with
 ///
 /// | file | holds |
 /// |---|---|
@@ -44,7 +45,7 @@ impl RunDirectory {
         let path = base.join(directory_name(started, id));
         std::fs::create_dir_all(base).map_err(at("create the directory", base))?;
         // Never the directory of another run.
-        std::fs::create_dir(&path).map_err(at("create the directory", &path))?;
+        private_file::create_dir(&path).map_err(at("create the directory", &path))?;
         Ok(Self { path })
     }
 
@@ -160,7 +161,7 @@ impl RunDirectory {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    std::fs::write(path, text).map_err(at("write", path))
+    private_file::write(path, text).map_err(at("write", path))
 }
 
 /// The name of a directory for something that began then.

@@ -83,7 +83,7 @@ impl SideBySide {
         let Some(path) = first.and_then(beside) else {
             return Ok(None);
         };
-        std::fs::write(&path, self.to_json()).map_err(at("write", &path))?;
+        crate::private_file::write(&path, self.to_json()).map_err(at("write", &path))?;
         Ok(Some(path))
     }
 }

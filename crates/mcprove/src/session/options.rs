@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::respond::{Decline, Responder};
 use crate::fault::TimedInjector;
 use crate::protocol::{Revision, UnknownRevision};
+use crate::secret::Redactor;
 use crate::transport::{BytesHandler, ChannelOptions, Failure, MAX_FRAME};
 
 /// How long a call may take, unless set otherwise.
@@ -90,6 +91,9 @@ pub struct SessionOptions {
     pub on_stderr: Option<BytesHandler>,
     /// Where the server's stderr is kept.
     pub stderr_file: Option<PathBuf>,
+    /// Takes secrets out of what is kept, passed on and told; unless set, those that the server is started or reached
+    /// with, and inherited ones ([`Redactor::of_server`]).
+    pub redactor: Option<Redactor>,
     /// The number of this session in the trace.
     pub session_number: u32,
     /// Whether a handshake ends with `notifications/initialized`, as the protocol asks for; without
@@ -116,6 +120,7 @@ impl Default for SessionOptions {
             on_noise: None,
             on_stderr: None,
             stderr_file: None,
+            redactor: None,
             session_number: 0,
             sends_initialized: true,
             fall_back_to_sse: true,
@@ -131,6 +136,7 @@ impl SessionOptions {
             max_connections: self.max_connections,
             on_stderr: self.on_stderr.clone(),
             stderr_file: self.stderr_file.clone(),
+            redactor: self.redactor.clone(),
         }
     }
 }

@@ -14,6 +14,7 @@ use mcprove_score::trace::{ErrorCategory, Strike};
 
 use crate::process::SpawnError;
 use crate::protocol::{Revision, RpcError};
+use crate::secret::Redactor;
 use crate::server::{Server, Transport};
 use crate::text::shorten;
 
@@ -53,6 +54,8 @@ pub struct ChannelOptions {
     pub on_stderr: Option<BytesHandler>,
     /// Where the server's stderr is kept.
     pub stderr_file: Option<PathBuf>,
+    /// Takes secrets out of it; unless set, those of the server.
+    pub redactor: Option<Redactor>,
 }
 
 /// Why a channel did not open.

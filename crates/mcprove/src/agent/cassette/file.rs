@@ -12,6 +12,7 @@ use super::format::{
     Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
 };
 use super::traces;
+use crate::private_file;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -183,7 +184,7 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = folder.join(format!(".{name}.{}.tmp", std::process::id()));
     let written = (|| {
-        let mut file = File::create(&beside)?;
+        let mut file = private_file::create(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)

@@ -132,7 +132,7 @@ impl FailedTests {
         // Whoever reads meanwhile sees the old file or the new one.
         let fresh = folder.join(format!("{LAST_FAILED_FILE}.{}", std::process::id()));
         let written = std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&fresh, text))
+            .and_then(|()| crate::private_file::write(&fresh, text))
             .and_then(|()| std::fs::rename(&fresh, &path));
         written.map_err(|source| LastFailedError::Io {
             action: "write",
