@@ -5,6 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mcprove::private_file;
+
 use crate::failure::Failure;
 
 /// A file that can be written, as far as can be told. One that is new is taken away again, unless it is used.
@@ -14,15 +16,29 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Finds out whether the file can be written, and leaves what is in it.
+    /// Finds out whether the file can be written, and leaves what is in it. One that is new follows the umask.
     pub fn reserve(path: &Path) -> io::Result<Self> {
+        Self::reserve_with(path, |path| {
+            OpenOptions::new().append(true).create(true).open(path)
+        })
+    }
+
+    /// The same for a file that only its owner may read.
+    pub fn reserve_private(path: &Path) -> io::Result<Self> {
+        Self::reserve_with(path, private_file::append)
+    }
+
+    fn reserve_with(
+        path: &Path,
+        open: impl FnOnce(&Path) -> io::Result<fs::File>,
+    ) -> io::Result<Self> {
         let before = fs::metadata(path);
         let is_unused = before.is_err();
         match before {
             Ok(before) if before.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             // Whoever reads a pipe would hear its end.
             Ok(before) if !before.is_file() => {}
-            _ => drop(OpenOptions::new().append(true).create(true).open(path)?),
+            _ => drop(open(path)?),
         }
         let path = path.to_owned();
         Ok(Self { path, is_unused })

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use mcprove::Server;
 use mcprove::quantity::{QuantityError, parse_duration, parse_size};
 use mcprove::report::printable;
-use mcprove::secret::{redact_text, redact_urls};
+use mcprove::secret::{Redactor, is_given_secret, redact_text, redact_urls, secrets_of};
 use mcprove::session::{Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions};
 
 use mcprove::suite::load::SessionSettings;
@@ -128,6 +128,22 @@ impl ServerArguments {
         }
     }
 
+    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some. What
+    /// is printed has none of them from now on.
+    fn redactor(&self, session: &SessionArguments) -> Redactor {
+        let variables = self.env.iter().filter_map(|pair| pair.split_once('='));
+        let headers = self.header.iter().filter_map(|pair| pair.split_once(':'));
+        let given = variables.chain(headers).map(|(_, value)| value.trim());
+        let given = given.filter(|value| is_given_secret(value));
+        let mut redactor = Redactor::of_process().with_secrets(given.map(str::to_owned));
+        // Whoever asks has looked at the problems with them.
+        for server in self.resolve_all(session).unwrap_or_default() {
+            redactor = redactor.with_secrets(secrets_of(&server));
+        }
+        terminal::redact(&redactor);
+        redactor
+    }
+
     /// All servers that were named: commands first, then addresses.
     pub fn resolve_all(&self, session: &SessionArguments) -> Result<Vec<Server>, Failure> {
         let mut servers = Vec::new();
@@ -233,6 +249,7 @@ impl SessionArguments {
             ..SessionOptions::default()
         };
         options.on_stderr = self.stderr_handler();
+        options.redactor = Some(server.redactor(self));
         options
     }
 
@@ -266,7 +283,12 @@ impl SessionArguments {
     }
 
     /// What a config file says, with the flags that were given over it.
-    pub fn over(&self, mut options: SessionOptions) -> SessionOptions {
+    pub fn over(
+        &self,
+        mut options: SessionOptions,
+        servers: &[Server],
+        given: &ServerArguments,
+    ) -> SessionOptions {
         if self.protocol != ProtocolChoice::Auto {
             options.protocol = self.protocol;
         }
@@ -280,6 +302,10 @@ impl SessionArguments {
         options.stderr_file.clone_from(&self.stderr_log);
         options.losses = losses::list();
         options.on_stderr = self.stderr_handler();
+        let secrets = servers.iter().flat_map(secrets_of);
+        let redactor = given.redactor(self).with_secrets(secrets);
+        terminal::redact(&redactor);
+        options.redactor = Some(redactor);
         options
     }
 }

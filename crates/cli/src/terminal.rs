@@ -1,9 +1,13 @@
 //! What standard output is: how wide, and whether it takes colours.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 use mcprove::report::Style;
+use mcprove::secret::Redactor;
 
 use crate::losses;
 
@@ -68,9 +72,23 @@ pub fn lines(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// What messages are printed without.
+static REDACTOR: RwLock<Option<Redactor>> = RwLock::new(None);
+
+/// Sets which secrets messages are printed without.
+pub fn redact(redactor: &Redactor) {
+    let mut set = REDACTOR.write().unwrap_or_else(PoisonError::into_inner);
+    *set = Some(redactor.clone());
+}
+
 /// Writes to standard error. That nobody can read it changes nothing about how a command ends.
 pub fn print_error(text: &str) {
     use std::io::Write;
+    let redactor = REDACTOR.read().unwrap_or_else(PoisonError::into_inner);
+    let text = match redactor.as_ref() {
+        Some(redactor) => redactor.plain(text),
+        None => Cow::Borrowed(text),
+    };
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use mcprove::Server;
 use mcprove::event::{EventStream, MetricsSink, Sink, TraceFile};
+use mcprove::secret::Redactor;
 use mcprove::session::{Request, Session, SessionOptions};
 use measuring::reference::{lean_client, raw_pipe, wrk};
-use measuring::{Figure, Listening, Outcome, Selection, cpu_us, median, program, runtime};
+use measuring::{
+    Figure, Listening, Outcome, SECRETS, Selection, cpu_us, median, program, runtime, secrets,
+};
 use serde_json::json;
 
 /// Each figure is the median of this many rounds.
@@ -23,7 +26,8 @@ struct Stdio {
     name: &'static str,
     in_flight: usize,
     calls: usize,
-    with_trace: bool,
+    /// Whether everything is written to a trace, and how many secrets that redacts.
+    trace: Option<usize>,
     /// What a call may cost in µs, where a lean client takes `lean` for it.
     target: f64,
     lean: f64,
@@ -34,7 +38,7 @@ const STDIO: &[Stdio] = &[
         name: "stdio, 1 in flight, metrics on",
         in_flight: 1,
         calls: 30_000,
-        with_trace: false,
+        trace: None,
         target: 5.0,
         lean: 3.9,
     },
@@ -42,7 +46,7 @@ const STDIO: &[Stdio] = &[
         name: "stdio, 100 in flight, metrics on",
         in_flight: 100,
         calls: 300_000,
-        with_trace: false,
+        trace: None,
         target: 1.0,
         lean: 0.55,
     },
@@ -50,7 +54,7 @@ const STDIO: &[Stdio] = &[
         name: "stdio, 1000 in flight, metrics on",
         in_flight: 1000,
         calls: 300_000,
-        with_trace: false,
+        trace: None,
         target: 1.0,
         lean: 0.52,
     },
@@ -58,7 +62,15 @@ const STDIO: &[Stdio] = &[
         name: "stdio, 1000 in flight, metrics and full trace",
         in_flight: 1000,
         calls: 300_000,
-        with_trace: true,
+        trace: Some(0),
+        target: 2.0,
+        lean: 0.52,
+    },
+    Stdio {
+        name: "stdio, 1000 in flight, metrics, full trace and 20 known secrets",
+        in_flight: 1000,
+        calls: 300_000,
+        trace: Some(SECRETS),
         target: 2.0,
         lean: 0.52,
     },
@@ -66,7 +78,7 @@ const STDIO: &[Stdio] = &[
         name: "stdio, 5000 in flight, metrics on",
         in_flight: 5000,
         calls: 100_000,
-        with_trace: false,
+        trace: None,
         target: 2.0,
         lean: 0.52,
     },
@@ -109,7 +121,7 @@ fn measure_stdio(program: &str, case: &Stdio) -> Outcome<()> {
     // In turns, for the machine may change its pace.
     let value = median(ROUNDS, || {
         lean.push(lean_client(program, in_flight, calls)?);
-        stdio(program, in_flight, calls, case.with_trace)
+        stdio(program, in_flight, calls, case.trace)
     })?;
     lean.sort_by(f64::total_cmp);
     let lean = lean[ROUNDS / 2];
@@ -178,17 +190,16 @@ async fn repeat(session: Arc<Session>, request: Arc<Request>, count: usize) -> u
     failed
 }
 
-fn stdio(program: &str, in_flight: usize, calls: usize, with_trace: bool) -> Outcome<f64> {
-    eprintln!(
-        "stdio, {in_flight} in flight{}",
-        if with_trace { ", trace" } else { "" }
-    );
+fn stdio(program: &str, in_flight: usize, calls: usize, trace: Option<usize>) -> Outcome<f64> {
+    let shown = trace.map(|secrets| format!(", trace, {secrets} secrets"));
+    let shown = shown.unwrap_or_default();
+    eprintln!("stdio, {in_flight} in flight{shown}");
     let mut sinks: Vec<Arc<dyn Sink>> = vec![Arc::new(MetricsSink::new())];
     let folder = tempfile::tempdir()?;
-    if with_trace {
-        sinks.push(Arc::new(TraceFile::create(
-            &folder.path().join("trace.jsonl"),
-        )?));
+    if let Some(count) = trace {
+        let trace = TraceFile::create(&folder.path().join("trace.jsonl"))?;
+        let redactor = Redactor::new(secrets(count));
+        sinks.push(Arc::new(trace.with_redactor(redactor)));
     }
     let server = Server::stdio(program).args(["fixture", "echo"]);
     measure(&server, SessionOptions::default(), sinks, in_flight, calls)
@@ -229,7 +240,8 @@ fn trace_rate() -> Outcome<f64> {
     const EVENTS: u32 = 1_000_000;
     eprintln!("trace writer");
     let folder = tempfile::tempdir()?;
-    let trace = Arc::new(TraceFile::create(&folder.path().join("trace.jsonl"))?);
+    let trace = TraceFile::create(&folder.path().join("trace.jsonl"))?;
+    let trace = Arc::new(trace.with_redactor(Redactor::new(secrets(SECRETS))));
     let recorder = EventStream::new(vec![trace]).recorder();
     let now = Instant::now();
     let before = cpu_us();

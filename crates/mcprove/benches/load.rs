@@ -9,7 +9,9 @@ use std::time::Duration;
 use mcprove::run::report::Report;
 use mcprove::{Run, Scenario, Server};
 use measuring::reference::lean_client;
-use measuring::{Figure, Listening, Outcome, Selection, median, peak_rss_kib, program, runtime};
+use measuring::{
+    Figure, Listening, Outcome, SECRETS, Selection, median, peak_rss_kib, program, runtime, secrets,
+};
 
 /// Each figure is the median of this many rounds.
 const ROUNDS: usize = 3;
@@ -31,7 +33,10 @@ fn main() -> Outcome<()> {
     let program = program()?;
     let selection = Selection::from_arguments();
     mcprove::process::raise_descriptor_limit();
-    let echo = Server::stdio(&program).args(["fixture", "echo"]);
+    let mut echo = Server::stdio(&program).args(["fixture", "echo"]);
+    for (number, secret) in secrets(SECRETS).enumerate() {
+        echo = echo.env(format!("BENCH_KEY_{number}"), secret);
+    }
 
     for (name, in_flight, with_trace) in STDIO {
         if selection.wants(name) {

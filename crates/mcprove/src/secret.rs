@@ -1,17 +1,24 @@
 //! What must not be written down or shown: the same rules for files, reports and messages.
 //!
-//! Here is what shows by its name or its looks that it is a secret; [`KnownSecrets`] takes out values that are known
-//! to be some.
+//! Here is what shows by its name or its looks that it is a secret. A [`Redactor`] takes these out, and the values that
+//! are known to be secrets; [`sources`] says which are. Sinks redact while they write, so that no file has a secret at
+//! any moment.
 
 mod forms;
 mod known;
 mod pattern;
+mod redactor;
+mod sources;
 mod spelling;
+mod stream;
 mod words;
 
 pub use forms::SECRET_CHARS_MIN;
-pub use known::KnownSecrets;
-pub(crate) use known::blot_out;
+pub(crate) use redactor::fits;
+pub use redactor::{PLACES_MAX, Redacted, Redactor};
+pub(crate) use sources::{inherited, is_path};
+pub use sources::{is_given_secret, secrets_of};
+pub use stream::StreamRedactor;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "<redacted>";
@@ -193,8 +200,7 @@ pub fn redact_urls(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
+    let (authority, path) = rest.split_at(authority_end(rest));
     let authority = match authority.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
             Some((name, _)) if !is_secret_value(name) => format!("{name}:{REDACTED}@{host}"),
@@ -211,6 +217,23 @@ pub fn redact_urls(text: &str) -> String {
         None => path.to_owned(),
     };
     format!("{scheme}://{authority}{path}")
+}
+
+/// Where the user, the password and the host of an address end. A password may have marks that should be encoded.
+fn authority_end(rest: &str) -> usize {
+    let end = |from: usize| {
+        let behind = rest.get(from..).unwrap_or_default();
+        behind
+            .find(['/', '?', '#'])
+            .map_or(rest.len(), |at| from + at)
+    };
+    let first = rest.get(..end(0)).unwrap_or(rest);
+    let port = first.split_once(':').map(|(_, port)| port);
+    let is_password = port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_password || first.contains('@') || first.starts_with('[') {
+        return first.len();
+    }
+    rest.find('@').map_or(first.len(), end)
 }
 
 fn redact_query(query: &str) -> String {

@@ -1,12 +1,13 @@
 //! How to reach the server under test: a command to start, or an address to connect to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::secret::{redact_arguments, redact_text, redact_urls};
+use crate::secret::{redact_arguments, redact_text, redact_urls, redact_value};
 
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,14 +24,19 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// let server = Server::http("http://127.0.0.1:8080/mcp").header("Authorization", "Bearer t");
 /// assert_eq!(server.describe(), "http://127.0.0.1:8080/mcp");
+/// // Fields have what they were given; what is shown or written has no secrets.
+/// assert!(!format!("{server:?}").contains("Bearer t"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// The program to start. For an address (HTTP, SSE, WebSocket) usually empty.
+    #[serde(serialize_with = "shown::text")]
     pub command: String,
     /// The program's arguments.
+    #[serde(serialize_with = "shown::arguments")]
     pub args: Vec<String>,
     /// Variables added to the inherited environment.
+    #[serde(serialize_with = "shown::values")]
     pub env: BTreeMap<String, String>,
     /// The directory the program starts in; ours unless given.
     pub working_dir: Option<PathBuf>,
@@ -46,29 +52,35 @@ pub struct Server {
 }
 
 /// How messages travel to a [`Server`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transport {
     /// Lines of JSON on the standard streams of a child process.
     Stdio,
     /// Streamable HTTP.
     Http {
         /// The MCP endpoint.
+        #[serde(serialize_with = "shown::url")]
         url: String,
         /// Headers added to every request.
+        #[serde(serialize_with = "shown::values")]
         headers: BTreeMap<String, String>,
     },
     /// HTTP+SSE, the transport of revision 2024-11-05.
     Sse {
         /// The address of the event stream.
+        #[serde(serialize_with = "shown::url")]
         url: String,
         /// Headers added to every request.
+        #[serde(serialize_with = "shown::values")]
         headers: BTreeMap<String, String>,
     },
     /// One message per text frame, subprotocol `mcp`.
     WebSocket {
         /// The `ws://` or `wss://` address.
+        #[serde(serialize_with = "shown::url")]
         url: String,
         /// Headers added to the opening request.
+        #[serde(serialize_with = "shown::values")]
         headers: BTreeMap<String, String>,
     },
 }
@@ -82,6 +94,73 @@ impl Transport {
             Self::Sse { .. } => "sse",
             Self::WebSocket { .. } => "ws",
         }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("command", &redact_text(&self.command))
+            .field("args", &redact_arguments(&self.args))
+            .field("env", &redact_values(&self.env))
+            .field("working_dir", &self.working_dir)
+            .field("transport", &self.transport)
+            .field("startup_timeout", &self.startup_timeout)
+            .field("shutdown_timeout", &self.shutdown_timeout)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, url, headers) = match self {
+            Self::Stdio => return formatter.write_str("Stdio"),
+            Self::Http { url, headers } => ("Http", url, headers),
+            Self::Sse { url, headers } => ("Sse", url, headers),
+            Self::WebSocket { url, headers } => ("WebSocket", url, headers),
+        };
+        formatter
+            .debug_struct(name)
+            .field("url", &redact_urls(url))
+            .field("headers", &redact_values(headers))
+            .finish()
+    }
+}
+
+fn redact_values(values: &BTreeMap<String, String>) -> BTreeMap<&str, String> {
+    let shown = values.iter();
+    shown
+        .map(|(name, value)| (name.as_str(), redact_value(name, value)))
+        .collect()
+}
+
+/// How the parts of a server are serialised: without secrets.
+mod shown {
+    use std::collections::BTreeMap;
+
+    use serde::{Serialize as _, Serializer};
+
+    pub(super) fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::redact_text(text))
+    }
+
+    pub(super) fn url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::redact_urls(url))
+    }
+
+    pub(super) fn arguments<S: Serializer>(
+        arguments: &[String],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        super::redact_arguments(arguments).serialize(serializer)
+    }
+
+    pub(super) fn values<S: Serializer>(
+        values: &BTreeMap<String, String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        super::redact_values(values).serialize(serializer)
     }
 }
 
@@ -246,6 +325,35 @@ impl Server {
             Transport::Http { url, .. }
             | Transport::Sse { url, .. }
             | Transport::WebSocket { url, .. } => redact_urls(url),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_debug_nor_serialize_shows_secrets() {
+        let command = Server::stdio("env")
+            .args(["A_TOKEN=hunter22", "my_mcp", "--password", "hunter22"])
+            .env("DB_PASS", "hunter22")
+            .env("DB", "postgres://me:hunter22@db/x")
+            .env("LOG", "debug");
+        let mut servers = vec![command];
+        let url = "http://me:hunter22@h/mcp?token=hunter22";
+        for server in [Server::http(url), Server::sse(url), Server::websocket(url)] {
+            servers.push(server.header("Authorization", "Bearer hunter22"));
+        }
+        for server in servers {
+            let shown = format!("{server:#?}{server:?}");
+            let written = serde_json::to_string(&server).unwrap();
+            for text in [&shown, &written] {
+                assert!(!text.contains("hunter22"), "{text}");
+                assert!(text.contains("<redacted>"), "{text}");
+            }
+            let read: Server = serde_json::from_str(&written).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), written);
         }
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::private_file;
+
 /// Tells apart the files that one process writes at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -12,7 +14,15 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// cannot be written, what was there before stays. What is no plain file, such as a pipe, is written to as
 /// it is, and so is a file whose folder takes no other.
 pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-    let bytes = bytes.as_ref();
+    put(path, bytes.as_ref(), false)
+}
+
+/// The same, and only the owner may read it.
+pub(crate) fn write_private(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    put(path, bytes.as_ref(), true)
+}
+
+fn put(path: &Path, bytes: &[u8], is_private: bool) -> io::Result<()> {
     let before = fs::metadata(path).ok();
     if before.as_ref().is_some_and(|before| !before.is_file()) {
         return File::options().write(true).open(path)?.write_all(bytes);
@@ -27,8 +37,14 @@ pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let part = beside(&place);
     let written = (|| {
-        let mut file = File::options().write(true).create_new(true).open(&part)?;
-        if let Some(before) = &before {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        let mut file = if is_private {
+            private_file::open(&part, &mut options)?
+        } else {
+            options.open(&part)?
+        };
+        if let Some(before) = before.as_ref().filter(|_| !is_private) {
             file.set_permissions(before.permissions())?;
         }
         file.write_all(bytes)?;
@@ -39,7 +55,12 @@ pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let _ = fs::remove_file(&part);
     }
     match written {
-        Err(error) if before.is_some() && is_of_folder(&error) => fs::write(&place, bytes),
+        Err(error) if before.is_some() && is_of_folder(&error) => {
+            if is_private {
+                private_file::tighten_path(&place);
+            }
+            fs::write(&place, bytes)
+        }
         written => written,
     }
 }

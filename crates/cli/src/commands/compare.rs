@@ -143,6 +143,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (baseline, current) = directories(arguments)?;
     let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let report = super::report::redacted(report)?;
     show(&report, None, arguments);
     Ok(code(&report, arguments))
 }

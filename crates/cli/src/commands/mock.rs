@@ -8,6 +8,7 @@ use clap::Args;
 use mcprove::fault::FaultSpec;
 use mcprove::mock::{Bound, Eras, Mock, MockError, MockSpec, MockSummary, Options, PublicHost};
 use mcprove::recording::{Origin, Recording};
+use mcprove::secret::Redactor;
 use mcprove::suite::{faults, mock};
 
 use crate::failure::Failure;
@@ -222,9 +223,9 @@ fn recording(
     origin.seed = Some(arguments.seed);
     origin.faults = faults.iter().map(ToString::to_string).collect();
     let recording = if arguments.append {
-        Recording::append(path, &origin)
+        Recording::append(path, &origin, &Redactor::of_process())
     } else {
-        Recording::create(path, &origin)
+        Recording::create(path, &origin, &Redactor::of_process())
     };
     let recording = recording.map_err(|error| {
         Failure::new(

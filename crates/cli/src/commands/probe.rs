@@ -8,6 +8,7 @@ use clap::Args;
 use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
 use mcprove::event::{EventStream, Sink, TraceFile};
 use mcprove::report::{printable_json, probe_text};
+use mcprove::secret::Redactor;
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
@@ -47,7 +48,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write every request and answer to this file (format trace.v1)
+    /// Write every request and answer to this file (format trace.v1), secrets redacted
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -73,7 +74,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         session: arguments.session.options(&arguments.server),
         all: arguments.all,
     };
-    let trace = trace_file(arguments)?;
+    let redactor = options.session.redactor.clone().unwrap_or_default();
+    let trace = trace_file(arguments, &redactor)?;
     let sinks = trace.iter().map(|trace| Arc::clone(trace) as Arc<dyn Sink>);
     let stream = EventStream::new(sinks.collect());
     let recorder = stream.recorder();
@@ -95,6 +97,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let path = arguments.trace.as_deref();
     losses::add(stream.losses(trace.as_deref().zip(path)));
     let report = outcome.map_err(describe)?;
+    let redacted = redactor.report(&report).map_err(anyhow::Error::from)?;
+    let report = redacted.unwrap_or(report);
     show(&report, arguments.json)?;
     Ok(match (report.passed, report.partial) {
         (true, _) => ExitCode::SUCCESS,
@@ -103,7 +107,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-fn trace_file(arguments: &Arguments) -> Result<Option<Arc<TraceFile>>, Failure> {
+fn trace_file(
+    arguments: &Arguments,
+    redactor: &Redactor,
+) -> Result<Option<Arc<TraceFile>>, Failure> {
     let Some(path) = &arguments.trace else {
         return Ok(None);
     };
@@ -113,7 +120,7 @@ fn trace_file(arguments: &Arguments) -> Result<Option<Arc<TraceFile>>, Failure> 
             "check that the folder exists and can be written to",
         )
     })?;
-    Ok(Some(Arc::new(trace)))
+    Ok(Some(Arc::new(trace.with_redactor(redactor.clone()))))
 }
 
 fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use mcprove::input;
 use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
 use mcprove::quantity::parse_duration;
 use mcprove::recording::{Origin, Recording};
+use mcprove::secret::{Redactor, is_given_secret};
 use mcprove::suite::faults;
 
 use crate::failure::{Failure, INTERRUPTED};
@@ -39,7 +40,8 @@ What it does:
      run with the same --seed.
   4. With --record, writes the traffic to a file (format trace.v1) that
      `mcprove score`, `mcprove report` and `mcprove mock --tools-from` read.
-     Headers are not recorded.
+     Headers are not recorded; secrets of the server and of the environment are
+     redacted.
   5. At the end, tells on stderr what passed, which faults struck, and what the
      client did next after each: retried, repeated a lost write, went on with
      another tool, gave up. With --summary also as JSON (proxy-summary.v1).
@@ -152,6 +154,10 @@ pub struct Arguments {
     #[arg(skip)]
     server_dir: Option<PathBuf>,
 
+    /// What must not be written down, from `--setup`.
+    #[arg(skip)]
+    secrets: Vec<String>,
+
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -163,7 +169,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(&format!("{EXPLANATION}{}\n", kinds_of_faults()));
         return Ok(ExitCode::SUCCESS);
     }
-    let set_up = arguments.set_up()?;
+    let set_up = arguments.set_up().await?;
     let arguments = &set_up;
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
@@ -190,12 +196,16 @@ async fn between_http(
     stop: impl Future<Output = ()>,
 ) -> Result<http::Ended, Failure> {
     let headers = arguments.headers()?;
+    let mut server = Server::http(url);
+    for (name, value) in &headers {
+        server = server.header(name, value);
+    }
     let files = arguments.files()?;
     let bound = http::bind(listen, url, headers)
         .await
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
-    let settings = arguments.settings(faults, &mcprove::secret::redact_urls(url))?;
+    let settings = arguments.settings(faults, &server)?;
     warn_of_losses(&settings, terminal::print_error);
     files.into_iter().for_each(OutputFile::keep);
     let proxy = bound
@@ -242,7 +252,7 @@ async fn between_pipes(
             return Err(Failure::new(error.to_string(), error.hint()));
         }
     };
-    let settings = match arguments.settings(faults, &server.describe()) {
+    let settings = match arguments.settings(faults, &server) {
         Ok(settings) => settings,
         Err(failure) => {
             started.give_up().await;
@@ -263,7 +273,7 @@ async fn between_pipes(
 
 impl Arguments {
     /// The arguments with what the file of `--setup` says.
-    fn set_up(&self) -> Result<Self, Failure> {
+    async fn set_up(&self) -> Result<Self, Failure> {
         let mut arguments = self.clone();
         let Some(path) = &self.setup else {
             return Ok(arguments);
@@ -274,14 +284,13 @@ impl Arguments {
                 "a suite writes this file for each run of an agent; it is gone when the run is over",
             )
         };
-        let text = input::read_file(path, SETUP_BYTES_MAX)
-            .map_err(|error| unreadable(error.to_string()))?;
-        let setup: ProxySetup =
-            serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        let setup = ProxySetup::fetch(path).await;
+        let setup = setup.map_err(|error| unreadable(error.to_string()))?;
         arguments.server_name = setup.server_name;
         arguments.command = std::iter::once(setup.program).chain(setup.args).collect();
         arguments.server_env = setup.env;
         arguments.server_dir = setup.working_dir;
+        arguments.secrets = setup.secrets;
         arguments.shutdown_timeout = Duration::from_millis(setup.shutdown_timeout_ms);
         arguments.fault = setup.faults;
         arguments.seed = setup.seed;
@@ -340,23 +349,28 @@ impl Arguments {
         let summary = ("--summary", self.summary.as_deref());
         keep_apart(record, &[faults])?;
         keep_apart(summary, &[faults, record])?;
-        let paths = [record, summary].into_iter().filter_map(|(_, path)| path);
-        paths
-            .map(|path| OutputFile::reserve(path).map_err(|error| unwritable(path, &error)))
+        let record = self.record.as_deref();
+        let record = record.map(|path| (path, OutputFile::reserve_private(path)));
+        let summary = self.summary.as_deref();
+        let summary = summary.map(|path| (path, OutputFile::reserve(path)));
+        let files = record.into_iter().chain(summary);
+        files
+            .map(|(path, file)| file.map_err(|error| unwritable(path, &error)))
             .collect()
     }
 
-    fn settings(&self, faults: Vec<FaultSpec>, target: &str) -> Result<Settings, Failure> {
+    fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings, Failure> {
+        let redactor = self.redactor(server);
         let mut origin = Origin::new("proxy", &self.server_name);
-        target.clone_into(&mut origin.target);
+        origin.target = server.describe();
         origin.seed = Some(self.seed);
         origin.faults = faults.iter().map(ToString::to_string).collect();
         let recording = match &self.record {
             Some(path) => {
                 let recording = if self.append {
-                    Recording::append(path, &origin)
+                    Recording::append(path, &origin, &redactor)
                 } else {
-                    Recording::create(path, &origin)
+                    Recording::create(path, &origin, &redactor)
                 };
                 Some(recording.map_err(|error| unwritable(path, &error))?)
             }
@@ -371,10 +385,21 @@ impl Arguments {
         })
     }
 
+    /// Knows the secrets of the server, which may come back in what passes.
+    fn redactor(&self, server: &Server) -> Redactor {
+        let given = self
+            .header
+            .iter()
+            .filter_map(|header| header.split_once(':'));
+        let given = given.map(|(_, value)| value.trim().to_owned());
+        let given = given.filter(|value| is_given_secret(value));
+        Redactor::of_server(server).with_secrets(given.chain(self.secrets.iter().cloned()))
+    }
+
     /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
     fn tell_suite(&self, server: &Server, why: &str) {
         let settings = match &self.setup {
-            Some(_) => self.settings(Vec::new(), &server.describe()).ok(),
+            Some(_) => self.settings(Vec::new(), server).ok(),
             None => None,
         };
         if let Some(recording) = settings.and_then(|settings| settings.recording) {

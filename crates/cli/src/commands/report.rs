@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use mcprove::report::recording_text;
 use mcprove::run::{RunDirectory, read_recording, recompute};
+use mcprove::secret::Redactor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
@@ -66,16 +69,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(warning) = &recomputed.warning {
         terminal::print_error(&format!("warning: {warning}\n"));
     }
-    let report = recomputed.report;
+    let report = redacted(recomputed.report)?;
     losses::add(directory.write_report(&report));
     show(&report, Some(&directory), arguments.json);
     Ok(exit_code(&report, false))
+}
+
+/// A report without the secrets of this environment: older versions wrote traces that have them.
+pub fn redacted<T: Serialize + DeserializeOwned>(report: T) -> Result<T, Failure> {
+    let redacted = Redactor::of_process().report(&report);
+    Ok(redacted.map_err(anyhow::Error::from)?.unwrap_or(report))
 }
 
 /// Tells what a recording amounts to.
 fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
     let report =
         read_recording(path).map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let report = redacted(report)?;
     if !report.is_whole {
         let warning = "the recording has no end, for whoever wrote it was killed or still writes";
         terminal::print_error(&format!("warning: {warning}\n"));

@@ -306,7 +306,8 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
         } else {
             vec![supervised(config.server.clone())]
         };
-        let session = arguments.session.over(config.session.options());
+        let session = config.session.options();
+        let session = arguments.session.over(session, &servers, &arguments.server);
         jobs.extend(servers.into_iter().map(|server| Job {
             config: config.clone(),
             server,

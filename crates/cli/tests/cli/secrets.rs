@@ -143,3 +143,158 @@ fn a_comparison_tells_no_secrets() {
     assert_silent(&output);
     assert_eq!(leaks(folder.path()), Vec::<String>::new());
 }
+
+/// Every file under a folder.
+#[cfg(unix)]
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let all = paths.flat_map(|path| {
+        if path.is_dir() {
+            [vec![path.clone()], files(&path)].concat()
+        } else {
+            vec![path]
+        }
+    });
+    all.collect()
+}
+
+/// Four characters of a secret in a row that a file has, and which file.
+#[cfg(unix)]
+fn parts_left(folder: &Path, secret: &str) -> Vec<(String, String)> {
+    let mut left = Vec::new();
+    for path in files(folder).into_iter().filter(|path| path.is_file()) {
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        let letters: Vec<char> = secret.chars().collect();
+        let parts = letters.windows(4).map(String::from_iter);
+        let found = parts.filter(|part| text.contains(part.as_str()));
+        left.extend(found.map(|part| (part, path.display().to_string())));
+    }
+    left
+}
+
+/// A secret of which no four characters stand in anything else.
+#[cfg(unix)]
+const RARE: &str = "Zq7Xw9Kv3Jx8Yz5Qk2";
+
+#[cfg(unix)]
+#[test]
+fn an_inherited_key_is_in_no_file() {
+    let Some(servers) = crate::probe_real::servers() else {
+        return;
+    };
+    let target = crate::probe_real::command(&servers, harness::ServerKind::Everything);
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("probe.jsonl").display().to_string();
+    let out = folder.path().join("runs").display().to_string();
+    let run = words(&["run", "--tool", "get-env", "--duration", "500ms", "--out", &out]);
+    let probe = words(&["probe", "--all", "--call-timeout", "3s", "--trace", &trace]);
+    for arguments in [run, probe] {
+        let mut command = mcprove(&[arguments, target.clone()].concat());
+        command
+            .env("DEPLOY_API_KEY", RARE)
+            .env("DATABASE", format!("postgres://me:{RARE}@db/x"))
+            .current_dir(folder.path());
+        let output = finish(command);
+        assert!(output.code == Some(0) || output.code == Some(1), "{output:?}");
+        assert!(!output.stdout.contains(RARE), "{output:?}");
+        assert_eq!(parts_left(folder.path(), RARE), []);
+    }
+    let text = std::fs::read_to_string(&trace).unwrap();
+    // The server told them.
+    assert!(text.contains("DEPLOY_API_KEY") && text.contains("<redacted>"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn given_values_are_in_no_file_however_a_server_repeats_them() {
+    // In two halves on stderr, with a pause between; then a part of it, and no end of the line.
+    let script = format!(
+        "k=$A_NAME; printf 'key: %s' \"${{k%?????????}}\" >&2; sleep 0.3; \
+         printf '%s\\n' \"${{k#?????????}}\" >&2; printf '%s' \"${{k%????}}\" >&2; exec {MCPROVE} fixture normal"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let message = serde_json::json!({ "message": format!("{}{RARE}{}", "-".repeat(980), "-".repeat(2000)) });
+    let mut shown = 0;
+    // The value reaches over every place where the trace is cut.
+    for before in [0, 4, 9, 14] {
+        let message = message["message"].as_str().unwrap().get(before..).unwrap();
+        let arguments = serde_json::json!({ "message": message }).to_string();
+        let given = format!("A_NAME={RARE}");
+        let output = run(&[
+            "run", "--duration", "200ms", "--tool", "echo", "--args", &arguments, "--tee-stderr", "--out", &out, "--env",
+            &given, "--", "sh", "-c", &script,
+        ]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert!(!output.stderr.contains("Zq7X") && !output.stdout.contains("Zq7X"), "{output:?}");
+        assert_eq!(parts_left(folder.path(), RARE), []);
+        shown += output.stderr.matches("key: <redacted>").count();
+    }
+    assert!(shown >= 4, "{shown}");
+    let log = files(folder.path()).into_iter().find(|path| path.ends_with("server.stderr.log"));
+    let log = std::fs::read_to_string(log.unwrap()).unwrap();
+    assert!(log.contains("key: <redacted>\n<redacted>"), "{log}");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_what_a_run_leaves() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (out, trace, record, log, audit) = (at("runs"), at("t.jsonl"), at("r.jsonl"), at("s.log"), at("a.db"));
+    // One that is there already.
+    std::fs::write(&trace, "").unwrap();
+    std::fs::set_permissions(&trace, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let server = ["--", MCPROVE, "fixture", "normal"];
+    let load = [&["run", "--duration", "200ms", "--out", &out, "--stderr-log", &log][..], &server].concat();
+    let probe = [&["probe", "--trace", &trace][..], &server].concat();
+    let proxied = [MCPROVE, "proxy", "--quiet", "--record", &record, "--", MCPROVE, "fixture", "normal"];
+    let proxied = [&["probe", "--"][..], &proxied].concat();
+    let lab = ["probe", "--", MCPROVE, "lab", "--audit", &audit];
+    for arguments in [&load[..], &probe, &proxied, &lab] {
+        let output = run(arguments);
+        assert!(output.code == Some(0) || output.code == Some(1), "{output:?}");
+    }
+    for path in [&trace, &record, &log, &audit] {
+        assert_eq!(mode(Path::new(path)), 0o600, "{path}");
+    }
+    let mut found = files(Path::new(&out));
+    found.retain(|path| mode(path) != if path.is_dir() { 0o700 } else { 0o600 });
+    assert_eq!(found, Vec::<std::path::PathBuf>::new());
+    // What is for others follows the umask.
+    let suite = at("mcprove.yml");
+    let output = run(&[&["init", "--out", &suite][..], &server].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    std::fs::write(at("mine"), "").unwrap();
+    assert_eq!(mode(Path::new(&suite)), mode(Path::new(&at("mine"))));
+}
+
+#[test]
+fn a_report_of_an_old_trace_has_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let output = run(&[
+        "run", "--duration", "200ms", "--tool", "echo", "--out", &out, "--", MCPROVE, "fixture", "normal",
+    ]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let entry = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
+    let directory = entry.unwrap().path();
+    let trace = directory.join("trace.jsonl");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    // The target, as an older version wrote it.
+    let old = text.replace("fixture normal\"", &format!("fixture normal {SECRET}\""));
+    assert_ne!(old, text);
+    std::fs::write(&trace, old).unwrap();
+    let mut command = mcprove(&["report", &directory.display().to_string()]);
+    command.env("DEPLOY_API_KEY", SECRET);
+    let output = finish(command);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_silent(&output);
+    std::fs::remove_file(&trace).unwrap();
+    assert_eq!(leaks(folder.path()), Vec::<String>::new());
+    let html = std::fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(html.contains("redacted"), "{html}");
+}

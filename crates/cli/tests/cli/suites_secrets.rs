@@ -265,3 +265,66 @@ fn no_secret_is_written_or_printed() {
         quiet(&place, more);
     }
 }
+
+/// A suite of a load and of an agent that is a process, whose server tells a secret again and again.
+fn endless() -> String {
+    let talks = "while :; do echo with $DATABASE >&2; sleep 0.01; done & ";
+    let tools = "tools.yml";
+    format!(
+        r#"
+servers:
+  local:
+    command: [sh, -c, "{talks}exec '{MCPROVE}' mock --tools-from {tools}"]
+    env: {{ DATABASE: "${{DATABASE}}" }}
+agents:
+  - name: is a process
+    command: [sh, -c, "exec sleep 60"]
+    servers: [local]
+    prompt: "Look for ${{TOKEN}}."
+load:
+  - name: loads
+    server: local
+    scenario: {{ type: sustained, concurrent: 2, duration: 60s, tool_call: [{{ name: search, args: {{ query: "${{TOKEN}}" }} }}] }}
+"#
+    )
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_no_secret() {
+    for moment in [0, 150, 400, 900, 1700] {
+        let place = Place::new(&[&endless()]);
+        let temporary = place.path("temporary");
+        std::fs::create_dir(&temporary).unwrap();
+        let mut command = place.command(&["suite.yml", "--jobs", "4"]);
+        command.envs(PLANTED).env("TMPDIR", &temporary);
+        let mut child = command
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let trace = || {
+            let found = written(&place.path("."));
+            let mut found = found.iter().filter(|path| path.ends_with("trace.jsonl"));
+            found.any(|path| std::fs::metadata(path).unwrap().len() > 10_000)
+        };
+        // The later ones from when the load has written something.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while moment > 200 && !trace() && std::time::Instant::now() < deadline {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(moment));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let files = written(&place.path("."));
+        for path in &files {
+            let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+            assert_silent(&path.display().to_string(), &text);
+        }
+        if moment > 200 {
+            assert!(trace(), "{files:?}");
+            let is_setup = |path: &PathBuf| path.starts_with(&temporary) && path.ends_with("0.json");
+            assert!(files.iter().any(is_setup), "{files:?}");
+        }
+    }
+}

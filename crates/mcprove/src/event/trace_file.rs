@@ -1,6 +1,5 @@
 //! The trace sink: one JSON object per line (`trace.v1`), written through per-thread buffers.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +8,8 @@ use mcprove_score::trace::{Event, EventKind, TraceRecord};
 
 use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
+use crate::private_file;
+use crate::secret::Redactor;
 
 /// The format of a trace, which its first line carries.
 pub const TRACE_FORMAT: &str = "trace.v1";
@@ -24,6 +25,7 @@ const NAME: &str = "trace file";
 pub struct TraceFile {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
+    redactor: Redactor,
 }
 
 /// What a finished trace holds.
@@ -60,9 +62,9 @@ enum Broken {
 }
 
 impl TraceFile {
-    /// Creates (or empties) the file at `path`.
+    /// Creates (or empties) the file at `path`, which only its owner may read.
     pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self::to_writer(Box::new(File::create(path)?)))
+        Ok(Self::to_writer(Box::new(private_file::create(path)?)))
     }
 
     /// Writes to anything.
@@ -76,7 +78,15 @@ impl TraceFile {
         Self {
             output: Arc::new(Mutex::new(output)),
             value_bytes_max: TRACE_VALUE_BYTES_MAX,
+            redactor: Redactor::default(),
         }
+    }
+
+    /// Sets which secrets are known. They are redacted before a line is put together.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
     }
 
     /// Sets how large the trace may become.
@@ -114,6 +124,7 @@ impl Sink for TraceFile {
         Box::new(TraceShard {
             output: Arc::clone(&self.output),
             value_bytes_max: self.value_bytes_max,
+            redactor: self.redactor.clone(),
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
             held: Held::default(),
         })
@@ -123,6 +134,7 @@ impl Sink for TraceFile {
 struct TraceShard {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
+    redactor: Redactor,
     buffer: Vec<u8>,
     /// What the buffer holds.
     held: Held,
@@ -137,7 +149,10 @@ struct Held {
 
 impl Shard for TraceShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
-        let is_cut = write_line(&mut self.buffer, event, self.value_bytes_max);
+        let Self {
+            buffer, redactor, ..
+        } = self;
+        let is_cut = write_line(buffer, event, self.value_bytes_max, redactor);
         self.held.events += 1;
         self.held.requests += u64::from(matches!(event.kind, EventKind::Request { .. }));
         self.held.cut += u64::from(is_cut);

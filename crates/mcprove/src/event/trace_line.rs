@@ -8,12 +8,19 @@ use std::time::Duration;
 
 use mcprove_score::trace::{CallFailure, CallTag, Event, EventKind};
 
+use crate::secret::Redactor;
+
 /// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
 /// a call.
 const PARAMS_BYTES_MAX: usize = 64 * 1024;
 
 /// Appends one event as a line; returns whether a value in it was cut.
-pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max: usize) -> bool {
+pub(super) fn write_line(
+    line: &mut Vec<u8>,
+    event: &Event<'_>,
+    value_bytes_max: usize,
+    redactor: &Redactor,
+) -> bool {
     line.extend_from_slice(b"{\"ts\":");
     write_decimal(line, event.at, 1_000_000_000);
     line.extend_from_slice(b",\"kind\":\"");
@@ -37,15 +44,16 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
         } => {
             if !client_id.is_empty() {
                 line.extend_from_slice(b",\"client_id\":");
-                line.extend_from_slice(client_id.as_bytes());
+                line.extend_from_slice(redactor.json(client_id).as_bytes());
             }
-            write_call(line, method, *tool);
+            write_call(line, method, *tool, redactor);
             write_tag(line, *tag);
             cut = write_value(
                 line,
                 "params",
                 params,
                 value_bytes_max.max(PARAMS_BYTES_MAX),
+                redactor,
             );
         }
         EventKind::Response {
@@ -56,10 +64,10 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             tag,
             ..
         } => {
-            write_call(line, method, *tool);
+            write_call(line, method, *tool, redactor);
             write_duration(line, *duration);
             write_tag(line, *tag);
-            cut = write_value(line, "result", result, value_bytes_max);
+            cut = write_value(line, "result", result, value_bytes_max, redactor);
         }
         EventKind::Error {
             method,
@@ -69,21 +77,21 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             tag,
             ..
         } => {
-            write_call(line, method, *tool);
+            write_call(line, method, *tool, redactor);
             write_duration(line, *duration);
             write_tag(line, *tag);
-            write_failure(line, failure);
+            write_failure(line, failure, redactor);
             let name = if failure.code.is_some() {
                 "data"
             } else {
                 "result"
             };
-            cut = write_value(line, name, failure.answer, value_bytes_max);
+            cut = write_value(line, name, failure.answer, value_bytes_max, redactor);
         }
         EventKind::Hang { hung_for, .. } | EventKind::Deadlock { hung_for, .. } => {
             write_duration(line, *hung_for);
         }
-        EventKind::Crash { message } => write_text(line, "message", message),
+        EventKind::Crash { message } => write_text(line, "message", &redactor.plain(message)),
         EventKind::ProcessSample {
             rss_mb,
             cpu_pct,
@@ -103,19 +111,19 @@ pub(super) fn write_line(line: &mut Vec<u8>, event: &Event<'_>, value_bytes_max:
             data,
         } => {
             write_text(line, "name", name);
-            write_text(line, "message", message);
+            write_text(line, "message", &redactor.plain(message));
             // Ours, and needed to compute the report again: never cut.
-            write_value(line, "data", data, usize::MAX);
+            write_value(line, "data", data, usize::MAX, redactor);
         }
     }
     line.extend_from_slice(b"}\n");
     cut
 }
 
-fn write_call(line: &mut Vec<u8>, method: &str, tool: Option<&str>) {
-    write_text(line, "method", method);
+fn write_call(line: &mut Vec<u8>, method: &str, tool: Option<&str>, redactor: &Redactor) {
+    write_text(line, "method", &redactor.field(method));
     if let Some(tool) = tool {
-        write_text(line, "tool", tool);
+        write_text(line, "tool", &redactor.field(tool));
     }
 }
 
@@ -136,11 +144,11 @@ fn write_count(line: &mut Vec<u8>, name: &str, count: Option<u32>) {
     }
 }
 
-fn write_failure(line: &mut Vec<u8>, failure: &CallFailure<'_>) {
+fn write_failure(line: &mut Vec<u8>, failure: &CallFailure<'_>, redactor: &Redactor) {
     line.extend_from_slice(b",\"error\":{\"category\":\"");
     line.extend_from_slice(failure.category.name().as_bytes());
     line.push(b'"');
-    write_text(line, "message", failure.message);
+    write_text(line, "message", &redactor.plain(failure.message));
     if let Some(code) = failure.code {
         line.extend_from_slice(b",\"code\":");
         line.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
@@ -154,18 +162,24 @@ fn write_duration(line: &mut Vec<u8>, duration: Duration) {
 }
 
 /// Writes a JSON value as it is, or, where it is too long, its first part as text.
-fn write_value(line: &mut Vec<u8>, name: &str, json: &str, bytes_max: usize) -> bool {
+fn write_value(
+    line: &mut Vec<u8>,
+    name: &str,
+    json: &str,
+    bytes_max: usize,
+    redactor: &Redactor,
+) -> bool {
     if json.is_empty() {
         return false;
     }
     if json.len() > bytes_max {
-        let end = json.floor_char_boundary(bytes_max);
-        write_text(line, "cut", &json[..end]);
+        write_text(line, "cut", &redactor.cut(json, bytes_max));
         line.extend_from_slice(b",\"cut_bytes\":");
         write_integer(line, json.len() as u64);
         return true;
     }
     write_name(line, name);
+    let json = redactor.json(json);
     if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
         // In JSON a raw line break can only be white space between tokens.
         line.extend(json.bytes().map(|byte| {
@@ -246,6 +260,7 @@ mod tests {
                 kind,
             },
             64,
+            &Redactor::new(["hunter-22".to_owned()]),
         );
         String::from_utf8(line).unwrap()
     }
@@ -309,6 +324,51 @@ mod tests {
         });
         assert_eq!(line.matches('\n').count(), 1);
         assert_eq!(TraceRecord::parse(&line).unwrap().result.unwrap()["a"], 1);
+    }
+
+    #[test]
+    fn secrets_are_redacted_before_values_are_cut_and_lines_stay_json() {
+        let secrets = ["hunter-22", "nobody-9", "{\"a\":\"b-77\"}", "87654321"];
+        let redactor = Redactor::new(secrets.map(str::to_owned));
+        let line_of = |result: &str, bytes_max: usize| {
+            let kind = EventKind::Response {
+                request: REQUEST,
+                method: "tools/call",
+                tool: Some("echo"),
+                duration: Duration::ZERO,
+                result,
+                tag: CallTag::default(),
+            };
+            let (mut line, at) = (Vec::new(), Duration::ZERO);
+            write_line(&mut line, &Event { at, kind }, bytes_max, &redactor);
+            let line = String::from_utf8(line).unwrap();
+            (TraceRecord::parse(&line).unwrap(), line)
+        };
+        for (result, redacted) in [
+            (r#"{"t":"a hunter-22 b"}"#, r#"{"t":"a <redacted> b"}"#),
+            (r#"{"t":"\nnobody-9"}"#, r#"{"t":"\n<redacted>"}"#),
+            // A line break, and what is no secret.
+            (r#"{"t":"\nobody-9"}"#, r#"{"t":"\nobody-9"}"#),
+            (r#"{"n":87654321,"m":1}"#, r#"{"n":"<redacted>","m":1}"#),
+            (r#"{"x":{"a":"b-77"}}"#, r#""<redacted>""#),
+            (r#"{"x":"{\"a\":\"b-77\"}"}"#, r#"{"x":"<redacted>"}"#),
+            (r#""sk-abcdef0123456789""#, r#""<redacted>""#),
+        ] {
+            let (record, line) = line_of(result, 1024);
+            let expected: serde_json::Value = serde_json::from_str(redacted).unwrap();
+            assert_eq!(record.result, Some(expected), "{line}");
+        }
+        let long = format!("{{\"t\":\"{}hunter-22 and more\"}}", "x".repeat(40));
+        for bytes_max in 40..long.len() {
+            let (record, line) = line_of(&long, bytes_max);
+            assert!(!line.contains("hunt"), "{bytes_max}: {line}");
+            assert_eq!(record.cut_bytes, Some(long.len() as u64));
+        }
+        let key = format!("{{\"t\":\"{} sk-abcdef0123456789 \"}}", "x".repeat(40));
+        for bytes_max in 48..key.len() {
+            let (_, line) = line_of(&key, bytes_max);
+            assert!(!line.contains("sk-a"), "{bytes_max}: {line}");
+        }
     }
 
     #[test]

@@ -17,12 +17,14 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use super::lock;
 use crate::contained::contain_call;
 use crate::loss::{Loss, Losses, Missing};
+use crate::private_file;
+use crate::secret::{Redactor, StreamRedactor};
 
 /// How much of the end is kept in memory.
 pub const TAIL_BYTES: usize = 64 * 1024;
 /// How much is written to the log file; what comes after is counted and dropped.
 pub const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// How much is read at once. A longer line is passed on in pieces.
+/// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Called with each chunk as it arrives; must not block. One that panics is not called again.
@@ -40,6 +42,8 @@ pub type Tee = Arc<dyn Fn(&[u8]) + Send + Sync>;
 /// ```
 #[derive(Default)]
 pub struct StderrLog {
+    /// Everything passes here first.
+    stream: Mutex<StreamRedactor>,
     tail: Mutex<Tail>,
     file: Option<Mutex<LogFile>>,
     tee: Option<Tee>,
@@ -54,11 +58,17 @@ impl StderrLog {
         Self::default()
     }
 
-    /// Also appends everything, up to [`FILE_BYTES_MAX`], to the file at `path`.
+    /// Sets which secrets are known. They are redacted before anything is kept or passed on.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Redactor) -> Self {
+        self.stream = Mutex::new(StreamRedactor::new(redactor));
+        self
+    }
+
+    /// Also appends everything, up to [`FILE_BYTES_MAX`], to the file at `path`, which only its owner may read.
     pub fn with_file(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
-        let file = File::options().create(true).append(true).open(path)?;
-        let file = LogFile::new(file, path, FILE_BYTES_MAX);
+        let file = LogFile::new(private_file::append(path)?, path, FILE_BYTES_MAX);
         self.file = Some(Mutex::new(file));
         Ok(self)
     }
@@ -78,9 +88,26 @@ impl StderrLog {
         self
     }
 
-    /// Adds a chunk.
+    /// Adds a chunk. A line that has not ended waits for the rest of it.
     pub fn write(&self, chunk: &[u8]) {
         self.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        // Held until it is passed on, so that nothing overtakes it.
+        let mut stream = lock(&self.stream);
+        let ready = stream.push(chunk);
+        self.pass_on(&ready);
+    }
+
+    /// Passes on what waits: nothing comes after it.
+    fn finish(&self) {
+        let mut stream = lock(&self.stream);
+        let rest = stream.finish();
+        self.pass_on(&rest);
+    }
+
+    fn pass_on(&self, chunk: &[u8]) {
+        if chunk.is_empty() {
+            return;
+        }
         lock(&self.tail).push(chunk);
         if let Some(file) = &self.file {
             if let Some(loss) = lock(file).push(chunk) {
@@ -100,7 +127,9 @@ impl StderrLog {
 
     /// The last lines. Bytes that are no UTF-8 are replaced.
     pub fn tail(&self) -> String {
-        lock(&self.tail).text()
+        let mut tail = lock(&self.tail).clone();
+        tail.push(&lock(&self.stream).rest());
+        tail.text()
     }
 
     /// How many bytes arrived in all.
@@ -124,20 +153,16 @@ impl StderrLog {
     pub(super) async fn drain(&self, mut stderr: impl AsyncRead + Unpin) {
         let mut buffer = Vec::with_capacity(READ_BYTES);
         while matches!(stderr.read_buf(&mut buffer).await, Ok(1..)) {
-            if let Some(newline) = memchr::memrchr(b'\n', &buffer) {
-                if let Some(lines) = buffer.get(..=newline) {
-                    self.write(lines);
-                }
-                buffer.drain(..=newline);
-            }
-            if buffer.len() >= READ_BYTES {
-                self.write(&buffer);
-                buffer.clear();
-            }
-        }
-        if !buffer.is_empty() {
             self.write(&buffer);
+            buffer.clear();
         }
+        self.finish();
+    }
+}
+
+impl Drop for StderrLog {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -151,7 +176,7 @@ impl fmt::Debug for StderrLog {
 }
 
 /// The last bytes, of at most [`TAIL_BYTES`].
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Tail {
     bytes: VecDeque<u8>,
     cut: bool,

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
 use crate::fault::{CallSite, PastCalls};
+use crate::private_file;
 
 /// The longest line that a recording has: a result, cut, and what stands around it.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -85,7 +86,7 @@ enum Rest {
 
 /// Opens the recording at `path`; `None` if nothing is there yet.
 pub(super) fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
-    let file = match OpenOptions::new().read(true).append(true).open(path) {
+    let file = match private_file::open(path, OpenOptions::new().read(true).append(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -1,6 +1,5 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,6 +18,8 @@ use super::session::RecordedSession;
 use crate::event::{EventStream, Recorder, Sink, TraceFile};
 use crate::fault::PastCalls;
 use crate::loss::{Loss, Missing};
+use crate::private_file;
+use crate::secret::Redactor;
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
@@ -129,35 +130,45 @@ pub(super) struct Shared {
 }
 
 impl Recording {
-    /// Creates (or empties) the file at `path`.
-    pub fn create(path: &Path, origin: &Origin) -> io::Result<Self> {
-        File::create(path)?;
+    /// Creates (or empties) the file at `path`, which only its owner may read.
+    pub fn create(path: &Path, origin: &Origin, redactor: &Redactor) -> io::Result<Self> {
+        private_file::create(path)?;
         // So that another process can go on with it while this one ends.
-        let file = OpenOptions::new().append(true).open(path)?;
-        Self::to_writer(Box::new(file), origin)
+        let file = private_file::append(path)?;
+        Self::to_writer(Box::new(file), origin, redactor)
     }
 
     /// Goes on with the recording at `path`, or creates it: its times count from the first beginning, and
     /// its sessions have further numbers. A last line that is not whole, for whoever recorded was killed, is cut
     /// off. A file that is something else is left alone.
-    pub fn append(path: &Path, origin: &Origin) -> io::Result<Self> {
+    pub fn append(path: &Path, origin: &Origin, redactor: &Redactor) -> io::Result<Self> {
         match append::open(path, origin)? {
-            None => Self::create(path, origin),
+            None => Self::create(path, origin, redactor),
             Some(before) => {
                 let started = Instant::now().checked_sub(before.elapsed);
                 let started = started.unwrap_or_else(Instant::now);
-                Self::start(origin, started, before)
+                Self::start(origin, started, before, redactor)
             }
         }
     }
 
     /// Writes to anything.
-    pub fn to_writer(writer: Box<dyn Write + Send>, origin: &Origin) -> io::Result<Self> {
-        Self::start(origin, Instant::now(), Before::nothing(writer))
+    pub fn to_writer(
+        writer: Box<dyn Write + Send>,
+        origin: &Origin,
+        redactor: &Redactor,
+    ) -> io::Result<Self> {
+        Self::start(origin, Instant::now(), Before::nothing(writer), redactor)
     }
 
-    fn start(origin: &Origin, started: Instant, before: Before) -> io::Result<Self> {
+    fn start(
+        origin: &Origin,
+        started: Instant,
+        before: Before,
+        redactor: &Redactor,
+    ) -> io::Result<Self> {
         let trace = TraceFile::to_writer(before.writer).with_value_bytes_max(RESULT_BYTES_MAX);
+        let trace = trace.with_redactor(redactor.clone());
         let trace = Arc::new(trace);
         let sink: Arc<dyn Sink> = Arc::<TraceFile>::clone(&trace);
         let stream = EventStream::new(vec![sink]).started_at(started);

@@ -22,8 +22,10 @@
 //!
 //! ```
 //! use mcprove::recording::{Origin, Recording};
+//! use mcprove::secret::Redactor;
 //!
-//! let recording = Recording::to_writer(Box::new(std::io::sink()), &Origin::new("mock", "demo")).unwrap();
+//! let (file, origin) = (Box::new(std::io::sink()), Origin::new("mock", "demo"));
+//! let recording = Recording::to_writer(file, &origin, &Redactor::of_process()).unwrap();
 //! let session = recording.session();
 //! let request = session.request("7", "tools/call", r#"{"name":"echo","arguments":{}}"#);
 //! request.answer(br#"{"jsonrpc":"2.0","id":"a","result":{"content":[]}}"#);

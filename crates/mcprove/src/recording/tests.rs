@@ -42,7 +42,12 @@ impl Memory {
 fn recording() -> (Recording, Memory) {
     let memory = Memory::default();
     let origin = Origin::new("proxy", "api");
-    let recording = Recording::to_writer(Box::new(memory.clone()), &origin).unwrap();
+    let recording = Recording::to_writer(
+        Box::new(memory.clone()),
+        &origin,
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     (recording, memory)
 }
 
@@ -230,7 +235,8 @@ fn a_disk_that_is_full_is_told() {
         }
     }
     let origin = Origin::new("mock", "demo");
-    let recording = Recording::to_writer(Box::new(Full), &origin).unwrap();
+    let recording =
+        Recording::to_writer(Box::new(Full), &origin, &crate::secret::Redactor::default()).unwrap();
     recording.session().request("7", "ping", "").result("{}");
     assert!(recording.finish().failure.is_some());
 }
@@ -242,14 +248,19 @@ fn a_recording_goes_on_where_another_process_left_it() {
     let mut origin = Origin::new("mock", "demo");
     origin.started_at_ms -= 5_000;
     // The first time it is created.
-    let first = Recording::append(&path, &origin).unwrap();
+    let first = Recording::append(&path, &origin, &crate::secret::Redactor::default()).unwrap();
     first
         .session()
         .request("7", "tools/call", CALL)
         .result("{}");
     first.finish();
 
-    let second = Recording::append(&path, &Origin::new("mock", "demo")).unwrap();
+    let second = Recording::append(
+        &path,
+        &Origin::new("mock", "demo"),
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     assert_eq!(second.session().number(), 1);
     second
         .session()
@@ -277,9 +288,9 @@ fn two_processes_may_record_to_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.jsonl");
     let origin = Origin::new("mock", "demo");
-    let one = Recording::create(&path, &origin).unwrap();
+    let one = Recording::create(&path, &origin, &crate::secret::Redactor::default()).unwrap();
     one.flush();
-    let two = Recording::append(&path, &origin).unwrap();
+    let two = Recording::append(&path, &origin, &crate::secret::Redactor::default()).unwrap();
     for recording in [&one, &two, &one, &two] {
         recording
             .session()
@@ -308,7 +319,14 @@ fn what_is_no_recording_is_not_written_to() {
     let request = "{\"ts\":0,\"kind\":\"request\"}\n".to_owned();
     for text in ["my notes\n".to_owned(), request, huge, cut_early, not_json] {
         std::fs::write(&path, &text).unwrap();
-        assert!(Recording::append(&path, &Origin::new("mock", "demo")).is_err());
+        assert!(
+            Recording::append(
+                &path,
+                &Origin::new("mock", "demo"),
+                &crate::secret::Redactor::default()
+            )
+            .is_err()
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -328,7 +346,8 @@ fn a_last_line_that_is_not_whole_is_cut_off_when_it_goes_on() {
     let unbroken = format!("{whole}{{\"ts\":1,\"kind\":\"request\",\"session\":1}}");
     for (text, kept) in [(&cut, whole.clone()), (&unbroken, format!("{unbroken}\n"))] {
         std::fs::write(&path, text).unwrap();
-        let second = Recording::append(&path, &origin).unwrap();
+        let second =
+            Recording::append(&path, &origin, &crate::secret::Redactor::default()).unwrap();
         second
             .session()
             .request("7", "tools/call", CALL)
@@ -355,7 +374,8 @@ fn faults_go_on_where_they_were() {
     };
     // Strikes the calls that come in one process.
     let process = |faults: &[&str], tools: &[&str]| -> Vec<bool> {
-        let recording = Recording::append(&path, &origin(faults)).unwrap();
+        let recording =
+            Recording::append(&path, &origin(faults), &crate::secret::Redactor::default()).unwrap();
         let specs = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         let injector = crate::fault::Injector::new(specs, 7);
         injector.go_on_from(recording.past());

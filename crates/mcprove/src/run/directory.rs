@@ -8,14 +8,14 @@ use super::error::at;
 use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
-use crate::input;
 use crate::loss::{Loss, Losses};
-use crate::whole_file::write_whole;
+use crate::whole_file::write_private;
+use crate::{input, private_file};
 
 /// The largest `metrics.json` that is read.
 const METRICS_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// The directory of one run: `<UTC time>-<id>`, with
+/// The directory of one run: `<UTC time>-<id>`, which only its owner may read, with
 ///
 /// | file | holds |
 /// |---|---|
@@ -50,7 +50,7 @@ impl RunDirectory {
         let path = base.join(directory_name(started, id));
         std::fs::create_dir_all(base).map_err(at("create the directory", base))?;
         // Never the directory of another run.
-        std::fs::create_dir(&path).map_err(at("create the directory", &path))?;
+        private_file::create_dir(&path).map_err(at("create the directory", &path))?;
         Ok(Self { path })
     }
 
@@ -132,7 +132,7 @@ impl RunDirectory {
     /// As [`write_report`](Self::write_report), of the reports for people only those that are wanted.
     pub(super) fn write_some(&self, report: &Report, markdown: bool, html: bool) -> Vec<Loss> {
         let losses = Losses::default();
-        let put = |path: &Path, text: &str| losses.check(path, write_whole(path, text));
+        let put = |path: &Path, text: &str| losses.check(path, write_private(path, text));
         put(&self.metrics(), &report.to_json());
         put(&self.summary(), &Summary::from(report).to_json());
         if markdown {
@@ -175,7 +175,7 @@ impl RunDirectory {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    write_whole(path, text).map_err(at("write", path))
+    write_private(path, text).map_err(at("write", path))
 }
 
 /// The name of a directory for something that began then.

@@ -1,5 +1,6 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -26,6 +27,7 @@ use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use crate::fault::TimedInjector;
 use crate::loss::Losses;
 use crate::process::StderrLog;
+use crate::secret::Redactor;
 
 /// How often processes are looked at in a run without a duration.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -39,7 +41,12 @@ const MERGE_EVERY: Duration = Duration::from_secs(1);
 const SEED_SHIFT: u32 = 11;
 
 /// What came of a run, and where its files are: there may be some of one that came to nothing.
-pub(super) async fn execute(run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
+pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
+    // Once, for every sink and session.
+    let server = &run.server;
+    let redactor = run.session.redactor.take();
+    let redactor = redactor.unwrap_or_else(|| Redactor::of_server(server));
+    run.session.redactor = Some(redactor);
     match check(&run).and_then(|()| open(&run)) {
         Err(error) => (Err(error), None),
         Ok(opened) => {
@@ -126,6 +133,11 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let traced = trace.as_deref().zip(path.as_deref());
     report.losses = stage.stream.losses(traced);
     report.losses.extend(losses.all());
+    let redacted = redactor_of(run).report(&report);
+    // What cannot be redacted is written nowhere.
+    let redacted = redacted
+        .map_err(|error| RunError::Internal(format!("the report cannot be redacted: {error}")))?;
+    report = redacted.unwrap_or(report);
     if let Some(directory) = &directory {
         // What was measured is not lost with the disk.
         let files = &run.files;
@@ -165,12 +177,18 @@ fn open(run: &Run) -> Result<Opened, RunError> {
         if run.files.trace {
             let path = opened.trace();
             let file = TraceFile::create(&path).map_err(at("create", &path))?;
-            let file = Arc::new(file.with_value_bytes_max(run.trace_value_bytes));
+            let file = file.with_value_bytes_max(run.trace_value_bytes);
+            let file = Arc::new(file.with_redactor(redactor_of(run)));
             sinks.push(file.clone());
             trace = Some(file);
         }
         if let Some(config) = &run.config {
-            opened.write_config(config)?;
+            let config = redactor_of(run).plain(config);
+            if let Err(error) = config.parse::<toml::Table>() {
+                let message = format!("config.toml cannot be redacted: {error}");
+                return Err(RunError::Io(io::Error::other(message)));
+            }
+            opened.write_config(&config)?;
         }
         latency_log = Some(LatencyLog::create(&opened.latency_log(), started_at)?);
         directory = Some(opened);
@@ -193,6 +211,10 @@ fn open(run: &Run) -> Result<Opened, RunError> {
         stream: EventStream::new(sinks),
         header,
     })
+}
+
+fn redactor_of(run: &Run) -> Redactor {
+    run.session.redactor.clone().unwrap_or_default()
 }
 
 /// Leaves nothing of a run that never began but what the server had to say.
@@ -289,13 +311,13 @@ fn set_stage(
             .get_or_insert_with(|| directory.server_stderr());
         let path = directory.server_stdout();
         let noise = StderrLog::new()
+            .with_redactor(redactor_of(run))
             .with_file(&path)
             .map_err(at("create", &path))?
             .with_losses(losses.clone());
         let known = options.on_noise.take();
         options.on_noise = Some(Arc::new(move |bytes: &[u8]| {
-            noise.write(bytes);
-            noise.write(b"\n");
+            noise.write(&[bytes, b"\n"].concat());
             if let Some(known) = &known {
                 known(bytes);
             }
@@ -395,7 +417,7 @@ pub fn draw_seed() -> u64 {
 }
 
 /// A number that nobody can foresee: a seed, or part of an id.
-pub(super) fn draw() -> u64 {
+pub(crate) fn draw() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new()
         .build_hasher()

@@ -11,6 +11,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag};
 
 use super::error::at;
+use crate::private_file;
 
 /// Maximum values in the log are in milliseconds; the histograms are in nanoseconds.
 const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;
@@ -26,7 +27,7 @@ pub(super) struct LatencyLog {
 impl LatencyLog {
     /// Creates the file.
     pub fn create(path: &Path, started: SystemTime) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create(path).map_err(at("create", path))?);
+        let mut file = BufWriter::new(private_file::create(path).map_err(at("create", path))?);
         let mut serializer = V2DeflateSerializer::new();
         IntervalLogWriterBuilder::new()
             .add_comment("latency of successful calls, in nanoseconds, by mcprove")

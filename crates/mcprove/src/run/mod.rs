@@ -45,6 +45,7 @@ pub use comparison::{
 };
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
+pub(crate) use execution::draw;
 pub use execution::draw_seed;
 pub use faults::LoadFault;
 pub(crate) use faults::{WITH_FAULTS, takes_faults};

@@ -227,7 +227,8 @@ mod tests {
         let params = r#"{"name":"search","arguments":{}}"#;
         for times in 1..=3 {
             let origin = Origin::new("mock", "api");
-            let recording = Recording::append(&path, &origin).unwrap();
+            let recording =
+                Recording::append(&path, &origin, &crate::secret::Redactor::default()).unwrap();
             let session = recording.session();
             session.request("1", "tools/call", params).result("{}");
             recording.finish();

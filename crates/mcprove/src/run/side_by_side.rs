@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::RunDirectory;
 use super::report::Report;
 use crate::loss::Loss;
-use crate::whole_file::write_whole;
+use crate::whole_file::write_private;
 
 /// What the name of its file ends in.
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
@@ -86,7 +86,7 @@ impl SideBySide {
         let Some(path) = first.and_then(beside) else {
             return Ok(None);
         };
-        write_whole(&path, self.to_json()).map_err(|error| Loss::of_file(&path, &error))?;
+        write_private(&path, self.to_json()).map_err(|error| Loss::of_file(&path, &error))?;
         Ok(Some(path))
     }
 }

@@ -55,7 +55,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Whether the value of a variable is a secret.
-fn is_secret(value: &str) -> bool {
+pub(super) fn is_secret(value: &str) -> bool {
     let is_number = value.trim().parse::<f64>().is_ok();
     let is_setting = SETTINGS.contains(&value.to_ascii_lowercase().as_str());
     let is_word = is_setting || is_number && value.len() < NUMBER_CHARS_MIN;

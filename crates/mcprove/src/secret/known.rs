@@ -1,129 +1,144 @@
-//! Secrets that are known: what the environment gave. They are taken out of whatever is written down, however
-//! they are spelled there, and where a text was cut in the middle of one.
+//! Secrets that are known: what the environment, the command line and files gave. They are found however they are
+//! spelled, and where a text was cut in the middle of one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::REDACTED;
 use super::forms;
 use super::pattern::Pattern;
+use super::redactor::plain;
 
 /// What stands where a text was cut.
 const CUT: &str = "…";
-/// How a trace goes on behind a value that was cut.
-const CUT_IN_TRACE: &str = "\",\"cut_bytes\":";
-/// In files a shorter word of letters alone may be part of the format, which must stay readable.
-const FILE_WORD_BYTES_MIN: usize = 8;
 /// A shorter secret in the name of a field is taken for that name.
 const NAME_CHARS_MIN: usize = 8;
 /// How many values a byte has.
 const BYTES: usize = 256;
 
-/// Knows secrets, and takes them out.
-///
-/// ```
-/// use mcprove::secret::KnownSecrets;
-///
-/// let secrets = KnownSecrets::new(["hunter22\"".to_owned()]);
-/// assert_eq!(secrets.text(r#"{"a":"hunter22\""}"#).as_deref(), Some(r#"{"a":"<redacted>"}"#));
-/// assert_eq!(secrets.text("it is hunt…").as_deref(), Some("it is <redacted>…"));
-/// assert_eq!(secrets.text("nothing"), None);
-/// ```
-#[derive(Debug, Clone, Default)]
-pub struct KnownSecrets(Option<Arc<Known>>);
+/// Knows secrets, and finds them. Clones share it.
+#[derive(Clone)]
+pub(super) struct KnownSecrets(Arc<Known>);
 
-#[derive(Debug)]
 struct Known {
+    /// As they were given.
+    values: BTreeSet<String>,
     patterns: Vec<Pattern>,
-    /// For each pair of bytes, in one bit, whether a secret may begin with it.
-    pairs: Vec<u64>,
+    /// For each pair of bytes, in one bit, whether a secret may begin with it, or something that shows by itself that
+    /// it is one.
+    pairs: Box<[u64; BYTES * BYTES / 64]>,
     /// For each byte, which secrets may begin with it.
     by_first: Vec<Vec<usize>>,
     /// Secrets that are numbers.
     numbers: BTreeSet<String>,
+    span_max: usize,
+}
+
+impl Default for KnownSecrets {
+    fn default() -> Self {
+        static NONE: LazyLock<KnownSecrets> = LazyLock::new(|| KnownSecrets::new([]));
+        NONE.clone()
+    }
 }
 
 impl KnownSecrets {
     /// Those of these values that are secrets.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let values: BTreeSet<String> = secrets.into_iter().collect();
         let mut all = BTreeSet::new();
-        let mut numbers = BTreeSet::new();
-        for secret in secrets {
-            forms::add(&secret, &mut all);
-            if forms::is_long_number(&secret) {
-                numbers.insert(secret);
-            }
+        for secret in &values {
+            forms::add(secret, &mut all);
         }
-        if all.is_empty() {
-            return Self(None);
-        }
-        let patterns: Vec<Pattern> = all.iter().map(|form| Pattern::new(form)).collect();
-        Self(Some(Arc::new(Known::new(patterns, numbers))))
+        let numbers = values.iter().filter(|value| forms::is_long_number(value));
+        let numbers = numbers.cloned().collect();
+        let patterns = all.iter().map(|form| Pattern::new(form)).collect();
+        Self(Arc::new(Known::new(values, patterns, numbers)))
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+    /// As they were given, with those that are too short to be secrets.
+    pub fn values(&self) -> &BTreeSet<String> {
+        &self.0.values
     }
 
     /// Whether a number in JSON is one of them.
-    pub(crate) fn has_number(&self, number: &str) -> bool {
-        let known = self.0.as_ref();
-        known.is_some_and(|known| known.numbers.contains(number))
+    pub fn has_number(&self, number: &str) -> bool {
+        self.0.numbers.contains(number)
     }
 
     /// What a text becomes, if it has secrets.
     pub fn text(&self, text: &str) -> Option<String> {
-        self.without(text, |_| true)
+        replaced(text, self.found(text.as_bytes(), false))
     }
 
     /// What the name of a field becomes, if it has secrets that no name is likely to have.
-    pub(crate) fn name(&self, name: &str) -> Option<String> {
-        self.without(name, |pattern| {
-            pattern.value.chars().count() >= NAME_CHARS_MIN
-        })
+    pub fn name(&self, name: &str) -> Option<String> {
+        let is_meant = |pattern: &Pattern| pattern.value.chars().count() >= NAME_CHARS_MIN;
+        replaced(name, self.0.all_in(name.as_bytes(), false, &is_meant))
     }
 
-    fn without(&self, text: &str, is_meant: impl Fn(&Pattern) -> bool) -> Option<String> {
-        let known = self.0.as_ref()?;
-        let mut found = known.found(text.as_bytes(), &is_meant);
-        found.extend(known.parts(text, &is_meant));
-        replaced(text, merged(found))
+    /// Where they are in a text. `is_cut` says that the text goes on behind its end, or was broken off there.
+    pub fn found(&self, text: &[u8], is_cut: bool) -> Vec<Range<usize>> {
+        self.0.all_in(text, is_cut, &|_| true)
     }
 
-    /// Blots them out in a piece of a file. What stands in their place is as long, so that nothing that was
-    /// counted changes, and a number stays one. `is_end` says that the file ends with it.
-    pub(crate) fn blot(&self, piece: &mut [u8], is_end: bool) -> bool {
-        let Some(known) = &self.0 else {
-            return false;
-        };
-        let mut found = known.found(piece, &is_for_files);
-        found.retain(|range| {
-            let is_number = piece.get(range.clone()).is_some_and(is_number);
-            !is_number || stands_alone(piece, range)
+    /// Whether one may be in a text, or something that shows by itself that it is a secret: fast, and sure where it says
+    /// no.
+    pub fn may_have(&self, text: &[u8]) -> bool {
+        let known = &self.0;
+        let mut is_there = false;
+        known.each_candidate(text, |at, own| {
+            is_there |= plain::has_sign(text, at)
+                || own
+                    .iter()
+                    .any(|index| known.end_of(*index, text, at).is_some());
+            is_there
         });
-        let mut cuts: Vec<Range<usize>> = Vec::new();
-        for mark in [CUT, CUT_IN_TRACE] {
-            let places = memchr::memmem::find_iter(piece, mark.as_bytes());
-            cuts.extend(places.map(|at| at..at + mark.len()));
-        }
-        cuts.sort_unstable_by_key(|cut| cut.start);
-        if is_end {
-            cuts.push(piece.len()..piece.len());
-        }
-        found.extend(known.beside(piece, cuts, &is_for_files));
-        for range in &found {
-            blot_out(piece, range.clone());
-        }
-        !found.is_empty()
+        // Beside the mark of a cut there may be a part of one.
+        is_there
+            || !known.patterns.is_empty() && memchr::memmem::find(text, CUT.as_bytes()).is_some()
+    }
+
+    /// Whether one reaches over several tokens of a text that is JSON.
+    pub fn is_across_tokens(&self, json: &str) -> bool {
+        let is_meant = Pattern::has_marks_of_json;
+        self.0.patterns.iter().any(is_meant)
+            && !self.0.whole_in(json.as_bytes(), &is_meant).is_empty()
+    }
+
+    /// Where one may begin that goes on behind the end of a text; the length of the text if none does.
+    pub fn pending(&self, text: &[u8]) -> usize {
+        let known = &self.0;
+        let from = text.len().saturating_sub(known.span_max);
+        let goes_on = |at: &usize| {
+            let first = text.get(*at).copied().unwrap_or_default();
+            let own = known.by_first.get(usize::from(first));
+            let mut own = own.into_iter().flatten();
+            own.any(|index| {
+                let pattern = known.patterns.get(*index);
+                pattern.is_some_and(|it| it.may_go_on(text, *at))
+            })
+        };
+        (from..text.len()).find(goes_on).unwrap_or(text.len())
+    }
+
+    /// How many bytes the longest of them may take.
+    pub fn span_max(&self) -> usize {
+        self.0.span_max
     }
 }
 
 impl Known {
-    fn new(patterns: Vec<Pattern>, numbers: BTreeSet<String>) -> Self {
-        let mut pairs = vec![0_u64; BYTES * BYTES / 64];
+    fn new(values: BTreeSet<String>, patterns: Vec<Pattern>, numbers: BTreeSet<String>) -> Self {
+        let mut pairs = Box::new([0_u64; BYTES * BYTES / 64]);
         let mut by_first = vec![Vec::new(); BYTES];
+        let mut note = |first: u8, second: u8| {
+            let (word, bit) = place_of(first, second);
+            if let Some(word) = pairs.get_mut(word) {
+                *word |= bit;
+            }
+        };
+        plain::each_pair(&mut note);
         for first in 0..=u8::MAX {
             for (index, pattern) in patterns.iter().enumerate() {
                 if !pattern.may_begin_with_byte(first) {
@@ -134,15 +149,14 @@ impl Known {
                 }
                 for second in 0..=u8::MAX {
                     if pattern.may_begin_with(first, second) {
-                        let (word, bit) = place_of(first, second);
-                        if let Some(word) = pairs.get_mut(word) {
-                            *word |= bit;
-                        }
+                        note(first, second);
                     }
                 }
             }
         }
         Self {
+            values,
+            span_max: patterns.iter().map(Pattern::span_max).max().unwrap_or(0),
             patterns,
             pairs,
             by_first,
@@ -150,9 +164,9 @@ impl Known {
         }
     }
 
-    /// Where the secrets are that are meant.
-    fn found(&self, text: &[u8], is_meant: &dyn Fn(&Pattern) -> bool) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
+    /// Calls `look` with each place where something may begin, and the secrets that may; until it says that this is
+    /// enough.
+    fn each_candidate(&self, text: &[u8], mut look: impl FnMut(usize, &[usize]) -> bool) {
         for (at, pair) in text.windows(2).enumerate() {
             let [first, second] = *pair else { continue };
             let (word, bit) = place_of(first, second);
@@ -160,20 +174,47 @@ impl Known {
                 continue;
             }
             let own = self.by_first.get(usize::from(first));
-            for index in own.into_iter().flatten() {
+            if look(at, own.map_or(&[], Vec::as_slice)) {
+                return;
+            }
+        }
+    }
+
+    fn end_of(&self, index: usize, text: &[u8], at: usize) -> Option<usize> {
+        self.patterns.get(index)?.end(text, at)
+    }
+
+    /// Where the secrets that are meant are whole.
+    fn whole_in(&self, text: &[u8], is_meant: &dyn Fn(&Pattern) -> bool) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        self.each_candidate(text, |at, own| {
+            for index in own {
                 let pattern = self.patterns.get(*index).filter(|it| is_meant(it));
                 found.extend(pattern.and_then(|it| Some(at..it.end(text, at)?)));
             }
-        }
+            false
+        });
         found
     }
 
-    /// Where parts of secrets are, beside the marks of cuts in a text.
-    fn parts(&self, text: &str, is_meant: &dyn Fn(&Pattern) -> bool) -> Vec<Range<usize>> {
-        let cuts = text
-            .match_indices(CUT)
-            .map(|(at, mark)| at..at + mark.len());
-        self.beside(text.as_bytes(), cuts.collect(), is_meant)
+    /// Where the secrets that are meant are, whole or in part.
+    fn all_in(
+        &self,
+        text: &[u8],
+        is_cut: bool,
+        is_meant: &dyn Fn(&Pattern) -> bool,
+    ) -> Vec<Range<usize>> {
+        if self.patterns.is_empty() {
+            return Vec::new();
+        }
+        let mut found = self.whole_in(text, is_meant);
+        let cuts = memchr::memmem::find_iter(text, CUT.as_bytes());
+        let mut cuts: Vec<Range<usize>> = cuts.map(|at| at..at + CUT.len()).collect();
+        if is_cut {
+            cuts.push(text.len()..text.len());
+        }
+        found.extend(self.beside(text, cuts, is_meant));
+        found
     }
 
     /// Where parts of secrets are, beside these cuts, which are in order.
@@ -212,7 +253,7 @@ fn place_of(first: u8, second: u8) -> (usize, u64) {
 }
 
 /// The ranges in order; those that have something in common are one.
-fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub(super) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -224,8 +265,9 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// The text with something else in these ranges, if there are any.
-fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
+/// The text with `<redacted>` in these ranges, if there are any.
+pub(super) fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
+    let ranges = merged(ranges);
     let mut changed = String::with_capacity(text.len());
     // How far the text is copied.
     let mut done = 0;
@@ -242,33 +284,6 @@ fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
     }
     changed.push_str(text.get(done..).unwrap_or_default());
     Some(changed)
-}
-
-fn is_for_files(pattern: &Pattern) -> bool {
-    let value = pattern.value.as_bytes();
-    let is_word = value
-        .iter()
-        .all(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-    !is_word || value.len() >= FILE_WORD_BYTES_MIN
-}
-
-fn is_number(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok())
-}
-
-/// Whether a number is not a part of another.
-fn stands_alone(piece: &[u8], range: &Range<usize>) -> bool {
-    let is_of_number =
-        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
-    let before = range.start.checked_sub(1).and_then(|at| piece.get(at));
-    !is_of_number(before) && !is_of_number(piece.get(range.end))
-}
-
-/// Blots out a part of a file; a number stays one.
-pub(crate) fn blot_out(piece: &mut [u8], range: Range<usize>) {
-    if let Some(part) = piece.get_mut(range) {
-        part.fill(if is_number(part) { b'9' } else { b'*' });
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(super) struct Pattern {
     /// The secret itself.
     pub value: String,
     units: Vec<Unit>,
+    /// The letters and digits that it begins with, which all write as they are.
+    first: Vec<u8>,
 }
 
 /// How far a text goes along with a secret.
@@ -30,9 +32,15 @@ enum Along {
 
 impl Pattern {
     pub fn new(value: &str) -> Self {
+        let units = units(value);
+        let plain = units.iter().map_while(|unit| match unit {
+            Unit::Plain(byte) => Some(*byte),
+            _ => None,
+        });
         Self {
-            units: units(value),
+            first: plain.collect(),
             value: value.to_owned(),
+            units,
         }
     }
 
@@ -55,23 +63,40 @@ impl Pattern {
 
     /// Where it ends, if it begins here.
     pub fn end(&self, text: &[u8], from: usize) -> Option<usize> {
-        match along(&self.units, text, from) {
+        if !text.get(from..)?.starts_with(&self.first) {
+            return None;
+        }
+        match along(&self.units, text, from, PART_UNITS_MIN) {
             Along::Whole(end) => Some(end),
             Along::Cut | Along::Not => None,
         }
     }
 
+    /// Whether it may begin here and go on behind the end of the text.
+    pub fn may_go_on(&self, text: &[u8], from: usize) -> bool {
+        matches!(along(&self.units, text, from, 0), Along::Cut)
+    }
+
+    /// How many bytes it takes at most. Most characters are written as they are, and none with more than twelve
+    /// bytes at the depths that occur.
+    pub fn span_max(&self) -> usize {
+        self.value.len().saturating_mul(12)
+    }
+
+    /// Whether it could reach over several tokens of JSON.
+    pub fn has_marks_of_json(&self) -> bool {
+        self.value.contains(['"', '{', '}', '[', ']', ',', ':'])
+    }
+
     /// Where a part of it begins with which a text ends, if it is long enough.
     pub fn beginning_at_end(&self, text: &[u8]) -> Option<usize> {
-        // Most characters are written as they are, and none with more than twelve bytes at the depths that occur.
-        let window = self.value.len().saturating_mul(12);
-        let from = text.len().saturating_sub(window);
+        let from = text.len().saturating_sub(self.span_max());
         let first = self.units.first()?;
         (from..text.len().saturating_sub(PART_UNITS_MIN - 1)).find(|at| {
             let begins = text
                 .get(*at)
                 .is_some_and(|byte| first.may_begin_with(*byte));
-            begins && matches!(along(&self.units, text, *at), Along::Cut)
+            begins && matches!(along(&self.units, text, *at, PART_UNITS_MIN), Along::Cut)
         })
     }
 
@@ -86,7 +111,7 @@ impl Pattern {
             let is_plain = matches!(self.units.get(skipped - 1), Some(Unit::Plain(_)));
             // The character before it may have been cut within.
             let most = if is_plain { 0 } else { REST_BYTES_MAX };
-            (0..=quotes.max(most)).find_map(|from| match along(rest, text, from) {
+            (0..=quotes.max(most)).find_map(|from| match along(rest, text, from, PART_UNITS_MIN) {
                 Along::Whole(end) => Some(end),
                 Along::Cut | Along::Not => None,
             })
@@ -94,7 +119,8 @@ impl Pattern {
     }
 }
 
-fn along(units: &[Unit], text: &[u8], from: usize) -> Along {
+/// A part of fewer than `units_min` units at the end of the text is none.
+fn along(units: &[Unit], text: &[u8], from: usize, units_min: usize) -> Along {
     // All places where what was read so far may end: few spellings can be read in two ways.
     let mut places = vec![from];
     let mut next = Vec::new();
@@ -103,7 +129,7 @@ fn along(units: &[Unit], text: &[u8], from: usize) -> Along {
         if let (Unit::Plain(byte), [place]) = (unit, places.as_mut_slice()) {
             match text.get(*place) {
                 Some(there) if there == byte => *place += 1,
-                None if count >= PART_UNITS_MIN => return Along::Cut,
+                None if count >= units_min => return Along::Cut,
                 _ => return not(is_cut),
             }
             continue;
@@ -112,7 +138,7 @@ fn along(units: &[Unit], text: &[u8], from: usize) -> Along {
         for place in &places {
             unit.ends(text, *place, &mut next);
             let rest = text.get(*place..).unwrap_or_default();
-            is_cut |= count >= PART_UNITS_MIN && unit.may_be_cut(rest);
+            is_cut |= count >= units_min && unit.may_be_cut(rest);
         }
         next.sort_unstable();
         next.dedup();

@@ -13,6 +13,7 @@ use super::respond::{Decline, Responder};
 use crate::fault::TimedInjector;
 use crate::loss::Losses;
 use crate::protocol::{Revision, UnknownRevision};
+use crate::secret::Redactor;
 use crate::transport::{BytesHandler, ChannelOptions, Failure, MAX_FRAME};
 
 /// How long a call may take, unless set otherwise.
@@ -93,6 +94,9 @@ pub struct SessionOptions {
     pub stderr_file: Option<PathBuf>,
     /// Where it is noted what that file did not get, and which handler panicked.
     pub losses: Losses,
+    /// Takes secrets out of what is kept, passed on and told; unless set, those that the server is started or reached
+    /// with, and inherited ones ([`Redactor::of_server`]).
+    pub redactor: Option<Redactor>,
     /// The number of this session in the trace.
     pub session_number: u32,
     /// Whether a handshake ends with `notifications/initialized`, as the protocol asks for; without
@@ -120,6 +124,7 @@ impl Default for SessionOptions {
             on_stderr: None,
             stderr_file: None,
             losses: Losses::default(),
+            redactor: None,
             session_number: 0,
             sends_initialized: true,
             fall_back_to_sse: true,
@@ -136,6 +141,7 @@ impl SessionOptions {
             on_stderr: self.on_stderr.clone(),
             stderr_file: self.stderr_file.clone(),
             losses: self.losses.clone(),
+            redactor: self.redactor.clone(),
         }
     }
 }

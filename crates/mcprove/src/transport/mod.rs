@@ -15,6 +15,7 @@ use mcprove_score::trace::{ErrorCategory, Strike};
 use crate::loss::Losses;
 use crate::process::SpawnError;
 use crate::protocol::{Revision, RpcError};
+use crate::secret::Redactor;
 use crate::server::{Server, Transport};
 use crate::text::shorten;
 
@@ -56,6 +57,8 @@ pub struct ChannelOptions {
     pub stderr_file: Option<PathBuf>,
     /// Where it is noted what that file, or whoever gets stderr, did not get.
     pub losses: Losses,
+    /// Takes secrets out of it; unless set, those of the server.
+    pub redactor: Option<Redactor>,
 }
 
 /// Why a channel did not open.

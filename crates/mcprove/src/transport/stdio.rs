@@ -12,6 +12,7 @@ use super::{
     BoxFuture, Channel, ChannelOptions, Closing, Detail, Failure, Inbox, Outgoing, SendError,
 };
 use crate::process::{Child, SpawnError, StderrLog};
+use crate::secret::Redactor;
 use crate::server::Server;
 
 /// How long a process whose stdout ended may take to exit, before it counts as still running.
@@ -33,7 +34,11 @@ impl StdioChannel {
         options: &ChannelOptions,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Arc<Self>, SpawnError> {
-        let mut log = StderrLog::new().with_losses(options.losses.clone());
+        let redactor = options.redactor.clone();
+        let redactor = redactor.unwrap_or_else(|| Redactor::of_server(server));
+        let mut log = StderrLog::new()
+            .with_redactor(redactor)
+            .with_losses(options.losses.clone());
         if let Some(path) = &options.stderr_file {
             log = log.with_file(path).map_err(|source| SpawnError::LogFile {
                 path: path.clone(),
@@ -191,6 +196,7 @@ mod tests {
             on_stderr: None,
             stderr_file: None,
             losses: Losses::default(),
+            redactor: None,
         };
         let server = Server::stdio("sh").args(["-c", script]);
         let recording: Arc<dyn Inbox> = Arc::<RecordingInbox>::clone(&inbox);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::redact::fits;
+use crate::secret::fits;
 
 /// How many characters of a value are shown.
 const SHOWN_CHARS: usize = 60;

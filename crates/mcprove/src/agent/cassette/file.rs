@@ -13,7 +13,7 @@ use super::format::{
 };
 use super::traces;
 use crate::input;
-use crate::whole_file::write_whole;
+use crate::whole_file::write_private;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -158,7 +158,7 @@ pub fn write(path: &Path, cassette: &Cassette) -> Result<(), CassetteError> {
     // What cannot be read again is no recording.
     parse(&text, &shown(path)).map_err(|error| cannot(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| write_whole(path, text));
+    let written = fs::create_dir_all(folder).and_then(|()| write_private(path, text));
     written.map_err(|error| cannot(error.to_string()))
 }
 

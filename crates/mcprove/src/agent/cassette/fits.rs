@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::difference::{first_difference, shortened};
-use super::redact::{Redactor, fits};
 use crate::agent::toolbox::OfferedTool;
 use crate::hash::fnv_1a;
-use crate::secret::{REDACTED, is_secret_name};
+use crate::secret::{REDACTED, Redactor, fits, is_secret_name};
 use crate::suite::plan::{AgentTestPlan, Driver, Provider, Reach, SuitePlan};
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.

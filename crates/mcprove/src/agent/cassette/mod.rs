@@ -15,7 +15,6 @@ mod format;
 mod name;
 mod other_model;
 mod record;
-mod redact;
 mod replay;
 mod traces;
 mod variables;
@@ -33,6 +32,5 @@ pub use format::{
 pub use name::{FOLDER, file_name, same_file, same_file_of_suites};
 pub use other_model::none_of_another_model;
 pub use record::{RECORDED_BYTES_MAX, Recorder, Take};
-pub use redact::{PLACES_MAX, Redacted, Redactor, SECRET_CHARS_MIN};
 pub use replay::Replayer;
 pub use variables::{Variables, recorded};

@@ -11,9 +11,9 @@ use mcprove_score::trace::Json;
 use serde_json::Value;
 
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure, microseconds};
-use super::redact::{PLACES_MAX, Redactor};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::secret::{PLACES_MAX, Redactor};
 
 /// The most bytes of one run that are recorded; a larger run has no cassette.
 pub const RECORDED_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use super::difference::first_difference;
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure};
-use super::redact::{Redactor, fits};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::secret::{Redactor, fits};
 
 /// What to try when a recording has no answer.
 const HINT: &str = "record it again with --record, or run with --live";

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::redact::Redactor;
-use crate::secret::REDACTED;
+use crate::secret::{REDACTED, Redactor};
 use crate::suite::plan::Environment;
 
 /// The variables that were looked up and had a value.

@@ -86,9 +86,11 @@ impl Spoken {
         let entries = entries.map(|stand| (stand.name.clone(), stand.entry.clone()));
         let entries: Map<String, Value> = entries.collect();
         let servers = json!({ "mcpServers": entries }).to_string();
-        std::fs::write(&self.config, &servers).map_err(|source| CommandError::File {
-            what: "the configuration of the agent cannot be written".to_owned(),
-            source,
+        crate::whole_file::write_private(&self.config, &servers).map_err(|source| {
+            CommandError::File {
+                what: "the configuration of the agent cannot be written".to_owned(),
+                source,
+            }
         })?;
         let fill = |text: &String| {
             self.environment

@@ -1,10 +1,12 @@
 //! A folder for the files of one run of an agent: nobody else may look into it, and it goes when the run does.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::private_file;
 
 /// How often another name is tried.
 const TRIES: usize = 16;
@@ -24,7 +26,7 @@ impl Folder {
             let name = format!("mcprove-agent-{}-{now}-{count}", std::process::id());
             let path = std::env::temp_dir().join(name);
             // One that is there already is somebody else's.
-            match builder().create(&path) {
+            match private_file::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) => last = Some(error),
             }
@@ -35,18 +37,6 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
-}
-
-fn builder() -> DirBuilder {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700);
-        builder
-    }
-    #[cfg(not(unix))]
-    DirBuilder::new()
 }
 
 impl Drop for Folder {

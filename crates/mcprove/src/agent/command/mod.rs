@@ -72,7 +72,8 @@ pub async fn run_once(
     let stands = stand::put_up(servers, &test.inject, ground, folder.path()).await?;
     let spoken = config::Spoken::fill(test, ground.environment, folder.path())?;
     let server = spoken.command(command, &stands, ground)?;
-    let ended = process::run(&server, spoken.input(), test.budget.time).await;
+    let redactor = ground.environment.redactor();
+    let ended = process::run(&server, spoken.input(), test.budget.time, redactor).await;
     // First the proxies: what they wrote down is whole then.
     let recordings = stand::take_down(stands).await;
     let ended = ended?;

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::CommandError;
 use crate::process::{Child, StderrLog};
+use crate::secret::Redactor;
 use crate::server::Server;
 
 /// How much of the standard output of an agent is kept.
@@ -52,9 +53,10 @@ pub(super) async fn run(
     server: &Server,
     input: Vec<u8>,
     time: Duration,
+    redactor: Redactor,
 ) -> Result<Ended, CommandError> {
     let began = Instant::now();
-    let stderr = Arc::new(StderrLog::new());
+    let stderr = Arc::new(StderrLog::new().with_redactor(redactor));
     let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
     let writing = tokio::spawn(write(stdin, input));
     let reading = tokio::spawn(read(stdout));

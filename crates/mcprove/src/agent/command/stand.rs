@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::setup::ProxySetup;
 use super::{CommandError, Ground};
@@ -14,6 +14,7 @@ use crate::fault::FaultSpec;
 use crate::mock::{Kind, Listening, Mock, Options};
 use crate::proxy::{Settings, http};
 use crate::recording::{Origin, Recording};
+use crate::secret;
 use crate::server::{Server, Transport};
 use crate::suite::plan::{Environment, FillError, Reach, ServerPlan};
 
@@ -28,6 +29,8 @@ pub(super) struct Stand {
     pub entry: Value,
     record: PathBuf,
     listening: Option<Proxy>,
+    /// Tells the proxy of a process what to do.
+    _setup: Option<JoinSet<()>>,
 }
 
 /// A proxy that listens in this process.
@@ -65,9 +68,9 @@ pub(super) async fn put_up(
                     })?;
                 if server.transport == Transport::Stdio {
                     let setup = folder.join(format!("{index}.json"));
-                    before_process(plan, server, faults, ground, (setup, record))?
+                    before_process(plan, server, faults, ground, (setup, record)).await?
                 } else {
-                    before_address(plan, &server.transport, faults, ground, record, None).await?
+                    before_address(plan, &server, faults, ground, record, None).await?
                 }
             }
             Reach::Mock {
@@ -91,11 +94,8 @@ pub(super) async fn put_up(
                         error,
                     }
                 })?;
-                let transport = Transport::Http {
-                    url: format!("http://{}/mcp", listening.addr),
-                    headers: BTreeMap::new(),
-                };
-                before_address(plan, &transport, faults, ground, record, Some(listening)).await?
+                let server = Server::http(format!("http://{}/mcp", listening.addr));
+                before_address(plan, &server, faults, ground, record, Some(listening)).await?
             }
         };
         stands.push(stand);
@@ -103,7 +103,7 @@ pub(super) async fn put_up(
     Ok(stands)
 }
 
-fn before_process(
+async fn before_process(
     plan: &ServerPlan,
     server: Server,
     faults: &[FaultSpec],
@@ -116,6 +116,8 @@ fn before_process(
         });
     };
     let shutdown = server.shutdown_timeout.as_millis();
+    let mut secrets = ground.environment.secrets();
+    secrets.extend(secret::secrets_of(&server));
     let told = ProxySetup {
         server_name: plan.name.clone(),
         program: server.command,
@@ -127,10 +129,11 @@ fn before_process(
         faults: faults.iter().map(ToString::to_string).collect(),
         seed: ground.seed,
         record: record.clone(),
+        secrets: secrets.into_iter().collect(),
     };
-    let text = serde_json::to_vec(&told).unwrap_or_default();
-    std::fs::write(&setup, text).map_err(|source| CommandError::File {
-        what: "the settings of a proxy cannot be written".to_owned(),
+    let offered = told.offer(&setup).await;
+    let offered = offered.map_err(|source| CommandError::File {
+        what: "the settings of a proxy cannot be offered".to_owned(),
         source,
     })?;
     Ok(Stand {
@@ -138,25 +141,30 @@ fn before_process(
         entry: json!({ "command": program, "args": ["proxy", "--setup", setup] }),
         record,
         listening: None,
+        _setup: Some(offered),
     })
 }
 
 async fn before_address(
     plan: &ServerPlan,
-    transport: &Transport,
+    reached: &Server,
     faults: &[FaultSpec],
     ground: Ground<'_>,
     record: PathBuf,
     mock: Option<Listening>,
 ) -> Result<Stand, CommandError> {
     let server = || plan.name.clone();
+    let transport = &reached.transport;
     let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = transport else {
         return Err(CommandError::WebSocket { server: server() });
     };
     let mut origin = Origin::new("proxy", &plan.name);
     origin.seed = Some(ground.seed);
     origin.faults = faults.iter().map(ToString::to_string).collect();
-    let recording = Recording::create(&record, &origin).map_err(|source| CommandError::File {
+    let secrets = secret::secrets_of(reached);
+    let redactor = ground.environment.redactor().with_secrets(secrets);
+    let recording = Recording::create(&record, &origin, &redactor);
+    let recording = recording.map_err(|source| CommandError::File {
         what: "the recording of a proxy cannot be written".to_owned(),
         source,
     })?;
@@ -194,6 +202,7 @@ async fn before_address(
             task,
             _mock: mock,
         }),
+        _setup: None,
     })
 }
 

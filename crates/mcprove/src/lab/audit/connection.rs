@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::AuditError;
+use crate::private_file;
 
 /// How long a connection waits for one that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -138,20 +139,18 @@ fn address(path: &str) -> String {
 
 /// Makes a new file that only its owner may read: it holds what clients sent. SQLite gives those
 /// beside it the same permissions.
-#[cfg(unix)]
 fn create_private(path: &Path) {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    // One that is there stays as it is, and SQLite says what is wrong with the others.
-    let _ = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
+    let mut options = std::fs::OpenOptions::new();
+    // SQLite says what is wrong with a file that cannot be made.
+    if private_file::open(path, options.write(true).create_new(true)).is_ok() {
+        return;
+    }
+    for end in ["", "-wal", "-shm"] {
+        let mut path = path.as_os_str().to_owned();
+        path.push(end);
+        private_file::tighten_path(Path::new(&path));
+    }
 }
-
-/// Elsewhere a file has the permissions of its folder.
-#[cfg(not(unix))]
-fn create_private(_: &Path) {}
 
 /// SQLite says only that it cannot open the file.
 fn check_folder(path: &Path) -> Result<(), AuditError> {

@@ -1,8 +1,11 @@
 //! The headers of a request, as they may be written down.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
-use crate::secret::{REDACTED, is_secret_name, redact_value};
+use super::row::AuditRow;
+use crate::secret::{REDACTED, Redactor, is_secret_name, redact_value};
 
 /// Words in the names of headers whose values are secrets, beside those that are secrets
 /// everywhere.
@@ -51,6 +54,20 @@ pub fn redact_header(name: &str, value: &str) -> String {
         REDACTED.to_owned()
     } else {
         redact_value(&lower, value)
+    }
+}
+
+/// Takes secrets out of all that a row quotes, before it is cut.
+pub(super) fn redact_row(row: &mut AuditRow, redactor: &Redactor) {
+    for json in [&mut row.parameters, &mut row.response, &mut row.headers] {
+        if let Some(Cow::Owned(redacted)) = json.as_deref().map(|json| redactor.json(json)) {
+            *json = Some(redacted);
+        }
+    }
+    for text in [&mut row.error_message, &mut row.user_agent, &mut row.source] {
+        if let Some(Cow::Owned(redacted)) = text.as_deref().map(|text| redactor.plain(text)) {
+            *text = Some(redacted);
+        }
     }
 }
 

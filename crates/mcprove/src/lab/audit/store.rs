@@ -12,9 +12,11 @@ use super::connection::Place;
 use super::error::AuditError;
 use super::queue::Queue;
 use super::reader::AuditReader;
+use super::redact::redact_row;
 use super::row::AuditRow;
 use super::schema;
 use super::writer::{self, Limits};
+use crate::secret::Redactor;
 
 /// How many rows are kept in memory.
 pub const MEMORY_ROWS: u64 = 10_000;
@@ -55,6 +57,8 @@ pub struct AuditStore {
     threads: Mutex<Vec<JoinHandle<()>>>,
     place: Place,
     caps: Caps,
+    /// Knows the secrets of this process, which tools may be asked for.
+    redactor: Redactor,
 }
 
 impl AuditStore {
@@ -115,6 +119,7 @@ impl AuditStore {
             threads: Mutex::new(threads),
             place,
             caps,
+            redactor: Redactor::of_process(),
         })
     }
 
@@ -122,6 +127,7 @@ impl AuditStore {
     /// then the caller's thread waits for room, as a row is never dropped. After [`close`](Self::close) rows
     /// are not taken.
     pub fn record(&self, mut row: AuditRow) {
+        redact_row(&mut row, &self.redactor);
         self.caps.apply(&mut row);
         self.queue.push(row);
     }
@@ -130,6 +136,7 @@ impl AuditStore {
     /// wait with [`room`](Self::room) before there are more. Rows far beyond that are lost, and counted
     /// among the [lost ones](Self::loss).
     pub fn record_now(&self, mut row: AuditRow) {
+        redact_row(&mut row, &self.redactor);
         self.caps.apply(&mut row);
         self.queue.put(row);
     }

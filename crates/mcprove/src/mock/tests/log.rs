@@ -39,7 +39,12 @@ struct Logged {
 fn logged(faults: &[&str]) -> Logged {
     let file = Shared::default();
     let origin = Origin::new("mock", "demo");
-    let recording = Recording::to_writer(Box::new(file.clone()), &origin).unwrap();
+    let recording = Recording::to_writer(
+        Box::new(file.clone()),
+        &origin,
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     let mock = mock_with(TOOLS, faults, Some(recording.clone()));
     Logged {
         mock,

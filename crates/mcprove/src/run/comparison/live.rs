@@ -10,6 +10,7 @@ use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 use super::{CompareError, ComparedRun, ComparisonReport, Side, Sides};
 use crate::drive::Stop;
 use crate::loss::Loss;
+use crate::private_file;
 use crate::run::directory::directory_name;
 use crate::run::execution::{draw, draw_seed};
 use crate::run::{Run, RunError};
@@ -147,7 +148,10 @@ impl Comparer {
         self.share_seed();
         let directory = self.output_dir.as_ref().map(|base| {
             let id = format!("compare-{:06x}", draw() & 0xff_ffff);
-            base.join(directory_name(SystemTime::now(), &id))
+            let path = base.join(directory_name(SystemTime::now(), &id));
+            // What is wrong with it the first run says.
+            let _ = std::fs::create_dir_all(base).and_then(|()| private_file::create_dir(&path));
+            path
         });
         let mut sides = Sides::default();
         let order = order(self.runs);

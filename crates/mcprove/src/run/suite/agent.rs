@@ -20,11 +20,12 @@ use mcprove_score::trace::AgentTrace;
 use super::context::{CassetteMode, Context, SuiteOptions};
 use super::report::{TestKind, TestOutcome, TestReport};
 use crate::agent::cassette::{
-    self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Redactor, Verdict,
+    self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict,
 };
 use crate::loss::Loss;
+use crate::secret::Redactor;
 use crate::suite::plan::{AgentTestPlan, SuitePlan};
-use crate::whole_file::write_whole;
+use crate::whole_file::write_private;
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";
@@ -103,7 +104,7 @@ async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
         Err(not_made) => {
             let mut report = not_run(report, not_made, context, &path);
             if !is_replay {
-                redact(&mut report, &Redactor::of(&context.options.environment));
+                redact(&mut report, &context.options.environment.redactor());
             }
             report
         }
@@ -312,7 +313,7 @@ fn write_trace(
     }
     let mut written = serde_json::to_string_pretty(trace).map_err(std::io::Error::other)?;
     written.push('\n');
-    write_whole(&path, written)
+    write_private(&path, written)
 }
 
 /// The seed of one run: the first has that of the suite.

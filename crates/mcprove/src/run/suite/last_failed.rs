@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::report::{SuiteReport, TestOutcome};
 use crate::input;
 use crate::suite::plan::SuitePlan;
-use crate::whole_file::write_whole;
+use crate::whole_file::write_private;
 
 /// The name of the file, in the folder that runs are written to.
 pub const LAST_FAILED_FILE: &str = "last-failed.json";
@@ -131,7 +131,7 @@ impl FailedTests {
             tests: self.tests.clone(),
         };
         let text = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
-        let written = std::fs::create_dir_all(folder).and_then(|()| write_whole(&path, text));
+        let written = std::fs::create_dir_all(folder).and_then(|()| write_private(&path, text));
         written.map_err(|source| LastFailedError::Io {
             action: "write",
             path,

@@ -14,16 +14,15 @@ use super::connect::filled;
 use super::context::Context;
 use super::masking::masked;
 use super::progress::{SuiteEvent, SuiteListener};
-use super::redact::redact_run;
 use super::report::{TestKind, TestReport};
 use super::words::in_words_of_suites;
-use crate::agent::cassette::Redactor;
 use crate::drive::Scenario;
 use crate::mock::{Kind, Listening, Mock, Options};
-use crate::run::{Report, Run, RunDirectory, RunError};
+use crate::run::{Run, RunError};
+use crate::secret::{self, Redactor};
 use crate::server::Server;
 use crate::suite::load::{Format, LoadConfig, OutputSettings};
-use crate::suite::plan::{Environment, FillError, LoadTestPlan, Reach, ServerPlan};
+use crate::suite::plan::{FillError, LoadTestPlan, Reach, ServerPlan};
 
 /// How many lines of what a server said last are told.
 const STDERR_LINES_MAX: usize = 20;
@@ -47,7 +46,7 @@ pub(crate) async fn run(
         });
         report = report.judged();
     }
-    masked(report, &Redactor::of(&context.options.environment))
+    masked(report, &context.options.environment.redactor())
 }
 
 async fn execute(
@@ -93,11 +92,8 @@ async fn execute(
         Err(_) => {}
     }
     if let Some(directory) = &directory {
-        hide_secrets(report, directory, ended.as_ref().ok(), &options.environment);
-        if ended.is_ok() {
-            let path = directory.path().display().to_string();
-            report.details = Some(path.replace('\\', "/"));
-        }
+        let path = directory.path().display().to_string();
+        report.details = ended.is_ok().then(|| path.replace('\\', "/"));
     }
     match ended {
         Err(error) if options.stop.is_running() => Err(unmade(&error, &test.server)),
@@ -123,6 +119,10 @@ fn engine(
     };
     let has = |format| config.output.formats.contains(&format);
     let listener = Arc::clone(listener);
+    let mut session = config.session.options();
+    // Besides what the server is reached with, all that the suite takes from the environment.
+    let secrets = context.options.environment.secrets();
+    session.redactor = Some(Redactor::new(secrets).with_secrets(secret::secrets_of(&server)));
     let run = Run::new(server, scenario)
         .with_thresholds(config.thresholds.clone())
         .with_faults(config.faults.clone())
@@ -130,7 +130,7 @@ fn engine(
         .with_trace(config.output.trace)
         .with_config(config.to_toml())
         .with_reports(has(Format::Markdown), has(Format::Html))
-        .with_session(config.session.options())
+        .with_session(session)
         .with_stop(context.options.stop.clone())
         .on_progress(Arc::new(move |progress| {
             listener(&SuiteEvent::Load(progress));
@@ -166,24 +166,6 @@ async fn reach(
             })?;
             Ok((Server::http(listening.url()), Some(listening)))
         }
-    }
-}
-
-/// Takes secrets out of the files of a run, also of one that came to nothing: its server may have told them.
-fn hide_secrets(
-    report: &mut TestReport,
-    directory: &RunDirectory,
-    found: Option<&Report>,
-    environment: &Environment,
-) {
-    match redact_run(directory, found, &Redactor::of(environment)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            report.notes.push(format!(
-                "secrets could not be taken out of the files of the run: {error}"
-            ));
-        }
-        // Of a run that came to nothing there may be no files.
-        _ => {}
     }
 }
 

@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::report::TestReport;
-use crate::agent::cassette::Redactor;
-use crate::secret::REDACTED;
+use crate::secret::{REDACTED, Redactor};
 
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]

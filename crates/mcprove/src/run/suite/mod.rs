@@ -12,7 +12,6 @@ mod last_failed;
 mod load;
 mod masking;
 mod progress;
-mod redact;
 mod repeat;
 mod report;
 mod runner;

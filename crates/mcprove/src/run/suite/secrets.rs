@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::agent::provider;
+use crate::secret;
 use crate::server::Transport;
 use crate::suite::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan, SuitePlan};
 
@@ -48,6 +49,12 @@ fn of_server(server: &ServerPlan, environment: &Environment) {
     let Reach::Server(server) = &server.reach else {
         return;
     };
+    // What stands in the suite itself, by its name.
+    for secret in secret::secrets_of(server) {
+        if !secret.contains("${") {
+            environment.note(&secret);
+        }
+    }
     fill_all(&server.args, environment);
     fill_values(&server.env, environment);
     match &server.transport {

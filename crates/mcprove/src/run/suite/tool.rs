@@ -24,7 +24,6 @@ use super::context::Context;
 use super::masking::masked;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::servers::{Lease, Turn};
-use crate::agent::cassette::Redactor;
 use crate::drive::{Stop, StopLevel};
 use crate::protocol::{Era, Tool, ToolAnnotations};
 use crate::suite::plan::{FillError, ToolTestPlan};
@@ -55,7 +54,7 @@ pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport
     if report.outcome != TestOutcome::Skipped {
         report = report.judged();
     }
-    masked(report, &Redactor::of(&context.options.environment))
+    masked(report, &context.options.environment.redactor())
 }
 
 /// How a test ended.

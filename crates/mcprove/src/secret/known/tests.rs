@@ -72,23 +72,7 @@ fn no_part_is_left_beside_a_cut() {
 #[test]
 fn words_of_settings_and_short_values_stay() {
     let secrets = known(&["abc", "true", "info", "8080", "1.25", ""]);
-    assert!(secrets.is_empty());
-}
-
-#[test]
-fn files_are_blotted_in_place() {
-    let secrets = known(&["hunter22-x", "12345678", "name"]);
-    let line = "{\"name\":\"hunter22-x\",\"n\":12345678,\"t\":0.123456789,\"cut\":\"hunter2\",\"cut_bytes\":9}\n";
-    let mut piece = line.as_bytes().to_vec();
-    assert!(secrets.blot(&mut piece, false));
-    let after = String::from_utf8(piece).unwrap();
-    assert_eq!(
-        after,
-        "{\"name\":\"**********\",\"n\":99999999,\"t\":0.123456789,\"cut\":\"*******\",\"cut_bytes\":9}\n"
-    );
-    let mut end = b"the log ends in hunter2".to_vec();
-    assert!(!secrets.blot(&mut end.clone(), false) && secrets.blot(&mut end, true));
-    assert_eq!(end, b"the log ends in *******");
+    assert_eq!(secrets.0.patterns.len(), 0);
 }
 
 #[test]
@@ -193,36 +177,8 @@ fn no_spelling_hides_them_however_often_it_is_escaped() {
                         parts.all(|part| !rest.contains(part)),
                         "{secret:?} in {text} became {masked}"
                     );
-                    // The same in a file, whose length stays.
-                    let mut piece = format!("{{{text}}}\n").into_bytes();
-                    let length = piece.len();
-                    assert!(secrets.blot(&mut piece, false), "{text}");
-                    assert_eq!(piece.len(), length);
                 }
             }
-        }
-    }
-}
-
-#[test]
-fn files_of_json_stay_json() {
-    for secret in [
-        "pa\"ss\\word\"is\"long",
-        "\"in quotes\"",
-        "ends with \\",
-        "\\\\unc\\path/x",
-    ] {
-        let secrets = known(&[secret]);
-        let inner = json!({ "t": secret, "u": format!("\\{secret}\\\"") }).to_string();
-        for value in [
-            json!({ "t": secret, "x": format!("a\"{secret}\"") }),
-            json!({ "i": inner }),
-        ] {
-            let mut piece = value.to_string().into_bytes();
-            assert!(secrets.blot(&mut piece, false), "{value}");
-            let text = String::from_utf8(piece).unwrap();
-            let read: Result<serde_json::Value, _> = serde_json::from_str(&text);
-            assert!(read.is_ok(), "{value} became {text}");
         }
     }
 }
@@ -254,7 +210,7 @@ fn words_of_formats_are_none() {
         "completed",
         "tool",
     ]);
-    assert!(secrets.is_empty());
+    assert_eq!(secrets.0.patterns.len(), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::DraftOptions;
 use super::yaml::{escaped, literal, text};
-use crate::secret::{KnownSecrets, REDACTED, redact_arguments, redact_urls, redact_value};
+use crate::secret::{REDACTED, Redactor, redact_arguments, redact_urls, redact_value};
 use crate::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
 use crate::session::ProtocolChoice;
 
@@ -27,10 +27,15 @@ pub(super) struct Given {
     pub(super) variables: Vec<String>,
     /// What must not be written down.
     secrets: Vec<String>,
+    redactor: Redactor,
 }
 
 pub(super) fn given(server: &Server, options: &DraftOptions) -> Given {
-    let mut given = Given::default();
+    let redactor = options.session.redactor.clone();
+    let mut given = Given {
+        redactor: redactor.unwrap_or_else(|| Redactor::of_server(server)),
+        ..Given::default()
+    };
     match &server.transport {
         Transport::Stdio => given.command(server, options),
         Transport::Http { url, headers } | Transport::WebSocket { url, headers } => {
@@ -178,8 +183,7 @@ impl Given {
             let parts = secret.split(['=', ' ', '&', '?']);
             parts.chain([secret.as_str()]).map(str::to_owned)
         });
-        let masked = KnownSecrets::new(parts).text(said);
-        masked.unwrap_or_else(|| said.to_owned())
+        self.redactor.with_secrets(parts).plain(said).into_owned()
     }
 }
 

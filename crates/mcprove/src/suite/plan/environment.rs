@@ -5,11 +5,12 @@
 //! this machine, and what is part of the name of a server, a tool or a model.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::secret::{self, Redactor};
 
 /// Tells the value of a variable, if it has one.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -37,40 +38,22 @@ pub enum FillError {
     Open(String),
 }
 
-/// Shorter values are no secrets, whatever their name.
-const INHERITED_CHARS_MIN: usize = 8;
-/// Where a process is and was, by which shells mean no password.
-const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
-
-fn is_inherited_secret(name: &str, value: &str) -> bool {
-    !FOLDERS.contains(&name)
-        && crate::secret::is_secret_name(name)
-        && value.chars().count() >= INHERITED_CHARS_MIN
-}
-
-/// Whether it is the path of something on this machine.
-fn is_path(value: &str) -> bool {
-    let path = Path::new(value);
-    path.is_absolute() && path.exists()
-}
+/// A shorter value may be a part of any name.
+const NOT_OF_NAME_CHARS_MIN: usize = 8;
 
 /// Whether a value may be a part of a name that a server or a model chose: a password that one of them put
 /// into a name stays a secret.
 fn is_of_name(value: &str) -> bool {
     let is_of_word = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
-    value.chars().count() < INHERITED_CHARS_MIN || value.bytes().all(is_of_word)
+    value.chars().count() < NOT_OF_NAME_CHARS_MIN || value.bytes().all(is_of_word)
 }
 
 impl Environment {
     /// That of this process. What is a secret by its name is noted at once: processes inherit it, and may tell it.
     pub fn of_process() -> Self {
         let environment = Self::new(|name| std::env::var(name).ok());
-        for (name, value) in std::env::vars_os() {
-            if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
-                && is_inherited_secret(name, value)
-            {
-                environment.note(value);
-            }
+        for secret in secret::inherited() {
+            environment.note(&secret);
         }
         environment
     }
@@ -93,7 +76,7 @@ impl Environment {
 
     /// Takes a value for a secret, unless it is a path of this machine.
     pub fn note(&self, value: &str) {
-        if is_path(value) {
+        if secret::is_path(value) {
             return;
         }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,6 +105,11 @@ impl Environment {
             !is_name
         });
         secrets.cloned().collect()
+    }
+
+    /// Redacts all secrets so far.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.secrets())
     }
 
     /// The text with its variables filled in; `$${` stands for `${`.
@@ -193,16 +181,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn what_is_inherited_is_a_secret_by_its_name() {
-        assert!(is_inherited_secret("MY_API_KEY", "12345678"));
-        assert!(!is_inherited_secret("MY_API_KEY", "1234567"));
-        assert!(!is_inherited_secret("HOME", "/places/somebody"));
-        assert!(!is_inherited_secret("PWD", "/places/somebody"));
-        assert!(!is_inherited_secret("OLDPWD", "/places/somebody"));
-        assert!(is_inherited_secret("MYSQL_PWD", "/places/somebody"));
-    }
 
     #[test]
     fn paths_of_this_machine_are_no_secrets() {

@@ -132,7 +132,7 @@ fn a_replay_has_the_variables_of_the_recording() {
     let text = "${TOKEN} ${LANGUAGE} ${OTHER:-none}";
     assert_eq!(watched.fill(text).unwrap(), "hunter22 en none");
     assert!(environment.secrets().contains("hunter22"));
-    let kept = variables.redacted(&Redactor::of(&environment));
+    let kept = variables.redacted(&environment.redactor());
     assert_eq!(json!(kept), json!({ "TOKEN": null, "LANGUAGE": "en" }));
     assert_eq!(recorded(&kept).fill(text).unwrap(), "<redacted> en none");
 }

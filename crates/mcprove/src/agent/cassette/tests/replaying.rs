@@ -11,6 +11,7 @@ use super::super::*;
 use super::a_tool;
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::secret::Redactor;
 
 struct Model(Mutex<VecDeque<Result<ModelReply, WireError>>>);
 
@@ -239,7 +240,7 @@ async fn the_nearest_request_is_the_one_that_says_the_same() {
         ],
         ..RecordedRun::default()
     };
-    let redactor = Redactor::of(&crate::suite::plan::Environment::new(|_| None));
+    let redactor = crate::suite::plan::Environment::new(|_| None).redactor();
     let replayer = Replayer::new(&run, &[], redactor);
     let error = replayer.send(&ask(&json!({ "messages": ["hi"] }))).await;
     let told = error.unwrap_err().to_string();

@@ -35,7 +35,11 @@ impl Told {
         }
         if matches!(self, Self::ToRecord | Self::Both) {
             let writer = Box::new(std::io::sink());
-            let recording = Recording::to_writer(writer, &Origin::new("proxy", "api"));
+            let recording = Recording::to_writer(
+                writer,
+                &Origin::new("proxy", "api"),
+                &crate::secret::Redactor::default(),
+            );
             settings.recording = Some(recording.unwrap());
         }
         settings

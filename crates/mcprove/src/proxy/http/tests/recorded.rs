@@ -22,7 +22,12 @@ async fn answers_are_recorded_whether_json_or_events() {
             RawServer::start(serve_json).await
         };
         let file = tempfile::NamedTempFile::new().unwrap();
-        let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+        let recording = Recording::create(
+            file.path(),
+            &Origin::new("proxy", "api"),
+            &crate::secret::Redactor::default(),
+        )
+        .unwrap();
         let proxy = Running::start(
             &server.url,
             Settings {
@@ -64,7 +69,12 @@ async fn answers_are_recorded_whether_json_or_events() {
 async fn secrets_of_headers_are_not_recorded() {
     let server = RawServer::start(serve_json).await;
     let file = tempfile::NamedTempFile::new().unwrap();
-    let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+    let recording = Recording::create(
+        file.path(),
+        &Origin::new("proxy", "api"),
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     let settings = Settings {
         recording: Some(recording),
         ..Settings::default()

@@ -20,7 +20,12 @@ struct Recorded {
 impl Recorded {
     async fn start(server: &RawServer, faults: &[&str]) -> Self {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+        let recording = Recording::create(
+            file.path(),
+            &Origin::new("proxy", "api"),
+            &crate::secret::Redactor::default(),
+        )
+        .unwrap();
         let settings = Settings {
             server_name: "api".to_owned(),
             faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),

@@ -26,7 +26,12 @@ fn lines(file: &tempfile::NamedTempFile) -> Vec<TraceRecord> {
 
 fn recorded(faults: &[&str]) -> (Settings, Recording, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+    let recording = Recording::create(
+        file.path(),
+        &Origin::new("proxy", "api"),
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     let settings = Settings {
         server_name: "api".to_owned(),
         faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
@@ -278,7 +283,12 @@ async fn when_the_client_leaves_delayed_calls_are_made_and_hung_ones_dropped() {
 #[tokio::test]
 async fn when_the_client_leaves_calls_with_a_long_delay_are_not_made() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let recording = Recording::create(file.path(), &Origin::new("proxy", "api")).unwrap();
+    let recording = Recording::create(
+        file.path(),
+        &Origin::new("proxy", "api"),
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap();
     let mut rig = Rig::new(Settings {
         faults: vec!["slow:1500".parse().unwrap()],
         recording: Some(recording.clone()),

@@ -37,7 +37,8 @@ async fn batches_pass_untouched_and_are_counted_and_it_is_said() {
 async fn what_the_client_experiences_is_recorded() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let origin = Origin::new("proxy", "api");
-    let recording = Recording::create(file.path(), &origin).unwrap();
+    let recording =
+        Recording::create(file.path(), &origin, &crate::secret::Redactor::default()).unwrap();
     let mut rig = Rig::new(Settings {
         server_name: "api".to_owned(),
         faults: vec![

@@ -132,7 +132,12 @@ pub const PING: &str = r#"{"jsonrpc":"2.0","id":99,"method":"ping"}"#;
 
 pub fn recording() -> Recording {
     let origin = Origin::new("proxy", "api");
-    Recording::to_writer(Box::new(std::io::sink()), &origin).unwrap()
+    Recording::to_writer(
+        Box::new(std::io::sink()),
+        &origin,
+        &crate::secret::Redactor::default(),
+    )
+    .unwrap()
 }
 
 /// All that a proxy can be told, without a fault that strikes what is sent.

@@ -10,10 +10,11 @@ use mcprove_score::trace::{AgentRun, AgentTrace, Conversation, StopReason};
 use serde_json::{Map, Value};
 
 use super::{Made, Setting, empty_tape, error};
-use crate::agent::cassette::{Cassette, Fits, RecordedRun, Redactor, Take, Variables};
+use crate::agent::cassette::{Cassette, Fits, RecordedRun, Take, Variables};
 use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
 use crate::run::suite::words::in_words_of_suites;
+use crate::secret::Redactor;
 use crate::suite::plan::{AgentTestPlan, Driver};
 
 /// What stands in the trace of a run that the user stopped.
@@ -94,7 +95,12 @@ pub(super) fn gather(
     variables: &Variables,
     is_recorded: bool,
 ) -> Made {
-    let redactor = Redactor::beside(&context.options.environment, &names_of(&outcomes));
+    let redactor = Redactor::new(
+        context
+            .options
+            .environment
+            .secrets_beside(&names_of(&outcomes)),
+    );
     let is_done = |outcome: &Outcome| matches!(outcome, Outcome::Done(_));
     let ended = outcomes.iter().filter(|it| is_done(it)).count();
     let judged = outcomes.iter().take_while(|it| is_done(it)).count();

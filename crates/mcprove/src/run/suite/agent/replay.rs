@@ -4,11 +4,10 @@ use mcprove_score::trace::{AgentRun, AgentTrace};
 
 use super::gathered::{Breakage, broken_run};
 use super::{Made, NotMade, error, seed_of, suite_name};
-use crate::agent::cassette::{
-    Cassette, CassetteError, RecordedRun, Redactor, Replayer, file_name, recorded,
-};
+use crate::agent::cassette::{Cassette, CassetteError, RecordedRun, Replayer, file_name, recorded};
 use crate::agent::run::{fill_texts, run_once};
 use crate::agent::toolbox::OfferedTool;
+use crate::secret::Redactor;
 use crate::suite::plan::{AgentTestPlan, Driver, SuitePlan};
 
 /// Makes the runs of a test anew, each from the one that was recorded.

@@ -11,6 +11,7 @@ use crate::run::suite::report::TestOutcome;
 use crate::run::suite::sample::{head, mock_server, plan};
 use crate::run::suite::servers::Servers;
 use crate::run::suite::{CassetteMode, SuiteOptions};
+use crate::suite::plan::Environment;
 use crate::suite::plan::SuitePlan;
 
 const SECRET: &str = "hunter2-hunter2";

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
 
-use super::{PLACES_MAX, Redactor, names};
+use super::{PLACES_MAX, Redactor, Rules, names};
 use crate::secret::REDACTED;
 
 /// Whether a text is an object or a list.
@@ -26,6 +26,7 @@ struct Reader<'a, 'r> {
     redactor: &'r Redactor,
     text: &'a str,
     path: &'r str,
+    rules: Rules,
     depth: usize,
     levels: Vec<Level<'a>>,
     changed: String,
@@ -38,13 +39,14 @@ pub(super) fn redact(
     redactor: &Redactor,
     text: &str,
     path: &str,
-    depth: usize,
+    (rules, depth): (Rules, usize),
     places: &mut Vec<String>,
 ) -> Option<String> {
     let mut reader = Reader {
         redactor,
         text,
         path,
+        rules,
         depth,
         levels: Vec::new(),
         changed: String::new(),
@@ -122,6 +124,7 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         let name = self.name();
+        let name = name.filter(|_| self.rules.names);
         let is_secret = name.is_some_and(|name| names::is_secret(name, &decoded));
         let changed = if is_secret {
             let is_new = decoded != REDACTED;
@@ -130,8 +133,9 @@ impl<'a> Reader<'a, '_> {
             }
             is_new.then(|| REDACTED.to_owned())
         } else {
+            let deeper = (self.rules, self.depth + 1);
             self.redactor
-                .content(&decoded, &|| self.place(), self.depth + 1, places)
+                .content(&decoded, &|| self.place(), deeper, places)
         };
         if let Some(changed) = changed {
             self.replace(begin, end, &serde_json::Value::from(changed).to_string());
@@ -140,7 +144,7 @@ impl<'a> Reader<'a, '_> {
 
     fn number_at(&mut self, begin: usize, end: usize, places: &mut Vec<String>) {
         let number = self.text.get(begin..end).unwrap_or_default();
-        if self.redactor.known.has_number(number) {
+        if self.rules.numbers && self.redactor.known.has_number(number) {
             self.note(places);
             self.replace(begin, end, &format!("\"{REDACTED}\""));
         }

@@ -49,6 +49,71 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// How far behind a cut a secret is looked for.
+const BEHIND_CUT_MAX: usize = 8 * 1024;
+
+/// Where they are before a cut, with those that go on behind it.
+pub(super) fn ranges_to(text: &str, end: usize) -> Vec<Range<usize>> {
+    let whole = text.floor_char_boundary(end.saturating_add(BEHIND_CUT_MAX));
+    let mut found = ranges(text.get(..whole).unwrap_or(text));
+    found.retain_mut(|range| {
+        range.end = range.end.min(end);
+        range.start < range.end
+    });
+    found
+}
+
+/// Where a secret may begin that goes on behind the end of a text, in the last line of it.
+pub(in crate::secret) fn pending(text: &[u8]) -> usize {
+    let is_of_value =
+        |byte: u8| is_of_word(byte) || matches!(byte, b'+' | b'/' | b'=' | b'%' | b':' | b'@');
+    let line = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
+    let word = text
+        .iter()
+        .rposition(|byte| !is_of_value(*byte))
+        .map_or(0, |at| at + 1);
+    // The word before may announce it.
+    let before = text.get(line..word).unwrap_or_default().trim_ascii_end();
+    let before = before.iter().rposition(|byte| !is_of_value(*byte));
+    before.map_or(line, |at| line + at + 1)
+}
+
+/// How words begin that are secrets or announce one, in small letters.
+const SIGNS: &[&[u8]] = &[
+    b"sk-", b"sk_", b"gh", b"glpat-", b"xox", b"eyj", b"akia", b"hvs.", b"bearer", b"basic", b"=",
+    b"://",
+];
+
+/// Calls `note` with each pair of bytes that a sign begins with.
+pub(in crate::secret) fn each_pair(mut note: impl FnMut(u8, u8)) {
+    for sign in SIGNS {
+        let (first, second) = (
+            sign.first().copied().unwrap_or_default(),
+            sign.get(1).copied(),
+        );
+        for first in [first, first.to_ascii_uppercase()] {
+            match second {
+                Some(second) => {
+                    [second, second.to_ascii_uppercase()].map(|second| note(first, second))
+                }
+                None => {
+                    (0..=u8::MAX).for_each(|second| note(first, second));
+                    [(); 2]
+                }
+            };
+        }
+    }
+}
+
+/// Whether a sign of a secret begins here.
+pub(in crate::secret) fn has_sign(text: &[u8], at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    SIGNS.iter().any(|sign| {
+        rest.get(..sign.len())
+            .is_some_and(|there| there.eq_ignore_ascii_case(sign))
+    })
+}
+
 /// A word of letters, digits and `_-.~`, and where it is.
 #[derive(Clone, Copy)]
 struct Word<'a> {

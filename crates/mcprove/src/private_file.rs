@@ -1,0 +1,97 @@
+//! Files and folders that only their owner may read: run folders, traces, recordings, cassettes, logs, databases.
+//!
+//! They are private from their creation on, whatever the umask; a file that is there already becomes private before
+//! anything is written to it. On Windows they have the permissions of their folder.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// Creates (or empties) a file.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    open(
+        path,
+        OpenOptions::new().write(true).create(true).truncate(true),
+    )
+}
+
+/// Opens a file to add to its end, or creates it.
+pub fn append(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().append(true).create(true))
+}
+
+/// Opens a file as the options say.
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    tighten(&file);
+    Ok(file)
+}
+
+/// Takes the permissions of others from a file. Whoever names a file that is not theirs, or a device, means it.
+#[cfg(unix)]
+fn tighten(file: &File) {
+    if let Some(private) = file.metadata().ok().and_then(|file| tightened(&file)) {
+        let _ = file.set_permissions(private);
+    }
+}
+
+/// The same for a file that must not be opened: SQLite would lose its locks.
+pub(crate) fn tighten_path(path: &Path) {
+    #[cfg(unix)]
+    if let Some(private) = std::fs::metadata(path)
+        .ok()
+        .and_then(|file| tightened(&file))
+    {
+        let _ = std::fs::set_permissions(path, private);
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+#[cfg(unix)]
+fn tightened(file: &std::fs::Metadata) -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let is_open = file.is_file() && file.permissions().mode() & 0o077 != 0;
+    is_open.then(|| std::fs::Permissions::from_mode(0o600))
+}
+
+/// Creates a folder, which must not be there yet.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::whole_file::write_private;
+
+    #[test]
+    fn only_the_owner_may_read_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &str| {
+            let data = std::fs::metadata(folder.path().join(name)).unwrap();
+            data.permissions().mode() & 0o777
+        };
+        let path = folder.path().join("old");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        write_private(&path, "new").unwrap();
+        append(&folder.path().join("added")).unwrap();
+        create_dir(&folder.path().join("run")).unwrap();
+        assert_eq!(
+            [mode("old"), mode("added"), mode("run")],
+            [0o600, 0o600, 0o700]
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        // A device stays what it is.
+        write_private(Path::new("/dev/null"), "x").unwrap();
+    }
+}

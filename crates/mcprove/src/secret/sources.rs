@@ -1,0 +1,277 @@
+//! Which values are secrets: those with names or looks of one, and the passwords within others.
+//!
+//! | where | what |
+//! |---|---|
+//! | inherited variables | those with names of secrets, from 8 characters on, and passwords within the others |
+//! | variables and headers of a server | those with names or looks of secrets, and passwords within the others |
+//! | arguments and addresses | values of flags and parameters with names of secrets, passwords, what looks like a key |
+//! | `--env`, `--header` | all of these, and every other value that [`is_given_secret`] |
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::{REDACTED, forms, is_scheme, is_secret_name, is_secret_value};
+use super::{redact_arguments, redact_text, redact_value};
+use crate::server::{Server, Transport};
+
+/// Shorter values of inherited variables, and of variables without the name of a secret, are no secrets.
+const UNNAMED_CHARS_MIN: usize = 8;
+/// Where a process is and was, by which shells mean no password.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
+/// Whether an inherited variable is a secret by its name.
+pub(crate) fn is_inherited_secret(name: &str, value: &str) -> bool {
+    !FOLDERS.contains(&name)
+        && is_secret_name(name)
+        && value.chars().count() >= UNNAMED_CHARS_MIN
+        && !is_path(value)
+}
+
+/// Whether it is the path of something on this machine.
+pub(crate) fn is_path(value: &str) -> bool {
+    let path = Path::new(value);
+    path.is_absolute() && path.exists()
+}
+
+/// The secrets in the environment of this process.
+pub(crate) fn inherited() -> BTreeSet<String> {
+    let mut secrets = BTreeSet::new();
+    for (name, value) in std::env::vars_os() {
+        let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else {
+            continue;
+        };
+        if is_inherited_secret(name, value) {
+            secrets.insert(value.to_owned());
+        } else {
+            let long = |secret: &String| secret.chars().count() >= UNNAMED_CHARS_MIN;
+            secrets.extend(within(value).into_iter().filter(long));
+        }
+    }
+    secrets
+}
+
+/// The secrets that a server is started or reached with.
+pub fn secrets_of(server: &Server) -> BTreeSet<String> {
+    let mut secrets = BTreeSet::new();
+    let mut words = vec![server.command.clone()];
+    words.extend_from_slice(&server.args);
+    for (word, redacted) in words.iter().zip(redact_arguments(&words)) {
+        secrets.extend(taken_out(word, &redacted));
+    }
+    let mut add = |name: &str, value: &str| {
+        if !is_path(value) && redact_value(name, value) == REDACTED {
+            secrets.insert(value.to_owned());
+        }
+        if name.to_ascii_lowercase().contains("cookie") {
+            let values = value.split(';').filter_map(|part| part.split_once('='));
+            let values = values.map(|(_, value)| value.trim().to_owned());
+            secrets.extend(values.filter(|value| value.len() >= UNNAMED_CHARS_MIN));
+        }
+        secrets.extend(within(value));
+    };
+    for (name, value) in &server.env {
+        add(name, value);
+    }
+    if let Transport::Http { url, headers }
+    | Transport::Sse { url, headers }
+    | Transport::WebSocket { url, headers } = &server.transport
+    {
+        for (name, value) in headers {
+            add(name, value);
+        }
+        secrets.extend(within(url));
+    }
+    secrets
+}
+
+/// Whether a value that was given on the command line is a secret though its name does not say so: one of at least 8
+/// characters that is no number, no known setting, no path or address, and not letters alone.
+///
+/// ```
+/// use mcprove::secret::is_given_secret;
+///
+/// assert!(is_given_secret("opensesame99") && is_given_secret("corr3ct horse"));
+/// assert!(!is_given_secret("production") && !is_given_secret("info,tower=warn"));
+/// assert!(!is_given_secret("12345678") && !is_given_secret("http://127.0.0.1:8080/mcp"));
+/// ```
+pub fn is_given_secret(value: &str) -> bool {
+    let is_letters = value
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || b" _-.,:;=/*".contains(&byte));
+    value.chars().count() >= UNNAMED_CHARS_MIN
+        && !is_letters
+        && !value.contains("://")
+        && !value.contains(['/', '\\'])
+        && value.trim().parse::<f64>().is_err()
+        && forms::is_secret(value)
+}
+
+/// The secrets within a value: passwords and parameters of addresses, values after flags and names of secrets, what
+/// follows `Bearer` or `Basic`, texts of JSON under names of secrets.
+pub(super) fn within(value: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(value) {
+        within_json(&json, &mut found);
+        return found;
+    }
+    let trimmed = value.trim();
+    if let Some((scheme, rest)) = trimmed.split_once(' ')
+        && is_scheme(scheme)
+    {
+        let credentials = rest.trim();
+        found.push(credentials.to_owned());
+        let decoded = STANDARD.decode(credentials).ok();
+        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
+            found.push(password.to_owned());
+        }
+        return found;
+    }
+    // Of several in a row, as in cookies and connection strings.
+    for part in value.split([';', ',']).chain([value]) {
+        found.extend(taken_out(part.trim(), &redact_text(part.trim())));
+    }
+    found
+}
+
+fn within_json(json: &Value, found: &mut Vec<String>) {
+    match json {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str() {
+                    Some(text) if is_secret_name(name) || is_secret_value(text) => {
+                        found.push(text.to_owned());
+                    }
+                    _ => within_json(value, found),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| within_json(value, found)),
+        _ => {}
+    }
+}
+
+/// What was redacted in a text, as it is and as an address means it.
+fn taken_out(text: &str, redacted: &str) -> Vec<String> {
+    if text == redacted {
+        return Vec::new();
+    }
+    // Redaction leaves one space between words.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let joined = words.join(" ");
+    let mut rest = if words.len() > 1 {
+        joined.as_str()
+    } else {
+        text
+    };
+    let mut found = Vec::new();
+    let mut parts = redacted.split(REDACTED);
+    let Some(behind) = parts.next().and_then(|first| rest.strip_prefix(first)) else {
+        return vec![text.to_owned()];
+    };
+    rest = behind;
+    while let Some(part) = parts.next() {
+        let is_last = parts.clone().next().is_none();
+        let end = if is_last && rest.ends_with(part) {
+            Some(rest.len() - part.len())
+        } else {
+            rest.find(part)
+        };
+        let Some(end) = end else { break };
+        let secret = rest.get(..end).unwrap_or_default();
+        found.push(secret.to_owned());
+        let decoded = percent_decoded(secret);
+        found.extend(decoded.filter(|decoded| decoded != secret));
+        rest = rest.get(end + part.len()..).unwrap_or_default();
+    }
+    found
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        let digits = (*byte == b'%').then(|| after.get(..2)).flatten();
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(server: &Server) -> Vec<String> {
+        secrets_of(server).into_iter().collect()
+    }
+
+    #[test]
+    fn what_is_inherited_is_a_secret_by_its_name() {
+        assert!(is_inherited_secret("MY_API_KEY", "12345678"));
+        assert!(!is_inherited_secret("MY_API_KEY", "1234567"));
+        assert!(!is_inherited_secret("HOME", "/places/somebody"));
+        assert!(!is_inherited_secret("PWD", "/places/somebody"));
+        assert!(!is_inherited_secret("OLDPWD", "/places/somebody"));
+        assert!(is_inherited_secret("MYSQL_PWD", "/places/somebody"));
+    }
+
+    #[test]
+    fn the_secrets_of_a_command() {
+        let server = Server::stdio("env")
+            .args(["A_TOKEN=t-1", "my_mcp", "--key", "k-2", "--log", "debug"])
+            .env("DB", "postgres://me:p%40ss-3@db:5432/x")
+            .env("DB_PASS", "w-4")
+            .env("DSN", "host=h password=p-5 dbname=d")
+            .env("ADO", "Server=h;Password=p-6;Timeout=3")
+            .env("LOG", "debug")
+            .env("CREDENTIALS", r#"{"type":"x","private_key":"k-7\nk-8"}"#);
+        let found = secrets(&server);
+        for secret in [
+            "t-1", "k-2", "p%40ss-3", "p@ss-3", "w-4", "p-5", "p-6", "k-7\nk-8",
+        ] {
+            assert!(found.iter().any(|it| it == secret), "{secret}: {found:?}");
+        }
+        assert!(!found.iter().any(|it| it == "debug" || it == "my_mcp"));
+    }
+
+    #[test]
+    fn the_secrets_of_an_address() {
+        let basic = STANDARD.encode("me:p-1");
+        let server = Server::http("http://u:p-2@h/mcp?api_key=k-3&page=2")
+            .header("Authorization", format!("Basic {basic}"))
+            .header("Cookie", "sid=cookie-4; theme=dark")
+            .header("X-Other", "Bearer b-5")
+            .header("Accept", "text/html");
+        let found = secrets(&server);
+        for secret in [
+            "p-1",
+            &basic,
+            "p-2",
+            "k-3",
+            "sid=cookie-4; theme=dark",
+            "b-5",
+        ] {
+            assert!(found.iter().any(|it| it == secret), "{secret}: {found:?}");
+        }
+        assert!(!found.iter().any(|it| it == "text/html"));
+    }
+
+    #[test]
+    fn a_password_may_have_marks_of_an_address() {
+        let found = within("postgres://me:pa/ss#w?rd@db:5432/x");
+        assert_eq!(found.first().map(String::as_str), Some("pa/ss#w?rd"));
+        assert_eq!(within("http://host:8080/path@x?y=1"), Vec::<String>::new());
+    }
+}
