@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcprove::process;
 use tokio::sync::Notify;
 
-use crate::failure::INTERRUPTED;
+use crate::exit::ExitCode;
 
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ pub fn requested() -> impl Future<Output = ()> {
         asked.notify_one();
         signals.next().await;
         process::shut_down();
-        std::process::exit(i32::from(INTERRUPTED));
+        std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
     async move { first.notified().await }
 }
@@ -43,7 +43,7 @@ pub fn requested_twice() -> (impl Future<Output = ()>, impl Future<Output = ()>)
         // Writing what there is takes no time, unless the disk hangs.
         let _ = tokio::time::timeout(WRITING_TIME, signals.next()).await;
         process::shut_down();
-        std::process::exit(i32::from(INTERRUPTED));
+        std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
     let wait = |signal: Arc<Notify>| async move { signal.notified().await };
     (wait(first), wait(second))

@@ -1,6 +1,5 @@
 //! Doing a load and telling how it went, the same for every command that does one.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use mcprove::drive::Stop;
@@ -11,8 +10,8 @@ use mcprove::session::SessionOptions;
 use mcprove::suite::load::{Format, LoadConfig};
 use mcprove::{Run, Server};
 
-use crate::commands::FINDING;
-use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::{self, StatusLine};
 
@@ -90,12 +89,12 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
 
 /// The exit code that a report asks for.
 pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
-    match report.outcome() {
-        RunOutcome::Failed => FINDING.into(),
-        _ if was_interrupted => INTERRUPTED.into(),
-        RunOutcome::Passed => ExitCode::SUCCESS,
-        RunOutcome::Inconclusive => COULD_NOT_RUN.into(),
-    }
+    let outcome = report.outcome();
+    ExitCode::worst([
+        (was_interrupted, ExitCode::Interrupted),
+        (outcome == RunOutcome::Failed, ExitCode::Finding),
+        (outcome == RunOutcome::Inconclusive, ExitCode::Inconclusive),
+    ])
 }
 
 /// A run that could not be done, told to the user.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod exit;
 mod failure;
 mod fault_help;
 mod flag_names;
@@ -16,18 +17,17 @@ mod sides;
 mod target;
 mod terminal;
 
-use std::process::ExitCode;
-
 use clap::Parser;
 use mcprove::process;
 
 use crate::arguments::Cli;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// The exit code after a panic, as of every Rust program.
 const PANICKED: i32 = 101;
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     // A server is started through this very program, so that it dies when we do.
     let mut arguments = std::env::args_os().skip(1);
     if arguments
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     end_children_on_panic();
     let code = run(cli);
     process::shut_down();
-    code
+    code.number().into()
 }
 
 fn run(cli: Cli) -> ExitCode {
@@ -63,15 +63,18 @@ fn run(cli: Cli) -> ExitCode {
         }
         Err(error) => Err(Failure::from(anyhow::Error::from(error))),
     };
-    match outcome {
-        Ok(_) if terminal::is_cut() => Failure::new(
-            "standard output did not take all that was printed",
-            "check the disk or device that it goes to",
-        )
-        .report(),
+    let code = match outcome {
         Ok(code) => code,
         Err(failure) => failure.report(),
+    };
+    if !terminal::is_cut() {
+        return code;
     }
+    let cut = Failure::new(
+        "standard output did not take all that was printed",
+        "check the disk or device that it goes to",
+    );
+    code.max(cut.report())
 }
 
 /// A panic of ours must not leave servers behind; nor does the program go on without what panicked, unless

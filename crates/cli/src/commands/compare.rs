@@ -3,7 +3,6 @@
 mod servers;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::{comparison_text, printable, printable_json};
@@ -11,8 +10,8 @@ use mcprove::run::{ComparisonReport, compare_recorded};
 use mcprove::suite::load::LoadConfig;
 use mcprove_score::compare::{Change, CompareLimits};
 
-use super::FINDING;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::sides::SideOrder;
 use crate::target::{ServerArguments, SessionArguments};
@@ -230,11 +229,15 @@ fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Argu
 
 /// The exit code that a comparison asks for.
 fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
-    match (report.change(), undecided(report, arguments)) {
-        (Change::Regressed, _) => FINDING.into(),
-        _ if report.partial => INTERRUPTED.into(),
-        (_, Some((what, hint))) => Failure::new(what, hint).report(),
-        (_, None) => ExitCode::SUCCESS,
+    let code = ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (report.change() == Change::Regressed, ExitCode::Finding),
+    ]);
+    match undecided(report, arguments) {
+        Some((what, hint)) if code < ExitCode::Finding => {
+            Failure::new(what, hint).into_inconclusive().report()
+        }
+        _ => code,
     }
 }
 

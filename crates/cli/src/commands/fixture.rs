@@ -1,12 +1,12 @@
 //! `mcprove fixture` (hidden): runs a built-in server.
 
 use std::net::SocketAddr;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fixture::{self, ENTRIES, Eras, Kind, Options};
 use serde_json::{Map, Value};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::{interrupt, serving, terminal};
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use mcprove::suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
 use mcprove_score::phrase::count;
 
 use super::probe;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use crate::target::{ServerArguments, SessionArguments};

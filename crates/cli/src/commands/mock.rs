@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fault::FaultSpec;
@@ -10,6 +9,7 @@ use mcprove::mock::{Bound, Eras, Mock, MockError, MockSpec, MockSummary, Options
 use mcprove::recording::{Origin, Recording};
 use mcprove::suite::{faults, mock};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::keep_apart;

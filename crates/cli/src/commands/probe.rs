@@ -1,7 +1,6 @@
 //! `mcprove probe`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -11,8 +10,8 @@ use mcprove::report::{printable_json, probe_text};
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
-use super::FINDING;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
 use crate::{interrupt, terminal};
@@ -94,11 +93,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print_error(&format!("warning: {failure}\n"));
     }
     show(&report, arguments.json)?;
-    Ok(match (report.passed, report.partial) {
-        (true, _) => ExitCode::SUCCESS,
-        (false, true) => INTERRUPTED.into(),
-        (false, false) => FINDING.into(),
-    })
+    Ok(ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (!report.passed, ExitCode::Finding),
+    ]))
 }
 
 fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {

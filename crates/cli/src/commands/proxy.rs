@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,8 @@ use mcprove::quantity::parse_duration;
 use mcprove::recording::{Origin, Recording};
 use mcprove::suite::faults;
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
@@ -166,11 +166,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (ended.summary, ended.was_stopped, ended.status)
     };
     arguments.keep(&summary)?;
-    Ok(if was_stopped {
-        INTERRUPTED.into()
-    } else {
-        status.into()
-    })
+    Ok(ExitCode::worst([
+        (was_stopped, ExitCode::Interrupted),
+        (status != 0, ExitCode::OfServer(status)),
+    ]))
 }
 
 async fn between_http(

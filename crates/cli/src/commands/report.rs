@@ -1,12 +1,12 @@
 //! `mcprove report`: the report of a run, computed again from its trace.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::recording_text;
 use mcprove::run::{RunDirectory, read_recording, recompute};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
 use crate::terminal;

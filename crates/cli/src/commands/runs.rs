@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::{printable_json, runs_text};
 use mcprove::run::{FormatError, RunList, list_runs};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use mcprove::lab::audit::{AuditError, AuditOptions, AuditStore};
 use mcprove::lab::{self, ENTRIES, Eras, Options};
 
 use super::keys;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::{interrupt, serving, terminal};
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use mcprove::lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
@@ -10,7 +9,8 @@ use mcprove::report::{AuditLines, printable_json};
 
 use super::describe;
 use super::filters::FilterArguments;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::{interrupt, terminal};
 
 /// How often the file is looked into.
@@ -39,7 +39,7 @@ pub async fn run(
         // The file is opened anew each time: it may be another one, and nobody is kept from
         // removing it.
         tokio::select! {
-            () = &mut interrupted => return Ok(INTERRUPTED.into()),
+            () = &mut interrupted => return Ok(ExitCode::Interrupted),
             () = tokio::time::sleep(INTERVAL) => {}
         }
     }

@@ -2,7 +2,6 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use mcprove::lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
 use mcprove::report::{AuditLines, printable, printable_json};
@@ -11,6 +10,7 @@ use super::describe;
 use super::filters::FilterArguments;
 use super::slips;
 use super::target::{Target, is_part_of};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

@@ -1,7 +1,5 @@
 //! One row wholly, or two against each other.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::lab::audit::{AuditReader, COLUMNS, RowComparison};
 use mcprove::report::{audit_comparison_text, audit_row_text, printable_json};
@@ -9,7 +7,7 @@ use mcprove_score::registry::nearest;
 use serde::Serialize;
 
 use super::describe;
-use crate::commands::FINDING;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -88,11 +86,7 @@ pub fn check_places(places: &[String]) -> Result<(), Failure> {
 
 /// The exit code that tells whether something differs.
 pub fn code(comparison: &RowComparison) -> ExitCode {
-    if comparison.same {
-        ExitCode::SUCCESS
-    } else {
-        FINDING.into()
-    }
+    ExitCode::worst([(!comparison.same, ExitCode::Finding)])
 }
 
 /// Prints JSON on lines.
