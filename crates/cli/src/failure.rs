@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mcprove::process::OwnLimit;
 use mcprove::report::printable;
 
 use crate::exit::ExitCode;
@@ -118,13 +119,22 @@ impl Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        let limit = error.chain().find_map(|cause| {
+            let cause = cause.downcast_ref::<std::io::Error>()?;
+            OwnLimit::of_start(cause)
+        });
         Self {
             message: format!("{error:#}"),
-            hint: None,
+            hint: limit.map(|limit| format!("{limit}: {}", limit.hint())),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
     }
+}
+
+/// The failure of a command that ran out of something itself.
+pub fn ran_out(limit: OwnLimit) -> Failure {
+    Failure::new(limit.to_string(), limit.hint())
 }
 
 /// The last `count` lines of a text.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcprove::drive::Stop;
+use mcprove::process::OwnLimit;
 use mcprove::report::{Files, load_text, progress_line};
 use mcprove::run::report::{Report, RunOutcome};
 use mcprove::run::{RunDirectory, RunError};
@@ -77,13 +78,16 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
         terminal::print_error(&format!("warning: {warning}\n"));
     }
     if as_json {
-        terminal::print(&report.to_json());
+        terminal::print_json(&report.to_json());
     } else {
         let files = directory.map(|directory| Files {
             place: directory.path().to_owned(),
             names: directory.files(),
         });
         terminal::print(&load_text(report, terminal::style(), files.as_ref()));
+    }
+    if let Some(limit) = report.own_limit() {
+        ran_out_in_load(limit).report();
     }
 }
 
@@ -92,15 +96,26 @@ pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
     let outcome = report.outcome();
     ExitCode::worst([
         (was_interrupted, ExitCode::Interrupted),
+        (report.own_limit().is_some(), ExitCode::CouldNotRun),
         (outcome == RunOutcome::Failed, ExitCode::Finding),
         (outcome == RunOutcome::Inconclusive, ExitCode::Inconclusive),
     ])
+}
+
+/// The failure of a load for which mcprove itself ran out of something.
+fn ran_out_in_load(limit: OwnLimit) -> Failure {
+    let hint = limit.hint();
+    let flags = "--sessions, --concurrent, --max-in-flight";
+    Failure::new(limit.to_string(), format!("{hint} ({flags})"))
 }
 
 /// A run that could not be done, told to the user.
 pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
     if was_interrupted {
         return Failure::interrupted();
+    }
+    if let Some(limit) = error.own_limit() {
+        return ran_out_in_load(limit);
     }
     match error {
         RunError::ServerStderr(stderr) => {

@@ -18,7 +18,7 @@ mod target;
 mod terminal;
 
 use clap::Parser;
-use mcprove::process;
+use mcprove::process::{self, OwnLimit};
 
 use crate::arguments::Cli;
 use crate::exit::ExitCode;
@@ -45,6 +45,7 @@ fn main() -> std::process::ExitCode {
     let _ = process::become_reaper();
     process::raise_descriptor_limit();
     end_children_on_panic();
+    exit_in_order_without_memory();
     let code = run(cli);
     process::shut_down();
     code.number().into()
@@ -83,11 +84,32 @@ fn run(cli: Cli) -> ExitCode {
 fn end_children_on_panic() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        default(info);
+        let limit = info.payload_as_str().and_then(OwnLimit::of_panic);
+        match limit {
+            Some(limit) => {
+                failure::ran_out(limit).report();
+            }
+            None => default(info),
+        }
         if cfg!(panic = "unwind") && mcprove::run::suite::is_contained() {
             return;
         }
         process::shut_down();
-        std::process::exit(PANICKED);
+        std::process::exit(match limit {
+            Some(_) => i32::from(ExitCode::CouldNotRun.number()),
+            None => PANICKED,
+        });
     }));
+}
+
+/// Rust aborts when there is no memory left, after it said so. That is an error of ours, as any other.
+fn exit_in_order_without_memory() {
+    #[cfg(unix)]
+    {
+        let always = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let code = i32::from(ExitCode::CouldNotRun.number());
+        let abort = signal_hook::consts::SIGABRT;
+        // Without it only the exit code is another.
+        let _ = signal_hook::flag::register_conditional_shutdown(abort, code, always);
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcprove::report::Style;
+use mcprove::report::{Style, escape_hidden, printable, printable_json};
 
 /// The width assumed where none can be found out.
 const WIDTH: usize = 80;
@@ -69,16 +69,23 @@ pub fn lines(text: &str, width: usize) -> Vec<String> {
 /// Writes to standard error. That nobody can read it changes nothing about how a command ends.
 pub fn print_error(text: &str) {
     use std::io::Write;
+    let text = escape_hidden(text);
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Whether something could not be written to standard output.
 static IS_CUT: AtomicBool = AtomicBool::new(false);
 
-/// Writes to standard output. A reader that went away (`| head`) is no error; a full disk is, see
-/// [`is_cut`].
+/// Writes JSON to standard output, as [`print`] does; what a terminal would act on is escaped as JSON does it.
+pub fn print_json(json: &str) {
+    print(&printable_json(json));
+}
+
+/// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
+/// full disk is, see [`is_cut`].
 pub fn print(text: &str) {
     use std::io::Write;
+    let text = escape_hidden(text);
     let mut output = std::io::stdout().lock();
     let written = output
         .write_all(text.as_bytes())
@@ -113,11 +120,7 @@ impl StatusLine {
     /// Replaces what is shown.
     pub fn show(&self, text: &str) {
         if self.is_shown {
-            let text: String = text
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(Self::WIDTH)
-                .collect();
+            let text = printable(text, Self::WIDTH - 1);
             print_error(&format!("\r\u{1b}[2K{text}"));
         }
     }

@@ -5,7 +5,7 @@ mod servers;
 use std::path::PathBuf;
 
 use clap::Args;
-use mcprove::report::{comparison_text, printable, printable_json};
+use mcprove::report::{comparison_text, printable};
 use mcprove::run::{ComparisonReport, compare_recorded};
 use mcprove::suite::load::LoadConfig;
 use mcprove_score::compare::{Change, CompareLimits};
@@ -215,7 +215,7 @@ fn directories(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failur
 
 fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {
     if arguments.json {
-        terminal::print(&printable_json(&report.to_json()));
+        terminal::print_json(&report.to_json());
         return;
     }
     terminal::print(&comparison_text(report, terminal::style()));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mcprove::check::diagnosis::{self, Item};
-use mcprove::report::{printable, printable_json};
+use mcprove::report::printable;
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -73,7 +73,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn show(items: &[Item], as_json: bool) -> Result<(), Failure> {
     if as_json {
         let json = serde_json::to_string_pretty(items).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{}\n", printable_json(&json)));
+        terminal::print_json(&format!("{json}\n"));
         return Ok(());
     }
     for item in items {

@@ -62,6 +62,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let listening = fixture::listen_as_process(mode, kind, address, &options)
                 .await
                 .map_err(describe)?;
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             tokio::select! {
                 status = listening.ended() => status,

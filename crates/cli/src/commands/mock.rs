@@ -137,6 +137,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         Some((kind, bound)) => {
             let listening = mock.listen_on(kind, bound);
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             let status = tokio::select! {
                 status = listening.ended() => status,

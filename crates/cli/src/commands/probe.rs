@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::Args;
 use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
 use mcprove::event::{EventStream, Sink, TraceFile};
-use mcprove::report::{printable_json, probe_text};
+use mcprove::report::probe_text;
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
 use crate::exit::ExitCode;
-use crate::failure::Failure;
+use crate::failure::{Failure, ran_out};
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
 use crate::{interrupt, terminal};
@@ -113,13 +113,12 @@ fn trace_sinks(arguments: &Arguments) -> Result<Vec<Arc<dyn Sink>>, Failure> {
 }
 
 fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {
-    let text = if as_json {
+    if as_json {
         let json = serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?;
-        format!("{}\n", printable_json(&json))
+        terminal::print_json(&format!("{json}\n"));
     } else {
-        probe_text(report, terminal::style())
-    };
-    terminal::print(&text);
+        terminal::print(&probe_text(report, terminal::style()));
+    }
     Ok(())
 }
 
@@ -140,6 +139,7 @@ pub fn describe(error: ProbeError) -> Failure {
                 .with_stderr(&stderr)
                 .into_finding()
         }
+        ProbeError::OwnLimit(limit) => ran_out(limit),
         ProbeError::Interrupted => Failure::interrupted(),
     }
 }

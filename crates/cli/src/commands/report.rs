@@ -89,10 +89,10 @@ fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
         let warning = "the recording has no end, for whoever wrote it was killed or still writes";
         terminal::print_error(&format!("warning: {warning}\n"));
     }
-    terminal::print(&if as_json {
-        report.to_json()
+    if as_json {
+        terminal::print_json(&report.to_json());
     } else {
-        recording_text(&report, terminal::style().width)
-    });
+        terminal::print(&recording_text(&report, terminal::style().width));
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -226,7 +226,7 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
     let written = runs.write_beside();
     if as_json {
-        terminal::print(&runs.to_json());
+        terminal::print_json(&runs.to_json());
     } else if is_shown && runs.servers.iter().any(|run| run.report.is_some()) {
         let text = side_by_side_text(&runs.servers, terminal::style());
         terminal::print(&format!("\n{text}"));

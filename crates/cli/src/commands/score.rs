@@ -7,9 +7,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
-use mcprove::report::{
-    ScoreDocument, Scored, printable_json, score_junit, score_text, unread_junit,
-};
+use mcprove::report::{ScoreDocument, Scored, score_junit, score_text, unread_junit};
 use mcprove::suite::traces::Traces;
 use mcprove::suite::{ConfigErrors, gates};
 use mcprove_score::agent::reliability::recommend_runs;
@@ -155,7 +153,7 @@ fn show(
     if arguments.json {
         let json = serde_json::to_string_pretty(&ScoreDocument::new(&report));
         let json = json.map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{}\n", printable_json(&json)));
+        terminal::print_json(&format!("{json}\n"));
     } else {
         terminal::print(&score_text(&scored, terminal::style()));
     }

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             files,
         };
         let json = serde_json::to_string_pretty(&validation).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{json}\n"));
+        terminal::print_json(&format!("{json}\n"));
     }
     Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
 }

@@ -353,14 +353,14 @@ fn an_interrupt_leaves_a_whole_partial_report_and_outweighs_a_finding() {
         "echo",
         "--duration",
         "60s",
-        "--p99",
-        "1us",
+        "--error-rate",
+        "0",
         "--out",
         runs.path(),
         "--",
         MCPROVE,
         "fixture",
-        "normal",
+        "malformed",
     ]);
     let mut child = command
         .stdin(Stdio::null())

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use mcprove_score::trace::{Event, EventKind};
 use serde_json::Value;
 
+use crate::process::{LimitWatch, OwnLimit};
+
 pub(crate) use fault_metrics::{FAULT, FAULT_ENDED_SESSION, FAULTS};
 pub use fault_metrics::{FaultMetrics, StruckMetrics};
 pub(crate) use metrics::new_histogram;
@@ -26,6 +28,9 @@ pub use metrics_sink::{Interval, MetricsSink};
 pub use trace_file::{
     TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
 };
+
+/// The note of a limit of our own that was met.
+pub(crate) const OWN_LIMIT: &str = "own_limit";
 
 /// Something that looks at every event: the trace file, the metrics, the live view.
 pub trait Sink: Send + Sync {
@@ -61,6 +66,7 @@ pub struct EventStream {
     started: Instant,
     sinks: Vec<Arc<dyn Sink>>,
     failures: Arc<Mutex<Vec<SinkError>>>,
+    limits: LimitWatch,
 }
 
 impl EventStream {
@@ -70,6 +76,7 @@ impl EventStream {
             started: Instant::now(),
             sinks,
             failures: Arc::default(),
+            limits: LimitWatch::default(),
         }
     }
 
@@ -98,7 +105,13 @@ impl EventStream {
             observed: !self.sinks.is_empty(),
             shards: Mutex::new(shards),
             failures: Arc::clone(&self.failures),
+            limits: self.limits.clone(),
         })
+    }
+
+    /// What this process ran out of while it made these events: they then say nothing about the server.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// The sinks that failed and were detached.
@@ -116,12 +129,18 @@ pub struct Recorder {
     observed: bool,
     shards: Mutex<Vec<Box<dyn Shard>>>,
     failures: Arc<Mutex<Vec<SinkError>>>,
+    limits: LimitWatch,
 }
 
 impl Recorder {
     /// Whether anybody looks; when not, an engine need not build events.
     pub fn is_observed(&self) -> bool {
         self.observed
+    }
+
+    /// What this process ran out of meanwhile.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// The event time of `instant`, in whole microseconds, as a trace keeps it.
@@ -145,6 +164,14 @@ impl Recorder {
                 data: &data,
             },
         );
+    }
+
+    /// Notes that this process ran out of something; only the first time is an event.
+    pub(crate) fn meet_limit(&self, limit: OwnLimit) {
+        if self.limits.meet(limit) {
+            let data = serde_json::to_value(limit).unwrap_or_default();
+            self.note(OWN_LIMIT, &limit.to_string(), &data);
+        }
     }
 
     /// Emits an event that happened at `at`.

@@ -12,14 +12,13 @@ use super::http_endpoint;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
 use super::serve_websocket;
+use crate::process::LimitWatch;
 use crate::transport::BoxFuture;
 
 /// The most connections at a time; further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 16_384;
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// How long to wait after a connection could not be accepted, for instance for lack of files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A transport over the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +67,7 @@ pub struct Listening {
     kind: Kind,
     host: HostHandle,
     task: JoinHandle<()>,
+    limits: LimitWatch,
 }
 
 struct HostHandle(Arc<Host>);
@@ -101,14 +101,22 @@ impl Listening {
                 })
             }
         };
-        let task = tokio::spawn(accept(Arc::clone(&host), listener, connect));
+        let limits = LimitWatch::default();
+        let accepting = accept(Arc::clone(&host), listener, connect, limits.clone());
+        let task = tokio::spawn(accepting);
         let host = HostHandle(host);
         Self {
             addr,
             kind,
             host,
             task,
+            limits,
         }
+    }
+
+    /// What this process ran out of while it accepted connections; they wait meanwhile.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// Where a client connects.
@@ -143,7 +151,7 @@ impl Drop for Listening {
 
 type Connect = Box<dyn Fn(TcpStream, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
 
-async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
+async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits: LimitWatch) {
     // Dropping the set closes every connection.
     let mut connections = JoinSet::new();
     let work = async {
@@ -158,7 +166,7 @@ async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
                             let _ = stream.set_nodelay(true);
                             connections.spawn(connect(stream, remote));
                         }
-                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                        Err(error) => limits.accept_failed(&error).await,
                     }
                 }
             }

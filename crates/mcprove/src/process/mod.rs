@@ -70,7 +70,7 @@ pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
 pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
 pub use launcher::{LAUNCH_ARGUMENT, LAUNCH_FAILED, launch, set_launcher};
-pub use limits::raise_descriptor_limit;
+pub use limits::{LimitWatch, LimitedResource, OwnLimit, raise_descriptor_limit};
 pub use registry::{kill_all, shut_down};
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
 pub use usage::{Usage, UsageMeter, UsageSample, process_listening_on};

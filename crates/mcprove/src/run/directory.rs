@@ -8,6 +8,7 @@ use super::error::at;
 use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
+use crate::suite::outside::{LINKED, is_linked};
 
 /// The directory of one run: `<UTC time>-<id>`, with
 ///
@@ -212,8 +213,14 @@ pub(super) fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatErr
     let unreadable = |what: String| FormatError::Unreadable(format!("{}{what}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(|error| unreadable(format!(": {error}")))?;
     format::check(&path, text.as_bytes(), format::METRICS)?;
-    serde_json::from_str(&text)
-        .map_err(|error| unreadable(format!(" is no {}: {error}", format::METRICS)))
+    serde_json::from_str(&text).map_err(|error| {
+        let why = if is_linked(&path) {
+            LINKED.to_owned()
+        } else {
+            error.to_string()
+        };
+        unreadable(format!(" is no {}: {why}", format::METRICS))
+    })
 }
 
 #[cfg(test)]

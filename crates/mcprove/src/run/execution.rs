@@ -23,7 +23,7 @@ use crate::drive::stage::Stage;
 use crate::drive::{ScenarioKind, StopLevel, calibration, defaults, executor};
 use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use crate::fault::TimedInjector;
-use crate::process::StderrLog;
+use crate::process::{OwnLimit, StderrLog};
 
 /// How often processes are looked at in a run without a duration.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -35,6 +35,10 @@ const INTERRUPTED_DRAIN: Duration = Duration::from_secs(5);
 
 /// How often the events of a scenario's steps are handed over.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
+
+/// The least memory that a call in flight and a session take.
+const CALL_BYTES: u64 = 2048;
+const SESSION_BYTES: u64 = 8192;
 
 /// A drawn seed has 53 bits, which every reader of JSON and TOML keeps.
 const SEED_SHIFT: u32 = 11;
@@ -79,18 +83,20 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     if run.calibration {
         calibrate(&stage).await;
     }
-    let sampler = Sampler::start(&stage, sample_interval(&run.scenario.kind));
     let mut watching = Watch::new(
         Arc::clone(&stage),
         Arc::clone(&metrics),
         latency_log,
         run.on_progress.clone(),
     );
-    let outcome = tokio::select! {
-        outcome = act(&stage) => outcome,
-        never = watching.watch() => match never {},
+    let outcome = match Sampler::start(&stage, sample_interval(&run.scenario.kind)) {
+        // It works until it is dropped.
+        Ok(_sampler) => tokio::select! {
+            outcome = act(&stage) => outcome,
+            never = watching.watch() => match never {},
+        },
+        Err(error) => Err(StageError::Thread(error)),
     };
-    drop(sampler);
     if let Err(error) = outcome {
         if let Some(directory) = &directory {
             discard(directory);
@@ -256,6 +262,18 @@ fn check(run: &Run) -> Result<(), RunError> {
         return Err(RunError::Config(
             "sessions and concurrent must be 1 or more".into(),
         ));
+    }
+    let calls = match load.rate {
+        Some(_) => load.max_in_flight,
+        None => run.scenario.kind.concurrent(),
+    };
+    let bytes = u64::from(calls) * CALL_BYTES + u64::from(load.sessions) * SESSION_BYTES;
+    if let Err(limit) = OwnLimit::check_memory(bytes) {
+        let (sessions, size) = (load.sessions, bytes >> 20);
+        return Err(RunError::Config(format!(
+            "{calls} calls at once on {sessions} sessions need {size} MiB, and {limit}; \
+             lower `concurrent`, `max_in_flight` or `sessions`"
+        )));
     }
     if let Some(rate) = run.thresholds.error_rate
         && !(0.0..=1.0).contains(&rate)

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::format::{self, FormatError};
+use crate::suite::outside::{LINKED, is_linked};
 
 /// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -93,6 +94,11 @@ impl<'p> TraceLines<'p> {
 
     /// What is wrong with the line that came last.
     pub fn wrong(&self, reason: String) -> TraceReadError {
+        let reason = if is_linked(self.path) {
+            LINKED.to_owned()
+        } else {
+            reason
+        };
         TraceReadError::Line {
             path: self.path.display().to_string(),
             line: self.number,

@@ -127,6 +127,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             let listening = lab::listen(&options, kind, address)
                 .await
                 .map_err(|error| serving::cannot_listen(&error))?;
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             if is_open && !address.ip().is_loopback() {
                 terminal::print_error(

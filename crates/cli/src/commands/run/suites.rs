@@ -165,11 +165,12 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     }
     let listed: Vec<ListedTest> = chosen.tests.iter().map(TestOf::listed).collect();
     let list = SuiteList::new(listed);
-    terminal::print(&if arguments.output.json {
-        list.to_json()
+    if arguments.output.json {
+        terminal::print_json(&list.to_json());
     } else {
-        mcprove::report::suite_list_text(&list, terminal::style_of_lines())
-    });
+        let style = terminal::style_of_lines();
+        terminal::print(&mcprove::report::suite_list_text(&list, style));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

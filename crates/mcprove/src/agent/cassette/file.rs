@@ -12,6 +12,7 @@ use super::format::{
     Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
 };
 use super::traces;
+use crate::suite::outside::{LINKED, is_linked};
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -58,7 +59,15 @@ pub fn read(path: &Path) -> Result<Option<Cassette>, CassetteError> {
     if bytes > BYTES_MAX {
         return Err(too_large(bytes));
     }
-    parse(&text, &name).map(Some)
+    parse(&text, &name).map(Some).map_err(|error| match error {
+        CassetteError::Broken { place, .. }
+            if is_linked(path) || path.parent().is_some_and(Path::is_symlink) =>
+        {
+            let message = LINKED.to_owned();
+            CassetteError::Broken { place, message }
+        }
+        error => error,
+    })
 }
 
 /// The cassette in a text.

@@ -30,6 +30,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::drive::ScenarioKind;
+use crate::event::OWN_LIMIT;
+use crate::process::OwnLimit;
 use crate::quantity::seconds;
 
 pub use faults::FaultsReport;
@@ -199,7 +201,8 @@ pub struct Report {
 /// works, whether calls get stuck, and whether the server keeps up with a rate.
 fn is_gate(verdict: &Verdict) -> bool {
     let detector = verdict.detector.as_str();
-    detector.starts_with("threshold:") || matches!(detector, "success" | "deadlock" | "dropped")
+    detector.starts_with("threshold:")
+        || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
 }
 
 fn path_is_empty(path: &Path) -> bool {
@@ -239,6 +242,13 @@ impl Report {
         self.verdicts
             .iter()
             .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
+    }
+
+    /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        let mut verdicts = self.verdicts.iter();
+        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
+        OwnLimit::of_numbers(&verdict.numbers)
     }
 
     /// Findings, worst first.

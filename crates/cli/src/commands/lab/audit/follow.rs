@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcprove::lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
-use mcprove::report::{AuditLines, printable_json};
+use mcprove::report::{AuditLines, escape_hidden, printable_json};
 
 use super::describe;
 use super::filters::FilterArguments;
@@ -140,6 +140,7 @@ impl<'a> Follower<'a> {
 /// Writes to standard output; false when its reader went away.
 fn show(text: &str) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
+    let text = escape_hidden(text);
     match output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())

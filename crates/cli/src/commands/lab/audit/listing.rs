@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use mcprove::lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
-use mcprove::report::{AuditLines, printable, printable_json};
+use mcprove::report::{AuditLines, printable};
 
 use super::describe;
 use super::filters::FilterArguments;
@@ -44,7 +44,7 @@ fn list_json(reader: &AuditReader, filter: Filter) -> Result<u64, Failure> {
     for row in reader.rows(filter) {
         let row = row.map_err(describe)?;
         let json = serde_json::to_string(&row).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{separator}{}", printable_json(&json)));
+        terminal::print_json(&format!("{separator}{json}"));
         separator = ",\n";
         count += 1;
     }

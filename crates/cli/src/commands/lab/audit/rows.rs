@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mcprove::lab::audit::{AuditReader, COLUMNS, RowComparison};
-use mcprove::report::{audit_comparison_text, audit_row_text, printable_json};
+use mcprove::report::{audit_comparison_text, audit_row_text};
 use mcprove_score::registry::nearest;
 use serde::Serialize;
 
@@ -92,6 +92,6 @@ pub fn code(comparison: &RowComparison) -> ExitCode {
 /// Prints JSON on lines.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    terminal::print(&format!("{}\n", printable_json(&json)));
+    terminal::print_json(&format!("{json}\n"));
     Ok(())
 }
