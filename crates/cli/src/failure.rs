@@ -1,17 +1,12 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
+use mcprove::process::OwnLimit;
 use mcprove::report::printable;
 
-use crate::commands::FINDING;
+use crate::exit::ExitCode;
 use crate::terminal;
-
-/// The run itself could not be done.
-pub const COULD_NOT_RUN: u8 = 2;
-/// The user interrupted the run.
-pub const INTERRUPTED: u8 = 130;
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;
@@ -24,7 +19,7 @@ pub struct Failure {
     message: String,
     hint: Option<String>,
     stderr: String,
-    code: u8,
+    code: ExitCode,
 }
 
 impl Failure {
@@ -34,7 +29,7 @@ impl Failure {
             message: message.into(),
             hint: Some(hint.into()),
             stderr: String::new(),
-            code: COULD_NOT_RUN,
+            code: ExitCode::CouldNotRun,
         }
     }
 
@@ -45,7 +40,7 @@ impl Failure {
             message: problems.to_owned(),
             hint: None,
             stderr: String::new(),
-            code: COULD_NOT_RUN,
+            code: ExitCode::CouldNotRun,
         }
     }
 
@@ -55,21 +50,28 @@ impl Failure {
             message: "interrupted".into(),
             hint: None,
             stderr: String::new(),
-            code: INTERRUPTED,
+            code: ExitCode::Interrupted,
         }
     }
 
     /// The same, because the user interrupted: exit code 130.
     #[must_use]
     pub fn into_interrupted(mut self) -> Self {
-        self.code = INTERRUPTED;
+        self.code = ExitCode::Interrupted;
         self
     }
 
     /// The same, as a finding about the server: exit code 1.
     #[must_use]
     pub fn into_finding(mut self) -> Self {
-        self.code = FINDING;
+        self.code = ExitCode::Finding;
+        self
+    }
+
+    /// The same, because there is not enough evidence: exit code 2, which a finding outweighs.
+    #[must_use]
+    pub fn into_inconclusive(mut self) -> Self {
+        self.code = ExitCode::Inconclusive;
         self
     }
 
@@ -111,19 +113,28 @@ impl Failure {
             let _ = writeln!(text, "hint: {}", printable(hint, MESSAGE_MAX));
         }
         terminal::print_error(&text);
-        self.code.into()
+        self.code
     }
 }
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        let limit = error.chain().find_map(|cause| {
+            let cause = cause.downcast_ref::<std::io::Error>()?;
+            OwnLimit::of_start(cause)
+        });
         Self {
             message: format!("{error:#}"),
-            hint: None,
+            hint: limit.map(|limit| format!("{limit}: {}", limit.hint())),
             stderr: String::new(),
-            code: COULD_NOT_RUN,
+            code: ExitCode::CouldNotRun,
         }
     }
+}
+
+/// The failure of a command that ran out of something itself.
+pub fn ran_out(limit: OwnLimit) -> Failure {
+    Failure::new(limit.to_string(), limit.hint())
 }
 
 /// The last `count` lines of a text.

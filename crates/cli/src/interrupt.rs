@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::failure::INTERRUPTED;
+use crate::exit::ExitCode;
 
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ pub fn requested() -> impl Future<Output = ()> {
         signals.next().await;
         asked.notify_one();
         signals.next().await;
-        std::process::exit(i32::from(INTERRUPTED));
+        std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
     async move { first.notified().await }
 }
@@ -40,7 +40,7 @@ pub fn requested_twice() -> (impl Future<Output = ()>, impl Future<Output = ()>)
         at_once.notify_one();
         // Writing what there is takes no time, unless the disk hangs.
         let _ = tokio::time::timeout(WRITING_TIME, signals.next()).await;
-        std::process::exit(i32::from(INTERRUPTED));
+        std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
     let wait = |signal: Arc<Notify>| async move { signal.notified().await };
     (wait(first), wait(second))

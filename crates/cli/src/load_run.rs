@@ -1,9 +1,9 @@
 //! Doing a load and telling how it went, the same for every command that does one.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use mcprove::drive::Stop;
+use mcprove::process::OwnLimit;
 use mcprove::report::{Files, load_text, progress_line};
 use mcprove::run::report::{Report, RunOutcome};
 use mcprove::run::{RunDirectory, RunError};
@@ -11,8 +11,8 @@ use mcprove::session::SessionOptions;
 use mcprove::suite::load::{Format, LoadConfig};
 use mcprove::{Run, Server};
 
-use crate::commands::FINDING;
-use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::terminal::{self, StatusLine};
 use crate::{interrupt, losses};
 
@@ -82,7 +82,7 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
         terminal::print_error(&format!("warning: {warning}\n"));
     }
     if as_json {
-        terminal::print(&report.to_json());
+        terminal::print_json(&report.to_json());
     } else {
         let files = directory.map(|directory| Files {
             place: directory.path().to_owned(),
@@ -90,22 +90,36 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
         });
         terminal::print(&load_text(report, terminal::style(), files.as_ref()));
     }
+    if let Some(limit) = report.own_limit() {
+        ran_out_in_load(limit).report();
+    }
 }
 
 /// The exit code that a report asks for.
 pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
-    match report.outcome() {
-        _ if was_interrupted => INTERRUPTED.into(),
-        RunOutcome::Failed => FINDING.into(),
-        RunOutcome::Inconclusive => COULD_NOT_RUN.into(),
-        RunOutcome::Passed => ExitCode::SUCCESS,
-    }
+    let outcome = report.outcome();
+    ExitCode::worst([
+        (was_interrupted, ExitCode::Interrupted),
+        (report.own_limit().is_some(), ExitCode::CouldNotRun),
+        (outcome == RunOutcome::Failed, ExitCode::Finding),
+        (outcome == RunOutcome::Inconclusive, ExitCode::Inconclusive),
+    ])
+}
+
+/// The failure of a load for which mcprove itself ran out of something.
+fn ran_out_in_load(limit: OwnLimit) -> Failure {
+    let hint = limit.hint();
+    let flags = "--sessions, --concurrent, --max-in-flight";
+    Failure::new(limit.to_string(), format!("{hint} ({flags})"))
 }
 
 /// A run that could not be done, told to the user.
 pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
     if was_interrupted {
         return Failure::interrupted();
+    }
+    if let Some(limit) = error.own_limit() {
+        return ran_out_in_load(limit);
     }
     match error {
         RunError::ServerStderr(stderr) => {

@@ -2,14 +2,13 @@
 
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use mcprove::loss::{Loss, Losses};
 use mcprove::report::printable;
 use mcprove::write_whole;
 
-use crate::failure::{COULD_NOT_RUN, INTERRUPTED};
+use crate::exit::ExitCode;
 use crate::terminal;
 
 /// The longest message that is shown whole.
@@ -62,9 +61,5 @@ pub fn report(code: ExitCode) -> ExitCode {
     terminal::print_error(
         "hint: make room on the disk, check the permissions, or write elsewhere, and run it again\n",
     );
-    if code == ExitCode::from(INTERRUPTED) {
-        code
-    } else {
-        COULD_NOT_RUN.into()
-    }
+    code.max(ExitCode::CouldNotRun)
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod exit;
 mod failure;
 mod fault_help;
 mod flag_names;
@@ -17,18 +18,17 @@ mod sides;
 mod target;
 mod terminal;
 
-use std::process::ExitCode;
-
 use clap::Parser;
-use mcprove::process;
+use mcprove::process::{self, OwnLimit};
 
 use crate::arguments::Cli;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// The exit code after a panic, as of every Rust program.
 const PANICKED: i32 = 101;
 
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     // Every server has this very program as its supervisor, which ends it when we end.
     if let Some(code) = process::supervise(std::env::args_os()) {
         return code;
@@ -36,7 +36,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     process::raise_descriptor_limit();
     end_on_panic();
-    run(cli)
+    exit_in_order_without_memory();
+    run(cli).number().into()
 }
 
 fn run(cli: Cli) -> ExitCode {
@@ -63,10 +64,31 @@ fn run(cli: Cli) -> ExitCode {
 fn end_on_panic() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        default(info);
+        let limit = info.payload_as_str().and_then(OwnLimit::of_panic);
+        match limit {
+            Some(limit) => {
+                failure::ran_out(limit).report();
+            }
+            None => default(info),
+        }
         if cfg!(panic = "unwind") && mcprove::run::suite::is_contained() {
             return;
         }
-        std::process::exit(PANICKED);
+        std::process::exit(match limit {
+            Some(_) => i32::from(ExitCode::CouldNotRun.number()),
+            None => PANICKED,
+        });
     }));
+}
+
+/// Rust aborts when there is no memory left, after it said so. That is an error of ours, as any other.
+fn exit_in_order_without_memory() {
+    #[cfg(unix)]
+    {
+        let always = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let code = i32::from(ExitCode::CouldNotRun.number());
+        let abort = signal_hook::consts::SIGABRT;
+        // Without it only the exit code is another.
+        let _ = signal_hook::flag::register_conditional_shutdown(abort, code, always);
+    }
 }

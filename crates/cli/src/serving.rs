@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 
 use mcprove::lab::{Eras, Kind, PublicHost};
+use mcprove::process::LimitWatch;
 
 use crate::failure::Failure;
 use crate::{listen_address, terminal};
@@ -68,6 +69,17 @@ pub fn check_public_hosts(hosts: &[PublicHost], is_listening: bool) -> Result<()
 /// The failure of a command that cannot listen.
 pub fn cannot_listen(error: &impl ToString) -> Failure {
     Failure::new(error.to_string(), LISTEN_HINT)
+}
+
+/// Reports when this process runs out of something; it goes on, and what needs that waits.
+pub fn report_limits(limits: &LimitWatch) {
+    let limits = limits.clone();
+    tokio::spawn(async move {
+        let limit = limits.wait().await;
+        let hint = limit.hint();
+        let what = "new connections wait until others are closed";
+        terminal::print_error(&format!("warning: {limit}; {what}\nhint: {hint}\n"));
+    });
 }
 
 /// Tells somebody who started a server by hand what it is waiting for.

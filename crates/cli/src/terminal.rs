@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use mcprove::report::Style;
+use mcprove::report::{Style, escape_hidden, printable, printable_json};
 use mcprove::secret::Redactor;
 
 use crate::losses;
@@ -89,12 +88,20 @@ pub fn print_error(text: &str) {
         Some(redactor) => redactor.plain(text),
         None => Cow::Borrowed(text),
     };
+    let text = escape_hidden(&text);
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Writes to standard output. A reader that went away (`| head`) is no error; a full disk is.
+/// Writes JSON to standard output, as [`print`] does; what a terminal would act on is escaped as JSON does it.
+pub fn print_json(json: &str) {
+    print(&printable_json(json));
+}
+
+/// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
+/// full disk is.
 pub fn print(text: &str) {
     use std::io::Write;
+    let text = escape_hidden(text);
     let mut output = std::io::stdout().lock();
     let written = output
         .write_all(text.as_bytes())
@@ -133,11 +140,7 @@ impl StatusLine {
     /// Replaces what is shown.
     pub fn show(&self, text: &str) {
         if self.is_shown {
-            let text: String = text
-                .chars()
-                .filter(|c| !c.is_control())
-                .take(Self::WIDTH)
-                .collect();
+            let text = printable(text, Self::WIDTH - 1);
             print_error(&format!("\r\u{1b}[2K{text}"));
         }
     }

@@ -19,6 +19,8 @@ mod example_config;
 mod faults_real_clients;
 #[path = "cli/help.rs"]
 mod help;
+#[path = "cli/hidden_characters.rs"]
+mod hidden_characters;
 #[path = "cli/init.rs"]
 mod init;
 #[path = "cli/lab.rs"]
@@ -35,6 +37,9 @@ mod lab_conformance;
 mod lab_real_clients;
 #[path = "cli/layout.rs"]
 mod layout;
+#[cfg(unix)]
+#[path = "cli/linked_files.rs"]
+mod linked_files;
 #[path = "cli/load_faults.rs"]
 mod load_faults;
 #[path = "cli/losses.rs"]
@@ -43,6 +48,9 @@ mod losses;
 mod messages;
 #[path = "cli/mock.rs"]
 mod mock;
+#[cfg(unix)]
+#[path = "cli/own_limits.rs"]
+mod own_limits;
 #[path = "cli/probe_built_in.rs"]
 mod probe_built_in;
 #[path = "cli/probe_everything.rs"]

@@ -3,17 +3,16 @@
 mod servers;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
-use mcprove::report::{comparison_text, printable, printable_json};
+use mcprove::report::{comparison_text, printable};
 use mcprove::run::suite::LAST_FAILED_FILE;
 use mcprove::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove::suite::load::LoadConfig;
 use mcprove_score::compare::{Change, CompareLimits};
 
-use super::FINDING;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::sides::SideOrder;
 use crate::target::{ServerArguments, SessionArguments};
@@ -234,7 +233,7 @@ fn is_no_run(path: &Path) -> bool {
 
 fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {
     if arguments.json {
-        terminal::print(&printable_json(&report.to_json()));
+        terminal::print_json(&report.to_json());
         return;
     }
     terminal::print(&comparison_text(report, terminal::style()));
@@ -248,11 +247,15 @@ fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Argu
 
 /// The exit code that a comparison asks for.
 fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
-    match (report.change(), undecided(report, arguments)) {
-        _ if report.partial => INTERRUPTED.into(),
-        (Change::Regressed, _) => FINDING.into(),
-        (_, Some((what, hint))) => Failure::new(what, hint).report(),
-        (_, None) => ExitCode::SUCCESS,
+    let code = ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (report.change() == Change::Regressed, ExitCode::Finding),
+    ]);
+    match undecided(report, arguments) {
+        Some((what, hint)) if code < ExitCode::Finding => {
+            Failure::new(what, hint).into_inconclusive().report()
+        }
+        _ => code,
     }
 }
 

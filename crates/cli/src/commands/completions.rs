@@ -1,11 +1,10 @@
 //! `mcprove completions`.
 
-use std::process::ExitCode;
-
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::arguments::Cli;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

@@ -1,11 +1,11 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use mcprove::quantity::parse_duration;
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};

@@ -1,6 +1,5 @@
 //! `mcprove demo`: a guided half-minute on built-in servers.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -12,7 +11,8 @@ use mcprove::suite::gates;
 use mcprove::suite::traces::Traces;
 use mcprove::{Run, Scenario, Server, Thresholds};
 
-use super::{FINDING, probe};
+use super::probe;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run;
 use crate::target::supervised;
@@ -150,7 +150,7 @@ async fn play() -> Result<ExitCode, Failure> {
     }
     if surprises > 0 {
         terminal::print("The demo did not go as it should: please report this.\n");
-        return Ok(FINDING.into());
+        return Ok(ExitCode::Finding);
     }
     terminal::print(
         "Now yours:  mcprove deadlock-probe -s \"python -m my_mcp\"   (or --url http://127.0.0.1:8080/mcp)\n\

@@ -1,12 +1,10 @@
 //! `mcprove doctor`: what commonly goes wrong, and one fix per line.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::check::diagnosis::{self, Item};
-use mcprove::report::{printable, printable_json};
+use mcprove::report::printable;
 
-use super::FINDING;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::{interrupt, terminal};
@@ -69,17 +67,13 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     show(&items, arguments.json)?;
     let is_well = items.iter().all(|item| item.passed || item.optional);
-    Ok(if is_well {
-        ExitCode::SUCCESS
-    } else {
-        FINDING.into()
-    })
+    Ok(ExitCode::worst([(!is_well, ExitCode::Finding)]))
 }
 
 fn show(items: &[Item], as_json: bool) -> Result<(), Failure> {
     if as_json {
         let json = serde_json::to_string_pretty(items).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{}\n", printable_json(&json)));
+        terminal::print_json(&format!("{json}\n"));
         return Ok(());
     }
     for item in items {

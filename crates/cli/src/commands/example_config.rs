@@ -1,10 +1,9 @@
 //! `mcprove example-config`: a load configuration to start from.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::suite::load;
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

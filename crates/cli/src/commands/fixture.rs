@@ -1,12 +1,12 @@
 //! `mcprove fixture` (hidden): runs a built-in server.
 
 use std::net::SocketAddr;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fixture::{self, ENTRIES, Eras, Kind, Options};
 use serde_json::{Map, Value};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::{interrupt, serving, terminal};
 
@@ -62,6 +62,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let listening = fixture::listen_as_process(mode, kind, address, &options)
                 .await
                 .map_err(describe)?;
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             tokio::select! {
                 status = listening.ended() => status,

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,6 +12,7 @@ use mcprove::write_whole;
 use mcprove_score::phrase::count;
 
 use super::probe;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use crate::target::{ServerArguments, SessionArguments};

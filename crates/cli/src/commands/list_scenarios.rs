@@ -1,12 +1,12 @@
 //! `mcprove list-scenarios`: what can be done to a server, and the knobs of each.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::drive::scenario::ENTRIES;
 use serde_json::json;
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

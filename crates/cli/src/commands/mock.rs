@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::fault::FaultSpec;
@@ -11,6 +10,7 @@ use mcprove::recording::{Origin, Recording};
 use mcprove::secret::Redactor;
 use mcprove::suite::{faults, mock};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::keep_apart;
@@ -149,6 +149,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         Some((kind, bound)) => {
             let listening = mock.listen_on(kind, bound);
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             let status = tokio::select! {
                 status = listening.ended() => status,

@@ -21,13 +21,9 @@ pub mod schema;
 pub mod score;
 pub mod validate;
 
-use std::process::ExitCode;
-
 use crate::arguments::Command;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
-
-/// A check or gate failed.
-pub const FINDING: u8 = 1;
 
 /// Runs a command.
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {

@@ -1,19 +1,18 @@
 //! `mcprove probe`.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
 use mcprove::event::{EventStream, Sink, TraceFile};
-use mcprove::report::{printable_json, probe_text};
+use mcprove::report::probe_text;
 use mcprove::secret::Redactor;
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
-use super::FINDING;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::{Failure, ran_out};
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
 use crate::{interrupt, losses, terminal};
@@ -100,11 +99,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let redacted = redactor.report(&report).map_err(anyhow::Error::from)?;
     let report = redacted.unwrap_or(report);
     show(&report, arguments.json)?;
-    Ok(match (report.passed, report.partial) {
-        (true, _) => ExitCode::SUCCESS,
-        (false, true) => INTERRUPTED.into(),
-        (false, false) => FINDING.into(),
-    })
+    Ok(ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (!report.passed, ExitCode::Finding),
+    ]))
 }
 
 fn trace_file(
@@ -124,13 +122,12 @@ fn trace_file(
 }
 
 fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {
-    let text = if as_json {
+    if as_json {
         let json = serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?;
-        format!("{}\n", printable_json(&json))
+        terminal::print_json(&format!("{json}\n"));
     } else {
-        probe_text(report, terminal::style())
-    };
-    terminal::print(&text);
+        terminal::print(&probe_text(report, terminal::style()));
+    }
     Ok(())
 }
 
@@ -151,6 +148,7 @@ pub fn describe(error: ProbeError) -> Failure {
                 .with_stderr(&stderr)
                 .into_finding()
         }
+        ProbeError::OwnLimit(limit) => ran_out(limit),
         ProbeError::Interrupted => Failure::interrupted(),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +18,13 @@ use mcprove::recording::{Origin, Recording};
 use mcprove::secret::{Redactor, is_given_secret};
 use mcprove::suite::faults;
 
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
 use crate::target::{split_command, supervised};
-use crate::{interrupt, listen_address, losses, terminal};
+use crate::{interrupt, listen_address, losses, serving, terminal};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -174,27 +174,28 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
     let pair = arguments.listen.zip(arguments.url.as_deref());
-    let (summary, was_stopped, status) = if let Some(pair) = pair {
-        let ended = between_http(arguments, faults, pair, stop).await?;
-        (ended.summary, ended.was_stopped, ended.status)
+    let (summary, was_stopped, status, ran_out) = if let Some(pair) = pair {
+        let (ended, ran_out) = between_http(arguments, faults, pair, stop).await?;
+        (ended.summary, ended.was_stopped, ended.status, ran_out)
     } else {
         let ended = between_pipes(arguments, faults, stop).await?;
-        (ended.summary, ended.was_stopped, ended.status)
+        (ended.summary, ended.was_stopped, ended.status, false)
     };
     arguments.keep(&summary);
-    Ok(if was_stopped {
-        INTERRUPTED.into()
-    } else {
-        status.into()
-    })
+    Ok(ExitCode::worst([
+        (was_stopped, ExitCode::Interrupted),
+        (ran_out, ExitCode::CouldNotRun),
+        (status != 0, ExitCode::OfServer(status)),
+    ]))
 }
 
+/// The proxy over HTTP, and whether it ran out of something itself.
 async fn between_http(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     (listen, url): (SocketAddr, &str),
     stop: impl Future<Output = ()>,
-) -> Result<http::Ended, Failure> {
+) -> Result<(http::Ended, bool), Failure> {
     let headers = arguments.headers()?;
     let mut server = Server::http(url);
     for (name, value) in &headers {
@@ -212,11 +213,13 @@ async fn between_http(
         .public_hosts(arguments.public_hosts.clone())
         .proxy(settings);
     terminal::print_error(&format!("listening on {}\n", proxy.url()));
+    let limits = proxy.limits().clone();
+    serving::report_limits(&limits);
     let ended = proxy.run(stop).await;
     if !arguments.quiet {
         terminal::print_error(&summary_text(&ended.summary));
     }
-    Ok(ended)
+    Ok((ended, limits.met().is_some()))
 }
 
 async fn between_pipes(

@@ -1,7 +1,6 @@
 //! `mcprove report`: the report of a run, computed again from its trace.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::recording_text;
@@ -10,6 +9,7 @@ use mcprove::secret::Redactor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
 use crate::{losses, terminal};
@@ -90,10 +90,10 @@ fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
         let warning = "the recording has no end, for whoever wrote it was killed or still writes";
         terminal::print_error(&format!("warning: {warning}\n"));
     }
-    terminal::print(&if as_json {
-        report.to_json()
+    if as_json {
+        terminal::print_json(&report.to_json());
     } else {
-        recording_text(&report, terminal::style().width)
-    });
+        terminal::print(&recording_text(&report, terminal::style().width));
+    }
     Ok(ExitCode::SUCCESS)
 }

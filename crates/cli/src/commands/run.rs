@@ -7,13 +7,10 @@ mod suites;
 mod watch;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::Server;
-use mcprove::drive::Stop;
 use mcprove::report::side_by_side_text;
-use mcprove::run::report::Report;
 use mcprove::run::{ServerRun, SideBySide};
 use mcprove::session::SessionOptions;
 use mcprove::suite::load::{Format, LoadConfig};
@@ -21,6 +18,7 @@ use mcprove::suite::load::{Format, LoadConfig};
 use self::files::{Inputs, recognise};
 use self::flags::{Given, SuiteArguments};
 use crate::commands::folder::tell_passed_over;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
@@ -181,12 +179,13 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let jobs = jobs(arguments)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
-    let mut worst = Worst::default();
+    let mut worst = ExitCode::SUCCESS;
     let is_one = jobs.len() == 1;
     let as_json = arguments.output.json;
     let mut is_anything_shown = false;
     for job in jobs {
         if !stop.is_running() {
+            worst = ExitCode::Interrupted;
             break;
         }
         let name = job.server.describe();
@@ -195,7 +194,7 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
         is_anything_shown |= is_shown;
         match perform(&job.config, job.server, job.session, &stop).await {
             Ok((report, directory)) => {
-                worst.add(&report, &stop);
+                worst = worst.max(exit_code(&report, !stop.is_running()));
                 // Of several, the JSON is one document, printed at the end.
                 if is_shown && (is_one || !as_json) {
                     show(&report, directory.as_ref(), as_json);
@@ -212,7 +211,7 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
                     name.clone(),
                     failure.message().to_owned(),
                 ));
-                worst.fail(failure.within(&name).report());
+                worst = worst.max(failure.within(&name).report());
             }
         }
     }
@@ -220,14 +219,14 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let side_by_side = SideBySide::new(runs, !stop.is_running());
         put_side_by_side(&side_by_side, as_json, is_anything_shown);
     }
-    Ok(worst.code(&stop))
+    Ok(worst)
 }
 
 /// Tells what all servers came to, and writes it beside their runs.
 fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
     let written = runs.write_beside();
     if as_json {
-        terminal::print(&runs.to_json());
+        terminal::print_json(&runs.to_json());
     } else if is_shown && runs.servers.iter().any(|run| run.report.is_some()) {
         let text = side_by_side_text(&runs.servers, terminal::style());
         terminal::print(&format!("\n{text}"));
@@ -238,34 +237,6 @@ fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
         }
         Ok(_) => {}
         Err(loss) => losses::add([loss]),
-    }
-}
-
-/// The exit code of several runs: a failure to run outweighs a finding, which outweighs a pass.
-#[derive(Default)]
-struct Worst {
-    codes: Vec<ExitCode>,
-}
-
-impl Worst {
-    fn add(&mut self, report: &Report, stop: &Stop) {
-        self.codes.push(exit_code(report, !stop.is_running()));
-    }
-
-    fn fail(&mut self, code: ExitCode) {
-        self.codes.push(code);
-    }
-
-    fn code(&self, stop: &Stop) -> ExitCode {
-        use crate::failure::{COULD_NOT_RUN, INTERRUPTED};
-        let has = |code: u8| self.codes.contains(&ExitCode::from(code));
-        if self.codes.is_empty() || (!stop.is_running() && has(INTERRUPTED)) {
-            return INTERRUPTED.into();
-        }
-        [COULD_NOT_RUN, super::FINDING, INTERRUPTED]
-            .into_iter()
-            .find(|code| has(*code))
-            .map_or(ExitCode::SUCCESS, ExitCode::from)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
-use mcprove::report::{printable_json, runs_text};
+use mcprove::report::runs_text;
 use mcprove::run::{FormatError, RunList, list_runs};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     };
     if arguments.json {
-        terminal::print(&printable_json(&RunList::new(&entries).to_json()));
+        terminal::print_json(&RunList::new(&entries).to_json());
     } else {
         terminal::print(&runs_text(&entries, terminal::style().width));
         if entries.len() == limit {

@@ -1,7 +1,5 @@
 //! `mcprove schema`: the published JSON Schemas, generated from the types.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::agent::cassette::Cassette;
 use mcprove::check::health::ProbeReport;
@@ -15,6 +13,7 @@ use mcprove_score::registry::nearest;
 use mcprove_score::trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

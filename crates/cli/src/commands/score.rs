@@ -5,19 +5,16 @@ mod input;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
-use mcprove::report::{
-    ScoreDocument, Scored, printable_json, score_junit, score_text, unread_junit,
-};
+use mcprove::report::{ScoreDocument, Scored, score_junit, score_text, unread_junit};
 use mcprove::suite::traces::Traces;
 use mcprove::suite::{ConfigErrors, gates};
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
 
-use super::FINDING;
-use crate::failure::{COULD_NOT_RUN, Failure};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::{losses, terminal};
 use input::ChosenFormat;
 
@@ -156,19 +153,18 @@ fn show(
     if arguments.json {
         let json = serde_json::to_string_pretty(&ScoreDocument::new(&report));
         let json = json.map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{}\n", printable_json(&json)));
+        terminal::print_json(&format!("{json}\n"));
     } else {
         terminal::print(&score_text(&scored, terminal::style()));
     }
     write_junit(arguments, || score_junit(&scored));
-    // What cannot be judged outweighs what failed: the verdict is not whole.
-    Ok(if !report.errors.is_empty() {
-        COULD_NOT_RUN.into()
-    } else if report.failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        FINDING.into()
-    })
+    let (unsure, errors): (Vec<_>, Vec<_>) =
+        report.errors.iter().partition(|it| it.is_inconclusive());
+    Ok(ExitCode::worst([
+        (!errors.is_empty(), ExitCode::CouldNotRun),
+        (!report.failures.is_empty(), ExitCode::Finding),
+        (!unsure.is_empty(), ExitCode::Inconclusive),
+    ]))
 }
 
 fn write_junit(arguments: &Arguments, text: impl FnOnce() -> String) {

@@ -1,7 +1,6 @@
 //! `mcprove validate`: whether files are in order, without running anything.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use mcprove::report::printable;
@@ -11,7 +10,8 @@ use mcprove::suite::{
 };
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
-use crate::failure::{COULD_NOT_RUN, Failure};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::terminal;
 
 /// The longest line that is shown whole.
@@ -83,13 +83,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             files,
         };
         let json = serde_json::to_string_pretty(&validation).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{json}\n"));
+        terminal::print_json(&format!("{json}\n"));
     }
-    Ok(if valid {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(COULD_NOT_RUN)
-    })
+    Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
 }
 
 /// What is looked at.

@@ -345,7 +345,7 @@ fn wrong_input_is_refused_with_what_to_try() {
 
 #[test]
 #[cfg(unix)]
-fn an_interrupt_leaves_a_whole_partial_report() {
+fn an_interrupt_leaves_a_whole_partial_report_and_outweighs_a_finding() {
     let runs = Runs::new();
     let mut command = mcprove(&[
         "run",
@@ -353,12 +353,14 @@ fn an_interrupt_leaves_a_whole_partial_report() {
         "echo",
         "--duration",
         "60s",
+        "--error-rate",
+        "0",
         "--out",
         runs.path(),
         "--",
         MCPROVE,
         "fixture",
-        "normal",
+        "malformed",
     ]);
     let mut child = command
         .stdin(Stdio::null())
@@ -381,6 +383,7 @@ fn an_interrupt_leaves_a_whole_partial_report() {
     assert_eq!(wait(&mut child).and_then(|status| status.code()), Some(130));
     let metrics = json(&runs.only().join("metrics.json"));
     assert_eq!(metrics["partial"], true);
+    assert_eq!(metrics["outcome"], "failed");
     assert!(
         metrics["throughput"]["successful_requests"]
             .as_u64()

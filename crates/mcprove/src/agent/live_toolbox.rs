@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::model::Later;
 use super::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
 use crate::mock::MockError;
+use crate::process::OwnLimit;
 use crate::quantity::describe_duration;
 use crate::session::{CallError, ConnectError, Reply, Session};
 use crate::suite::plan::{Environment, FillError, ServerPlan};
@@ -88,6 +89,12 @@ pub struct LiveToolbox {
 }
 
 impl LiveToolbox {
+    /// What this process ran out of while it talked to the servers.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        let mut sessions = self.sessions.iter();
+        sessions.find_map(|(_, session)| session.own_limit())
+    }
+
     /// Starts or reaches all servers at once, and lists their tools. `seed` decides for faults of mocks that
     /// have no seed of their own.
     pub async fn connect(

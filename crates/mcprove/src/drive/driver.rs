@@ -55,8 +55,14 @@ impl Driver {
     ) -> Result<(), StageError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .build()
-            .map_err(StageError::Thread)?;
+            .build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                let _ = tell_ready.send(Err(StageError::Thread(error)));
+                return Ok(());
+            }
+        };
         let outcome = runtime.block_on(self.drive(tell_ready, started));
         // A server that is slow to end has been dealt with; a lookup that hangs has not.
         runtime.shutdown_background();
@@ -104,8 +110,11 @@ impl Driver {
                         *self.mixes.lock().unwrap_or_else(PoisonError::into_inner) = Some(mixes);
                     }
                 }
-                // The first session decides whether there is a server at all; others may follow.
-                Err(error) if self.index == 0 && place == 0 => return Err(error.into()),
+                // The first session decides whether there is a server at all; others may follow, unless we
+                // cannot open them ourselves.
+                Err(error) if (self.index == 0 && place == 0) || error.own_limit().is_some() => {
+                    return Err(error.into());
+                }
                 Err(error) => {
                     recorder.note("connect_failed", &error.to_string(), &json!({}));
                 }

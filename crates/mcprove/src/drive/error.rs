@@ -23,7 +23,7 @@ pub(crate) enum StageError {
     /// The run was stopped before it began.
     #[error("interrupted before the load began")]
     Stopped,
-    /// No thread could be started.
+    /// A thread, or its runtime, could not be started.
     #[error("a thread could not be started: {0}")]
     Thread(std::io::Error),
     /// A defect of ours.

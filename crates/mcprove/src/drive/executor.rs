@@ -123,6 +123,7 @@ pub(crate) async fn execute(stage: Arc<Stage>, plan: LoadPlan) -> Result<(), Sta
     announce(&job);
     arm_faults(&job);
     let pacing = arrivals.map(|arrivals| pacer_thread::start(&stage, job.pace(), arrivals));
+    let pacing = pacing.transpose().map_err(StageError::Thread)?;
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
     let paced = pacing.map(pacer_thread::Pacing::finish);
@@ -200,6 +201,8 @@ async fn keep_time(job: &Arc<Job>) {
             () = tokio::time::sleep_until(until.into()) => {}
             () = job.stage.stop.requested(StopLevel::Drain) => break,
             () = job.over() => break,
+            // What follows would be measured with less than was asked for.
+            _ = job.stage.stream.limits().wait() => break,
         }
     }
     job.end();

@@ -2,6 +2,7 @@
 //! spins for the rest: timers of a busy runtime are late by a millisecond, and that lateness would
 //! look like the server's.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -67,23 +68,24 @@ pub(crate) struct Paced {
 
 /// A pacer at work.
 pub(crate) struct Pacing {
-    thread: Option<JoinHandle<Paced>>,
+    thread: JoinHandle<Paced>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Pacing {
     /// Ends the pacing, and tells what came of it.
-    pub fn finish(mut self) -> Paced {
+    pub fn finish(self) -> Paced {
         self.is_over.store(true, Ordering::Relaxed);
-        self.thread
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default()
+        self.thread.join().unwrap_or_default()
     }
 }
 
 /// Starts the thread; it ends by itself when the load does.
-pub(crate) fn start(stage: &Arc<Stage>, pace: Pace, drivers: Vec<mpsc::Sender<Arrival>>) -> Pacing {
+pub(crate) fn start(
+    stage: &Arc<Stage>,
+    pace: Pace,
+    drivers: Vec<mpsc::Sender<Arrival>>,
+) -> io::Result<Pacing> {
     let is_over = Arc::new(AtomicBool::new(false));
     let keeper = Keeper {
         pacer: pace.pacer,
@@ -98,9 +100,8 @@ pub(crate) fn start(stage: &Arc<Stage>, pace: Pace, drivers: Vec<mpsc::Sender<Ar
     };
     let thread = std::thread::Builder::new()
         .name("mcprove-pacer".to_owned())
-        .spawn(move || keeper.keep(&drivers))
-        .ok();
-    Pacing { thread, is_over }
+        .spawn(move || keeper.keep(&drivers))?;
+    Ok(Pacing { thread, is_over })
 }
 
 struct Keeper {

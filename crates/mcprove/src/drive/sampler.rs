@@ -1,6 +1,7 @@
 //! Looking at the server's processes while a run lasts: a thread of its own, so that a busy
 //! runtime does not delay it and it delays no call.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -22,15 +23,15 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// Samples the processes of `stage` every `interval`, and once more at the end.
-    pub fn start(stage: &Arc<Stage>, interval: Duration) -> Self {
+    pub fn start(stage: &Arc<Stage>, interval: Duration) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&is_over);
         let stage = Arc::clone(stage);
         let thread = std::thread::Builder::new()
             .name("mcprove-sampler".to_owned())
-            .spawn(move || sample_until(&stage, interval, &ending))
-            .ok();
-        Self { is_over, thread }
+            .spawn(move || sample_until(&stage, interval, &ending))?;
+        let thread = Some(thread);
+        Ok(Self { is_over, thread })
     }
 }
 

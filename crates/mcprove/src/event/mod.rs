@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::contained::contain_call;
 use crate::loss::{Loss, Missing};
+use crate::process::{LimitWatch, OwnLimit};
 
 pub(crate) use fault_metrics::{FAULT, FAULT_ENDED_SESSION, FAULTS};
 pub use fault_metrics::{FaultMetrics, StruckMetrics};
@@ -30,6 +31,9 @@ pub use metrics_sink::{Interval, MetricsSink};
 pub use trace_file::{
     TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
 };
+
+/// The note of a limit of our own that was met.
+pub(crate) const OWN_LIMIT: &str = "own_limit";
 
 /// Something that looks at every event: the trace file, the metrics, the live view.
 pub trait Sink: Send + Sync {
@@ -96,6 +100,7 @@ pub struct EventStream {
     started: Instant,
     sinks: Vec<Arc<dyn Sink>>,
     failures: Arc<Failures>,
+    limits: LimitWatch,
 }
 
 impl EventStream {
@@ -105,6 +110,7 @@ impl EventStream {
             started: Instant::now(),
             sinks,
             failures: Arc::default(),
+            limits: LimitWatch::default(),
         }
     }
 
@@ -138,7 +144,13 @@ impl EventStream {
             observed: !self.sinks.is_empty(),
             shards: Mutex::new(shards),
             failures: Arc::clone(&self.failures),
+            limits: self.limits.clone(),
         })
+    }
+
+    /// What this process ran out of while it made these events: they then say nothing about the server.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// The sinks that failed and were detached, each once. What they missed is counted up to the last merge of
@@ -194,12 +206,18 @@ pub struct Recorder {
     observed: bool,
     shards: Mutex<Vec<Slot>>,
     failures: Arc<Failures>,
+    limits: LimitWatch,
 }
 
 impl Recorder {
     /// Whether anybody looks; when not, an engine need not build events.
     pub fn is_observed(&self) -> bool {
         self.observed
+    }
+
+    /// What this process ran out of meanwhile.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// The event time of `instant`, in whole microseconds, as a trace keeps it.
@@ -223,6 +241,14 @@ impl Recorder {
                 data: &data,
             },
         );
+    }
+
+    /// Notes that this process ran out of something; only the first time is an event.
+    pub(crate) fn meet_limit(&self, limit: OwnLimit) {
+        if self.limits.meet(limit) {
+            let data = serde_json::to_value(limit).unwrap_or_default();
+            self.note(OWN_LIMIT, &limit.to_string(), &data);
+        }
     }
 
     /// Emits an event that happened at `at`.

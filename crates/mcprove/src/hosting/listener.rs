@@ -13,14 +13,13 @@ use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
 use super::serve_websocket;
 use crate::guarded::{Guarded, UNREAD_TIME_MAX};
+use crate::process::LimitWatch;
 use crate::transport::BoxFuture;
 
 /// The most connections at a time; further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 16_384;
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// How long to wait after a connection could not be accepted, for instance for lack of files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A transport over the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +68,7 @@ pub struct Listening {
     kind: Kind,
     host: HostHandle,
     task: JoinHandle<()>,
+    limits: LimitWatch,
 }
 
 struct HostHandle(Arc<Host>);
@@ -102,14 +102,22 @@ impl Listening {
                 })
             }
         };
-        let task = tokio::spawn(accept(Arc::clone(&host), listener, connect));
+        let limits = LimitWatch::default();
+        let accepting = accept(Arc::clone(&host), listener, connect, limits.clone());
+        let task = tokio::spawn(accepting);
         let host = HostHandle(host);
         Self {
             addr,
             kind,
             host,
             task,
+            limits,
         }
+    }
+
+    /// What this process ran out of while it accepted connections; they wait meanwhile.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
     }
 
     /// Where a client connects.
@@ -154,7 +162,7 @@ pub(super) type Stream = Guarded<TcpStream>;
 
 type Connect = Box<dyn Fn(Stream, Ends) -> BoxFuture<'static, ()> + Send + Sync>;
 
-async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
+async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits: LimitWatch) {
     // Dropping the set closes every connection.
     let mut connections = JoinSet::new();
     let work = async {
@@ -171,7 +179,7 @@ async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect) {
                             let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
                             connections.spawn(connect(stream, Ends { remote, local }));
                         }
-                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                        Err(error) => limits.accept_failed(&error).await,
                     }
                 }
             }

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::limits::OwnLimit;
 use crate::secret::redact_text;
 use crate::server::Server;
 
@@ -47,13 +48,13 @@ pub enum SpawnError {
         /// What the system said.
         source: io::Error,
     },
-    /// The system has no room for another process, thread or pipe.
-    #[error("the system has no room to start `{program}`: {source}")]
+    /// There is no room for another process, thread, pipe or log.
+    #[error("{limit}, so `{program}` was not started")]
     NoRoom {
         /// The program as it was given.
         program: String,
-        /// What the system said.
-        source: io::Error,
+        /// What this process ran out of.
+        limit: OwnLimit,
     },
     /// There is no tokio runtime to serve the pipes.
     #[error("a process can only be started inside a tokio runtime")]
@@ -94,11 +95,7 @@ impl SpawnError {
                 format!("install `{interpreter}`, or correct the first line of the script")
             }
             Self::WorkingDirectory { .. } => "check the working directory".into(),
-            Self::NoRoom { .. } => {
-                "start fewer processes at once, or raise the limits on processes \
-                and open files (`ulimit -u`, `ulimit -n`)"
-                    .into()
-            }
+            Self::NoRoom { limit, .. } => limit.hint().into(),
             Self::LogFile { .. } => "check the path and its permissions".into(),
             Self::NoRuntime => "call this from within a tokio runtime".into(),
             Self::Supervisor { .. } => "name a program that calls `mcprove::process::supervise` \
@@ -108,17 +105,29 @@ impl SpawnError {
         }
     }
 
+    /// What this process ran out of, if it is that.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        match self {
+            Self::NoRoom { limit, .. } => Some(*limit),
+            Self::LogFile { source, .. } | Self::WorkingDirectory { source, .. } => {
+                OwnLimit::of(source)
+            }
+            _ => None,
+        }
+    }
+
     /// What `source` means for starting the server.
     pub(super) fn from_io(server: &Server, source: io::Error) -> Self {
         let program = redact_text(&server.command);
+        if let Some(limit) = OwnLimit::of_start(&source) {
+            return Self::NoRoom { program, limit };
+        }
         match source.kind() {
             ErrorKind::NotFound => Self::not_found(server),
             ErrorKind::PermissionDenied => Self::NotExecutable {
                 program,
                 hint: source.to_string(),
             },
-            ErrorKind::WouldBlock | ErrorKind::OutOfMemory => Self::NoRoom { program, source },
-            _ if is_descriptor_shortage(&source) => Self::NoRoom { program, source },
             _ => Self::Other { program, source },
         }
     }
@@ -145,21 +154,6 @@ impl SpawnError {
                 .to_owned()
         };
         Self::NotFound { program, hint }
-    }
-}
-
-/// Whether the process or the system ran out of open files.
-fn is_descriptor_shortage(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        let code = error.raw_os_error();
-        code == Some(Errno::MFILE.raw_os_error()) || code == Some(Errno::NFILE.raw_os_error())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
     }
 }
 

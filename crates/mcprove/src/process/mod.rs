@@ -68,7 +68,9 @@ use windows as platform;
 pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
 pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
-pub use limits::{outlive_file_size_limit, raise_descriptor_limit};
+pub use limits::{
+    LimitWatch, LimitedResource, OwnLimit, outlive_file_size_limit, raise_descriptor_limit,
+};
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
 pub use supervisor::supervise;
 pub use usage::{Usage, UsageMeter, UsageSample, process_listening_on};

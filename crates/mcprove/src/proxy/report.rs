@@ -10,7 +10,7 @@ use super::summary::{CallSummary, NextStep, SUMMARY_FORMAT, summarise};
 use super::watch::Watch;
 use crate::quantity::{as_milliseconds, describe_duration, from_milliseconds};
 use crate::recording::RecordingSummary;
-use crate::report::printable;
+use crate::report::{escape_hidden, printable};
 
 /// How many faulted calls are shown to people.
 const SHOWN_MAX: usize = 20;
@@ -98,7 +98,7 @@ pub fn summary_text(summary: &ProxySummary) -> String {
     let mut text = String::new();
     // Writing to a text cannot fail.
     let _ = write_text(&mut text, summary);
-    text
+    escape_hidden(&text).into_owned()
 }
 
 fn write_text(text: &mut String, summary: &ProxySummary) -> std::fmt::Result {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mcprove_score::gate::{GateFailure, ScoreError};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::printable::printable;
+use super::printable::{escape_hidden, printable};
 use super::score::{Judged, Scored, judge};
 use crate::suite::{ConfigError, ConfigErrors};
 
@@ -167,7 +167,8 @@ pub(super) fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> Stri
     let mut report = Report::new(name);
     report.add_test_suites(suites);
     // Only writing to a file could fail.
-    report.to_string().unwrap_or_default()
+    let text = report.to_string().unwrap_or_default();
+    escape_hidden(&text).into_owned()
 }
 
 /// A text on one line, without what a terminal would act on and what XML cannot hold.

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr;
 
 use super::document::{Block, Line, Section, Span, Table};
-use super::{figure, headline, sections};
+use super::{escape_hidden, figure, headline, sections};
 use crate::run::Report;
 
 /// A column is padded up to this width; a longer cell sticks out instead of widening all others.
@@ -39,7 +39,7 @@ pub fn markdown(report: &Report) -> String {
     for section in sections::all(report) {
         draw_section(&section, &mut text);
     }
-    text
+    escape_hidden(&text).into_owned()
 }
 
 pub(super) fn draw_section(section: &Section, text: &mut String) {

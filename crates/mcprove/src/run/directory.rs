@@ -9,6 +9,7 @@ use super::format::{self, FormatError};
 use super::report::Report;
 use super::summary::Summary;
 use crate::loss::{Loss, Losses};
+use crate::suite::outside::{LINKED, is_linked};
 use crate::whole_file::write_private;
 use crate::{input, private_file};
 
@@ -228,8 +229,14 @@ pub(super) fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatErr
     let text = input::read_file(&path, METRICS_BYTES_MAX)
         .map_err(|error| unreadable(format!(": {error}")))?;
     format::check(&path, &text, format::METRICS)?;
-    serde_json::from_slice(&text)
-        .map_err(|error| unreadable(format!(" is no {}: {error}", format::METRICS)))
+    serde_json::from_slice(&text).map_err(|error| {
+        let why = if is_linked(&path) {
+            LINKED.to_owned()
+        } else {
+            error.to_string()
+        };
+        unreadable(format!(" is no {}: {why}", format::METRICS))
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::drive::error::StageError;
+use crate::process::OwnLimit;
 use crate::session::ConnectError;
 use crate::transport::Detail;
 
@@ -29,6 +30,9 @@ pub enum RunError {
     /// What was asked for makes no sense, or does not fit the server.
     #[error("config invalid: {0}")]
     Config(String),
+    /// This process ran out of something, such as file descriptors. The server has no part in it.
+    #[error(transparent)]
+    OwnLimit(#[from] OwnLimit),
     /// A file could not be read or written.
     #[error("io: {0}")]
     Io(#[from] io::Error),
@@ -40,6 +44,9 @@ pub enum RunError {
 impl RunError {
     /// What to try next.
     pub fn hint(&self) -> &'static str {
+        if let Some(limit) = self.own_limit() {
+            return limit.hint();
+        }
         match self {
             Self::ServerStart(_) => "check the command: is the program installed and on the PATH?",
             Self::ServerExit(_) | Self::ServerStderr(_) => {
@@ -54,7 +61,17 @@ impl RunError {
             Self::Io(_) => {
                 "check the path, its permissions and the space on the disk, or write elsewhere (--out)"
             }
+            Self::OwnLimit(limit) => limit.hint(),
             Self::Internal(_) => "please report this, with the command that led to it",
+        }
+    }
+
+    /// What this process ran out of, if it is that.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        match self {
+            Self::OwnLimit(limit) => Some(*limit),
+            Self::Io(error) => OwnLimit::of(error),
+            _ => None,
         }
     }
 }
@@ -62,17 +79,29 @@ impl RunError {
 /// An error with what could not be done, and to which file: the system tells neither.
 pub(super) fn at(action: &str, path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     let what = format!("cannot {action} {}", path.display());
-    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
+    move |source| io::Error::new(source.kind(), FileError { what, source })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {source}")]
+struct FileError {
+    what: String,
+    source: io::Error,
 }
 
 impl From<StageError> for RunError {
     fn from(error: StageError) -> Self {
         match error {
             StageError::Connect(error) => Self::from(error),
-            StageError::List(error) => Self::ToolsList(error.to_string()),
+            StageError::List(error) => match error.failure.own_limit() {
+                Some(limit) => Self::OwnLimit(limit),
+                None => Self::ToolsList(error.to_string()),
+            },
             StageError::Mix(error) => Self::Config(error.to_string()),
             StageError::Config(message) => Self::Config(message),
-            StageError::Thread(error) => Self::Io(error),
+            StageError::Thread(error) => {
+                OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
+            }
             error @ (StageError::Stopped | StageError::Internal(_)) => {
                 Self::Internal(error.to_string())
             }
@@ -82,6 +111,9 @@ impl From<StageError> for RunError {
 
 impl From<ConnectError> for RunError {
     fn from(error: ConnectError) -> Self {
+        if let Some(limit) = error.own_limit() {
+            return Self::OwnLimit(limit);
+        }
         let message = error.to_string();
         let hint = error.hint();
         match error {

@@ -26,7 +26,7 @@ use crate::drive::{ScenarioKind, calibration, defaults, executor};
 use crate::event::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use crate::fault::TimedInjector;
 use crate::loss::Losses;
-use crate::process::StderrLog;
+use crate::process::{OwnLimit, StderrLog};
 use crate::secret::Redactor;
 
 /// How often processes are looked at in a run without a duration.
@@ -36,6 +36,10 @@ const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(50);
 
 /// How often the events of a scenario's steps are handed over.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
+
+/// The least memory that a call in flight and a session take.
+const CALL_BYTES: u64 = 2048;
+const SESSION_BYTES: u64 = 8192;
 
 /// A drawn seed has 53 bits, which every reader of JSON and TOML keeps.
 const SEED_SHIFT: u32 = 11;
@@ -89,7 +93,6 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     if run.calibration {
         calibrate(&stage).await;
     }
-    let sampler = Sampler::start(&stage, sample_interval(&run.scenario.kind));
     let mut watching = Watch::new(
         Arc::clone(&stage),
         Arc::clone(&metrics),
@@ -97,12 +100,15 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
         run.on_progress.clone(),
         losses.clone(),
     );
-    let outcome = tokio::select! {
-        outcome = act(&stage) => outcome,
-        never = watching.watch() => match never {},
-        never = leash.follow(run.server.shutdown_timeout) => match never {},
+    let outcome = match Sampler::start(&stage, sample_interval(&run.scenario.kind)) {
+        // It works until it is dropped.
+        Ok(_sampler) => tokio::select! {
+            outcome = act(&stage) => outcome,
+            never = watching.watch() => match never {},
+            never = leash.follow(run.server.shutdown_timeout) => match never {},
+        },
+        Err(error) => Err(StageError::Thread(error)),
     };
-    drop(sampler);
     if let Err(error) = outcome {
         if let Some(directory) = &directory {
             discard(directory);
@@ -260,6 +266,18 @@ fn check(run: &Run) -> Result<(), RunError> {
         return Err(RunError::Config(
             "sessions and concurrent must be 1 or more".into(),
         ));
+    }
+    let calls = match load.rate {
+        Some(_) => load.max_in_flight,
+        None => run.scenario.kind.concurrent(),
+    };
+    let bytes = u64::from(calls) * CALL_BYTES + u64::from(load.sessions) * SESSION_BYTES;
+    if let Err(limit) = OwnLimit::check_memory(bytes) {
+        let (sessions, size) = (load.sessions, bytes >> 20);
+        return Err(RunError::Config(format!(
+            "{calls} calls at once on {sessions} sessions need {size} MiB, and {limit}; \
+             lower `concurrent`, `max_in_flight` or `sessions`"
+        )));
     }
     if let Some(rate) = run.thresholds.error_rate
         && !(0.0..=1.0).contains(&rate)

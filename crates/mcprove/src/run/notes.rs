@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::report::ServerInfo;
-use crate::event::{Metrics, Note};
+use crate::event::{Metrics, Note, OWN_LIMIT};
+use crate::process::OwnLimit;
 use crate::quantity::{optional_seconds, seconds};
 
 /// A phase of the load.
@@ -192,6 +193,8 @@ pub(crate) struct Notes {
     pub sessions: Option<SessionsRecord>,
     pub checks: Vec<CheckRecord>,
     pub calibration: Option<CalibrationRecord>,
+    /// What this process ran out of.
+    pub own_limit: Option<OwnLimit>,
 }
 
 impl Notes {
@@ -221,6 +224,7 @@ impl Notes {
             sessions: first(metrics, "sessions"),
             checks: all(metrics, "check"),
             calibration: first(metrics, "calibration"),
+            own_limit: first(metrics, OWN_LIMIT),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::format::{self, FormatError};
 use crate::input;
+use crate::suite::outside::{LINKED, is_linked};
 
 /// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -94,6 +95,11 @@ impl<'p> TraceLines<'p> {
 
     /// What is wrong with the line that came last.
     pub fn wrong(&self, reason: String) -> TraceReadError {
+        let reason = if is_linked(self.path) {
+            LINKED.to_owned()
+        } else {
+            reason
+        };
         TraceReadError::Line {
             path: self.path.display().to_string(),
             line: self.number,

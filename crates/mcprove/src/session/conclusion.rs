@@ -63,7 +63,12 @@ impl Core {
                 }
             }
             Ending::Error(error) => (rpc_failure(&error), None, Some(error)),
-            Ending::Failure(failure) => (failure, None, None),
+            Ending::Failure(failure) => {
+                if let Some(limit) = failure.own_limit() {
+                    self.recorder.meet_limit(limit);
+                }
+                (failure, None, None)
+            }
         };
         let error = CallError::from(FailedCall {
             failure,

@@ -27,17 +27,29 @@ pub(super) async fn connect(
     options: SessionOptions,
     recorder: Arc<Recorder>,
 ) -> Result<Session, ConnectError> {
-    let attempt = Attempt::open(server, &options, &recorder).await?;
+    let connected = try_connect(server, options, &recorder).await;
+    if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
+        recorder.meet_limit(limit);
+    }
+    connected
+}
+
+async fn try_connect(
+    server: &Server,
+    options: SessionOptions,
+    recorder: &Arc<Recorder>,
+) -> Result<Session, ConnectError> {
+    let attempt = Attempt::open(server, &options, recorder).await?;
     let agreed = attempt.agree().await;
     match agreed {
         Ok(agreed) => Ok(attempt.into_session(agreed)),
         Err(Disagreement::Died) => {
-            let attempt = Attempt::open(server, &options, &recorder).await?;
+            let attempt = Attempt::open(server, &options, recorder).await?;
             let agreed = attempt.initialize(Revision::LATEST_HANDSHAKE).await;
             finish(attempt, agreed)
         }
         Err(Disagreement::NotStreamable(failed)) => match legacy_address(server, &options) {
-            Some(legacy) => match Attempt::open(&legacy, &options, &recorder).await {
+            Some(legacy) => match Attempt::open(&legacy, &options, recorder).await {
                 Ok(attempt) => {
                     let agreed = attempt.initialize(asked_handshake(&options)).await;
                     finish(attempt, agreed)

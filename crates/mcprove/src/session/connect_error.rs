@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcprove_score::trace::ErrorCategory;
 
-use crate::process::SpawnError;
+use crate::process::{OwnLimit, SpawnError};
 use crate::protocol::Revision;
 use crate::quantity::describe_duration;
 use crate::transport::{Detail, Failure, OpenError};
@@ -72,6 +72,9 @@ impl From<OpenError> for ConnectError {
 impl ConnectError {
     /// What to try next.
     pub fn hint(&self) -> String {
+        if let Some(limit) = self.own_limit() {
+            return limit.hint().into();
+        }
         match self {
             Self::Start(error) => error.hint(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
@@ -99,6 +102,17 @@ impl ConnectError {
                 "give what it asks for, such as --header \"Authorization: Bearer …\"".into()
             }
             Self::Revision { .. } => "use --protocol auto, or one that the server offers".into(),
+        }
+    }
+
+    /// What this process ran out of, if it is that: the server has no part in it.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        match self {
+            Self::Start(error) => error.own_limit(),
+            Self::Unreachable { failure, .. } | Self::Handshake { failure, .. } => {
+                failure.own_limit()
+            }
+            _ => None,
         }
     }
 

@@ -36,6 +36,7 @@ use tokio::sync::Mutex;
 use self::core::{Core, Refused};
 pub use self::core::{ListChanges, Start};
 use crate::event::Recorder;
+use crate::process::OwnLimit;
 use crate::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
 use crate::server::Server;
 use crate::transport::{Closing, Failure};
@@ -312,6 +313,12 @@ impl Session {
     /// Why the connection ended, if it did.
     pub fn closed(&self) -> Option<Failure> {
         self.core.closed()
+    }
+
+    /// What this process ran out of, which is no failure of the server's; on any session of the same stream of
+    /// events.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        self.core.recorder.limits().met()
     }
 
     /// The id of the server's process, where the session started it.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::outside;
 use crate::report::printable;
 
 /// How many problems of one file are shown to people: the first by their places.
@@ -90,7 +91,7 @@ impl ConfigError {
 impl ConfigErrors {
     /// This problem alone.
     pub fn of(error: ConfigError) -> Self {
-        Self(vec![error])
+        Self(vec![outside::checked(error)])
     }
 }
 
@@ -131,7 +132,7 @@ impl Problems {
                 MEND,
             ));
         }
-        ConfigErrors(self.errors)
+        ConfigErrors(self.errors.into_iter().map(outside::checked).collect())
     }
 }
 
@@ -166,17 +167,13 @@ impl Excerpt {
     }
 }
 
-/// A text in which every character that a terminal would act on is one that it does not, so that
-/// places stay where they are.
+/// A text in which no character is left that a terminal would act on, tabs and breaks of lines included.
 fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
-            '\t' => ' ',
-            '\u{1b}' | '\r' | '\n' => '\u{fffd}',
-            other => printable(other.encode_utf8(&mut [0; 4]), 1)
-                .chars()
-                .next()
-                .unwrap_or('\u{fffd}'),
+            '\t' => " ".to_owned(),
+            '\u{1b}' | '\r' | '\n' => '\u{fffd}'.to_string(),
+            other => printable(other.encode_utf8(&mut [0; 4]), usize::MAX),
         })
         .collect()
 }

@@ -17,6 +17,7 @@ pub mod file;
 pub mod gates;
 pub mod load;
 pub mod mock;
+pub(crate) mod outside;
 pub mod plan;
 #[cfg(test)]
 mod problem_table;

@@ -6,11 +6,13 @@
 mod values;
 
 use std::ops::Range;
+use std::path::Path;
 
 use mcprove_score::registry::nearest;
 
 use super::document::{Data, Document, Field, Node};
 use super::error::{ConfigErrors, Place, Problems};
+use super::outside::{is_linked, warning};
 use crate::text::shorten;
 
 /// How much of a wrong text is repeated in a message.
@@ -72,7 +74,12 @@ impl<'d> Reader<'d> {
     /// The warnings, if there was no problem.
     pub fn finish(self) -> Result<Vec<String>, ConfigErrors> {
         if self.problems.is_empty() {
-            Ok(self.warnings)
+            let file = Path::new(&self.document.file);
+            Ok(if !self.warnings.is_empty() && is_linked(file) {
+                vec![warning(file)]
+            } else {
+                self.warnings
+            })
         } else {
             Err(self.problems.into_errors(&self.document.file))
         }

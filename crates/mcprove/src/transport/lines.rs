@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use super::{Detail, Failure, Inbox, SendError};
+use crate::process::OwnLimit;
 
 /// How many unsent bytes are kept for a server that does not read.
 const UNSENT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -122,7 +123,8 @@ impl Outbox {
             };
             if let Err(error) = written.await {
                 let message = format!("the server closed its input: {error}");
-                self.close(Failure::new(ErrorCategory::Disconnected, message));
+                let failure = Failure::new(ErrorCategory::Disconnected, message);
+                self.close(failure.of_limit(OwnLimit::of(&error)));
                 return;
             }
             batch.clear();

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use mcprove_score::trace::{ErrorCategory, Strike};
 
 use crate::loss::Losses;
-use crate::process::SpawnError;
+use crate::process::{OwnLimit, SpawnError};
 use crate::protocol::{Revision, RpcError};
 use crate::secret::Redactor;
 use crate::server::{Server, Transport};
@@ -275,6 +275,8 @@ pub enum Detail {
         /// The first bytes of it, to find the id in.
         head: Bytes,
     },
+    /// This process ran out of something; the server has no part in it.
+    OwnLimit(OwnLimit),
     /// The server process ended, with this status where it was not killed.
     Exit(Option<i32>),
     /// The JSON-RPC error that the server answered with, whatever id it had.
@@ -294,6 +296,25 @@ impl Failure {
                 message
             },
             detail: Detail::None,
+        }
+    }
+
+    /// What this process ran out of, if it is that.
+    pub const fn own_limit(&self) -> Option<OwnLimit> {
+        match self.detail {
+            Detail::OwnLimit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// The same failure, of this process where `limit` says that it ran out of something.
+    #[must_use]
+    pub(crate) fn of_limit(self, limit: Option<OwnLimit>) -> Self {
+        match limit {
+            Some(limit) => {
+                Self::new(self.category, format!("{limit}: {self}")).with(Detail::OwnLimit(limit))
+            }
+            None => self,
         }
     }
 

@@ -92,6 +92,11 @@ impl std::fmt::Display for ScoreError {
 impl std::error::Error for ScoreError {}
 
 impl ScoreError {
+    /// Whether the evidence is not enough, rather than something wrong: the message begins with that word.
+    pub fn is_inconclusive(&self) -> bool {
+        self.message.starts_with("inconclusive")
+    }
+
     /// An error about `target`.
     pub fn new(
         target: impl Into<String>,

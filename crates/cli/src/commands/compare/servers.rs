@@ -1,6 +1,5 @@
 //! The half of `mcprove compare` that makes runs: two servers, in turns.
 
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcprove::drive::Stop;
@@ -11,6 +10,7 @@ use mcprove::{Run, Server};
 use mcprove_score::compare::RUNS_DEFAULT;
 
 use super::{Arguments, code, show};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::{describe, stop_on_interrupt};
 use crate::losses;

@@ -9,11 +9,11 @@ mod slips;
 mod target;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use mcprove::lab::audit::{AuditError, AuditReader, ExportFormat};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 

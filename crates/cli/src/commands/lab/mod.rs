@@ -4,10 +4,9 @@ mod audit;
 mod keys;
 mod serve;
 
-use std::process::ExitCode;
-
 use clap::{Args, Subcommand};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// Arguments of `mcprove lab`.

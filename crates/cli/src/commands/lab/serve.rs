@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use mcprove::lab::{self, ENTRIES, Eras, Options, PublicHost};
 use mcprove::loss::{Loss, Missing};
 
 use super::keys;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::{interrupt, losses, serving, terminal};
 
@@ -136,6 +136,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             let listening = lab::listen(&options, kind, address)
                 .await
                 .map_err(|error| serving::cannot_listen(&error))?;
+            serving::report_limits(listening.limits());
             terminal::print_error(&format!("listening on {}\n", listening.url()));
             if is_open && !address.ip().is_loopback() {
                 terminal::print_error(

@@ -1,7 +1,6 @@
 //! Suites on the command line: read, choose, run, tell, and once more when something changes.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcprove::agent::cassette::same_file_of_suites;
@@ -20,8 +19,8 @@ use super::Arguments;
 use super::files::{self, Inputs};
 use super::reports::Reports;
 use super::watch::{Snapshot, wait_for_change};
-use crate::commands::FINDING;
-use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::load_run::stop_on_interrupt;
 use crate::losses;
 use crate::target::supervisor;
@@ -122,7 +121,7 @@ async fn watch(
         losses::report(ended.unwrap_or_else(|failure| failure.report()));
         if !stop.is_running() {
             // A run was broken off.
-            return Ok(INTERRUPTED.into());
+            return Ok(ExitCode::Interrupted);
         }
         // Ours may be among them, so they are looked at only now.
         let cassettes = Snapshot::of_cassettes(&suites);
@@ -167,11 +166,12 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     }
     let listed: Vec<ListedTest> = chosen.tests.iter().map(TestOf::listed).collect();
     let list = SuiteList::new(listed);
-    terminal::print(&if arguments.output.json {
-        list.to_json()
+    if arguments.output.json {
+        terminal::print_json(&list.to_json());
     } else {
-        mcprove::report::suite_list_text(&list, terminal::style_of_lines())
-    });
+        let style = terminal::style_of_lines();
+        terminal::print(&mcprove::report::suite_list_text(&list, style));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -295,16 +295,16 @@ fn unselected(nothing: &NothingSelected) -> Failure {
     Failure::new(nothing.message.clone(), nothing.hint.clone())
 }
 
-/// What could not be done outweighs what failed.
+/// The exit code that a report asks for.
 fn exit_code(report: &SuiteReport) -> ExitCode {
-    let counts = report.counts();
-    if report.partial {
-        INTERRUPTED.into()
-    } else if counts.errors > 0 {
-        COULD_NOT_RUN.into()
-    } else if counts.failed > 0 {
-        FINDING.into()
-    } else {
-        ExitCode::SUCCESS
-    }
+    let tests = &report.tests;
+    let mut errors = tests.iter().flat_map(|test| &test.errors);
+    let has_error = errors.any(|error| !error.is_inconclusive());
+    let has_failure = tests.iter().any(|test| !test.failures.is_empty());
+    ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (has_error, ExitCode::CouldNotRun),
+        (has_failure, ExitCode::Finding),
+        (report.counts().errors > 0, ExitCode::Inconclusive),
+    ])
 }

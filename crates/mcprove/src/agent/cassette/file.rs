@@ -13,6 +13,7 @@ use super::format::{
 };
 use super::traces;
 use crate::input;
+use crate::suite::outside::{LINKED, is_linked};
 use crate::whole_file::write_private;
 
 /// The largest cassette.
@@ -42,7 +43,15 @@ pub fn read(path: &Path) -> Result<Option<Cassette>, CassetteError> {
         place: name.clone(),
         message: "it is no UTF-8".into(),
     })?;
-    parse(&text, &name).map(Some)
+    parse(&text, &name).map(Some).map_err(|error| match error {
+        CassetteError::Broken { place, .. }
+            if is_linked(path) || path.parent().is_some_and(Path::is_symlink) =>
+        {
+            let message = LINKED.to_owned();
+            CassetteError::Broken { place, message }
+        }
+        error => error,
+    })
 }
 
 /// The cassette in a text.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::arguments;
 use crate::event::Recorder;
-use crate::process::Closing;
+use crate::process::{Closing, OwnLimit};
 use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use crate::quantity::describe_duration;
 use crate::server::Server;
@@ -53,6 +53,9 @@ pub enum ProbeError {
         /// The last of what the server wrote to stderr.
         stderr: String,
     },
+    /// This process ran out of something, such as file descriptors. The server has no part in it.
+    #[error(transparent)]
+    OwnLimit(OwnLimit),
     /// The probe was interrupted before the server had answered.
     #[error("interrupted before the server had answered")]
     Interrupted,
@@ -78,13 +81,15 @@ pub async fn probe(
     on_progress: &mut dyn FnMut(Progress<'_>),
     stop: impl Future<Output = ()>,
 ) -> Result<ProbeReport, ProbeError> {
+    let limits = recorder.limits().clone();
+    let ran_out = || limits.met().map(ProbeError::OwnLimit);
     let mut stop = pin!(stop);
     let mut prober = tokio::select! {
         prober = Prober::connect(server, options, recorder) => prober?,
         () = &mut stop => return Err(ProbeError::Interrupted),
     };
     let tools = tokio::select! {
-        tools = prober.list_tools() => tools?,
+        tools = prober.list_tools() => tools.map_err(|error| ran_out().unwrap_or(error))?,
         () = &mut stop => return Err(ProbeError::Interrupted),
     };
     let mut healths = Vec::with_capacity(tools.len());
@@ -105,7 +110,8 @@ pub async fn probe(
         };
         healths.push(health);
     }
-    Ok(prober.finish(healths, tools.len(), partial).await)
+    let report = prober.finish(healths, tools.len(), partial).await;
+    ran_out().map_or(Ok(report), Err)
 }
 
 /// How a tool fared that answered with a result.

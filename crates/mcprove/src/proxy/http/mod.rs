@@ -28,7 +28,7 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http::Request;
 use http::header::{HeaderName, HeaderValue};
@@ -45,13 +45,12 @@ use super::struck::GRACE;
 use super::watch::{Settings, Watch};
 use crate::guarded::{Guarded, UNREAD_TIME_MAX};
 use crate::hosting::{PublicHost, http_limits, names};
+use crate::process::LimitWatch;
 use crate::recording::RecordedRequest;
 use crate::secret::redact_urls;
 
 /// The most connections at a time; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 16_384;
-/// How long to wait after a connection could not be accepted, for instance for lack of files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// The most headers of a request. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
 /// The status after the fault `crash`.
@@ -185,6 +184,11 @@ impl HttpProxy {
         format!("http://{}{}", self.addr, self.hub.upstream.path())
     }
 
+    /// What the proxy itself ran out of.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.hub.upstream.limits
+    }
+
     /// Serves until `stop` resolves, or a fault ends it all.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
         let was_stopped = {
@@ -226,7 +230,7 @@ impl HttpProxy {
                             let public_hosts = Arc::clone(&self.public_hosts);
                             connections.spawn(serve(Arc::clone(&self.hub), stream, public_hosts));
                         }
-                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                        Err(error) => self.limits().accept_failed(&error).await,
                     }
                 }
             }

@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 
 use super::body::ProxyBody;
 use super::passing::Passing;
+use crate::process::LimitWatch;
 use crate::transport::Failure;
 use crate::transport::http::HttpOptions;
 use crate::transport::http::address::Address;
@@ -27,6 +28,8 @@ pub(super) struct Upstream {
     /// Headers for every request.
     headers: Vec<(HeaderName, HeaderValue)>,
     idle: Mutex<Vec<SendRequest<ProxyBody>>>,
+    /// What this process ran out of.
+    pub limits: LimitWatch,
 }
 
 impl Upstream {
@@ -37,6 +40,7 @@ impl Upstream {
             options,
             headers,
             idle: Mutex::default(),
+            limits: LimitWatch::default(),
         }))
     }
 
@@ -98,7 +102,10 @@ impl Upstream {
     }
 
     async fn connect(&self) -> Result<SendRequest<ProxyBody>, Failure> {
-        let wire = self.address.dial(&self.options).await?;
+        let wire = self.address.dial(&self.options).await;
+        let wire = wire.inspect_err(|failure| {
+            failure.own_limit().map(|limit| self.limits.meet(limit));
+        })?;
         let shaken = http1::Builder::new()
             .preserve_header_case(true)
             .max_headers(HEADERS_MAX)

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use super::document::{Block, Line, Section, Span, Table};
 use super::figure::{self, count};
-use super::{headline, sections};
+use super::{escape_hidden, headline, sections};
 use crate::run::Report;
 use crate::run::report::RunOutcome;
 
@@ -48,7 +48,7 @@ pub fn html(report: &Report) -> String {
         }
     }
     page.push_str(PAGE_END);
-    page
+    escape_hidden(&page).into_owned()
 }
 
 /// The end of every page.

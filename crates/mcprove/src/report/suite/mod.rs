@@ -18,6 +18,7 @@ use std::path::Path;
 
 use mcprove_score::registry::{self, Entry, RegistryError};
 
+use super::escape_hidden;
 use super::style::Style;
 use crate::run::suite::{SuiteReport, TestKind};
 
@@ -46,11 +47,13 @@ impl Reporter {
 
     /// The whole text. `results` is the folder of results, as it is seen from where the user stands.
     pub fn render(&self, report: &SuiteReport, results: &Path, style: Style) -> String {
-        if self.names_from_here {
+        let text = if self.names_from_here {
             (self.draw)(&openable(report, results), style)
         } else {
             (self.draw)(report, style)
-        }
+        };
+        // In JSON they are escaped already.
+        escape_hidden(&text).into_owned()
     }
 }
 

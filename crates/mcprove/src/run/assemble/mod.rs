@@ -12,11 +12,13 @@ mod unanswered;
 
 use std::time::Duration;
 
+use mcprove_score::verdict::Verdict;
+
 use super::header::{ENDED, Ending, Header, STARTED};
 use super::interpret;
 use super::notes::{self, Notes, PhaseRecord};
 use super::report::{Model, Report};
-use crate::event::Metrics;
+use crate::event::{Metrics, OWN_LIMIT};
 
 /// What a report is made of.
 struct Assembly<'a> {
@@ -80,6 +82,14 @@ impl Assembly<'_> {
             report.trace_path = "trace.jsonl".into();
         }
         self.measure(&mut report, &measured);
+        if let Some(limit) = self.notes.own_limit {
+            // What was measured with less than was asked for says nothing about the server.
+            let sentence = format!("{limit}, so nothing is judged.");
+            let mut verdict = Verdict::inconclusive(OWN_LIMIT, sentence, limit.hint());
+            verdict.numbers = limit.numbers();
+            report.verdicts.push(verdict);
+            return report.conclude();
+        }
         self.detect(&mut report, &measured);
         self.judge(&mut report, &measured);
         self.grade(&mut report);

@@ -168,6 +168,10 @@ impl Comparer {
             }
             let (report, files) =
                 outcome.map_err(|source| self.failed(*side, gathered.runs.len() + 1, source))?;
+            if let Some(limit) = report.own_limit() {
+                let number = gathered.runs.len() + 1;
+                return Err(self.failed(*side, number, limit.into()));
+            }
             let files = files.map(|files| files.path().to_owned());
             let run = gathered.add(&report, files);
             sides.losses.extend(report.losses);

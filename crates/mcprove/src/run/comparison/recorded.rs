@@ -90,7 +90,7 @@ fn gather(
     let mut last_problem = None;
     let before = side.runs.len();
     for RunEntry { directory, report } in entries {
-        let report = report.map_or_else(|_| read(&directory), |report| Ok(*report));
+        let report = report.map_or_else(|_| read(&directory), |report| judged(*report));
         match report {
             // Compared without it, the rest would be another question than was asked.
             Err(error @ FormatError::Other { .. }) => return Err(CompareError::Format(error)),
@@ -127,11 +127,19 @@ fn refused(error: FormatError, path: &str) -> CompareError {
 /// The report of a run: `metrics.json`, or computed again from a trace without one.
 fn read(directory: &RunDirectory) -> Result<Report, FormatError> {
     if directory.metrics().exists() {
-        return read_metrics(directory);
+        return read_metrics(directory).and_then(judged);
     }
     match recompute(directory) {
-        Ok(recomputed) => Ok(recomputed.report),
+        Ok(recomputed) => judged(recomputed.report),
         Err(RecomputeError::Format(error)) => Err(error),
         Err(error) => Err(FormatError::Unreadable(error.to_string())),
+    }
+}
+
+/// Refuses a run in which this process ran out of something: it says nothing about the server.
+fn judged(report: Report) -> Result<Report, FormatError> {
+    match report.own_limit() {
+        Some(limit) => Err(FormatError::Unreadable(limit.to_string())),
+        None => Ok(report),
     }
 }

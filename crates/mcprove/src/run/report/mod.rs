@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::drive::ScenarioKind;
+use crate::event::OWN_LIMIT;
 use crate::loss::Loss;
+use crate::process::OwnLimit;
 use crate::quantity::seconds;
 use crate::whole_file::write_whole;
 
@@ -205,7 +207,8 @@ pub struct Report {
 /// works, whether calls get stuck, and whether the server keeps up with a rate.
 fn is_gate(verdict: &Verdict) -> bool {
     let detector = verdict.detector.as_str();
-    detector.starts_with("threshold:") || matches!(detector, "success" | "deadlock" | "dropped")
+    detector.starts_with("threshold:")
+        || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
 }
 
 fn path_is_empty(path: &Path) -> bool {
@@ -256,6 +259,13 @@ impl Report {
     pub(crate) fn trace_loss(&self) -> Option<&Loss> {
         let mut losses = self.losses.iter();
         losses.find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
+    }
+
+    /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        let mut verdicts = self.verdicts.iter();
+        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
+        OwnLimit::of_numbers(&verdict.numbers)
     }
 
     /// Findings, worst first.

@@ -11,6 +11,7 @@ use super::words::in_words_of_suites;
 use crate::drive::{Stop, StopLevel};
 use crate::event::EventStream;
 use crate::mock::{self, Mock, MockError};
+use crate::process::OwnLimit;
 use crate::protocol::Tool;
 use crate::quantity::describe_duration;
 use crate::server::{Server, Transport};
@@ -62,6 +63,8 @@ pub(crate) struct Connector {
     seed: u64,
     stop: Stop,
     mock: Mutex<Option<Mock>>,
+    /// The events of all its sessions.
+    stream: EventStream,
 }
 
 impl Connector {
@@ -78,7 +81,13 @@ impl Connector {
             seed,
             stop: stop.clone(),
             mock: Mutex::new(None),
+            stream: EventStream::unobserved(),
         }
+    }
+
+    /// What this process ran out of while it talked to the server.
+    pub(crate) fn own_limit(&self) -> Option<OwnLimit> {
+        self.stream.limits().met()
     }
 
     /// The server as the suite has it.
@@ -122,7 +131,7 @@ impl Connector {
             inner: options.responder,
             declined: Arc::clone(&declined),
         });
-        let recorder = EventStream::unobserved().recorder();
+        let recorder = self.stream.recorder();
         let session = match &self.plan.reach {
             Reach::Server(server) => {
                 let server =

@@ -22,7 +22,11 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
             failure.message = which(&failure.message);
         }
         for error in &mut report.errors {
-            error.message = which(&error.message);
+            // An inconclusive error still begins with that word.
+            error.message = match error.message.strip_prefix("inconclusive: ") {
+                Some(message) => format!("inconclusive: {}", which(message)),
+                None => which(&error.message),
+            };
         }
         failures.append(&mut report.failures);
         errors.append(&mut report.errors);

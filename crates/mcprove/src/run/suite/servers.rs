@@ -20,6 +20,7 @@ use super::context::SuiteOptions;
 use super::declined::Declined;
 use crate::check::pulse::Pulse;
 use crate::drive::Stop;
+use crate::process::OwnLimit;
 use crate::session::Session;
 use crate::suite::plan::SuitePlan;
 
@@ -227,6 +228,11 @@ impl<'a> Turn<'a> {
     /// The server as the suite has it.
     pub(crate) fn plan(&self) -> &'a crate::suite::plan::ServerPlan {
         self.pool.connector.plan()
+    }
+
+    /// What this process ran out of while it talked to the server.
+    pub(crate) fn own_limit(&self) -> Option<OwnLimit> {
+        self.pool.connector.own_limit()
     }
 
     /// What is known of how the server answers `ping`.

@@ -99,7 +99,19 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
         Err(end) => end,
     };
     report.duration_ms = called::milliseconds(began.elapsed());
-    end
+    match turn.own_limit() {
+        // What did not hold may be our own doing.
+        Some(limit) if !report.failures.is_empty() => {
+            report.failures.clear();
+            End::Error(ScoreError {
+                target: None,
+                run: None,
+                message: limit.to_string(),
+                hint: limit.hint().to_owned(),
+            })
+        }
+        _ => end,
+    }
 }
 
 /// What a server says of the tool of a test.

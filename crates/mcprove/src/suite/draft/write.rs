@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Draft;
 use super::explore::{Explored, ExploredTool};
 use super::given::Given;
-use super::yaml::{flow, is_hidden, literal, text};
+use super::yaml::{flow, literal, text};
 use crate::report::printable;
 use crate::suite::ConfigErrors;
 
@@ -243,16 +243,9 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
     )
 }
 
-/// A text fit for a comment: in one line, whatever a reader of YAML takes for the end of one, and without
-/// characters that YAML has only escaped, which nothing is in a comment.
+/// A text fit for a comment: in one line, whatever a reader of YAML takes for the end of one.
 fn comment(text: &str, max: usize) -> String {
-    let shown = printable(text, max);
-    let clean = shown.chars().map(|letter| match letter {
-        '\u{2028}' | '\u{2029}' | '\u{feff}' => ' ',
-        letter if is_hidden(letter) => '\u{fffd}',
-        letter => letter,
-    });
-    clean.collect()
+    printable(text, max)
 }
 
 /// The name of a test, which no other has.

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::report::is_hidden;
+
 /// Words that YAML, in one version or another, takes for something else than a text.
 const OTHER_MEANINGS: [&str; 12] = [
     "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity",
@@ -76,17 +78,6 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
-}
-
-/// Controls, breaks of lines, and what changes the direction of a text, so that it seems to say something
-/// else.
-pub(super) fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            u32::from(letter),
-            0x00AD | 0x061C | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF
-                | 0xFFF9..=0xFFFF | 0xE0000..=0xE0FFF
-        )
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::fault::FaultSpec;
 use crate::suite::document::{Data, Field, Node};
 use crate::suite::faults::read_list;
 use crate::suite::mock;
+use crate::suite::outside;
 use crate::suite::plan::Reach;
 use crate::suite::reader::{Reader, Section};
 
@@ -25,13 +26,13 @@ pub(super) fn read(
         reader.problem(&field.value.span, message, hint);
         return None;
     }
-    let is_inside = super::outside::is_inside(folder, &path);
+    let is_inside = outside::is_inside(folder, &path);
     match mock::read(&path) {
         Ok(file) => {
             if is_inside {
                 reader.adopt_warnings(file.warnings);
             } else if !file.warnings.is_empty() {
-                reader.adopt_warnings(vec![super::outside::warning(&path)]);
+                reader.adopt_warnings(vec![outside::warning(&path)]);
             }
             Some(Reach::Mock {
                 spec: Box::new(file.spec),
@@ -42,7 +43,7 @@ pub(super) fn read(
             reader.adopt(if is_inside {
                 errors
             } else {
-                super::outside::without_words(errors)
+                outside::without_words(errors)
             });
             None
         }

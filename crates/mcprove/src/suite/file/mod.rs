@@ -15,7 +15,6 @@ mod launchers;
 mod limits;
 mod load;
 mod mocks;
-mod outside;
 mod provider;
 mod safety;
 mod schema;

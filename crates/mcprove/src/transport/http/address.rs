@@ -16,6 +16,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::HttpOptions;
+use crate::process::OwnLimit;
 use crate::secret::redact_urls;
 use crate::transport::{Detail, Failure, tls};
 
@@ -143,7 +144,7 @@ impl Address {
                 let failure = self.unreachable(&describe(&error));
                 Err(match error.kind() {
                     io::ErrorKind::ConnectionRefused => failure.with(Detail::Refused),
-                    _ => failure,
+                    _ => failure.of_limit(OwnLimit::of_connect(&error)),
                 })
             }
             Err(_) => {

@@ -18,6 +18,7 @@ use super::HttpOptions;
 use super::address::{Address, Wire};
 use super::framing::{Framing, Taken};
 use super::head::{self, Head, Parsed, Request};
+use crate::process::OwnLimit;
 use crate::transport::Failure;
 
 /// How much is read at once.
@@ -242,5 +243,5 @@ fn closed(error: Option<&io::Error>) -> Failure {
     if let Some(error) = error {
         message = format!("{message}: {error}");
     }
-    Failure::new(ErrorCategory::Disconnected, message)
+    Failure::new(ErrorCategory::Disconnected, message).of_limit(error.and_then(OwnLimit::of))
 }

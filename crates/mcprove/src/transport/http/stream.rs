@@ -135,7 +135,7 @@ pub(super) async fn follow(
             return end.or(Ok(None));
         };
         if let Err(failure) = &end
-            && failure.category == ErrorCategory::Malformed
+            && (failure.category == ErrorCategory::Malformed || failure.own_limit().is_some())
         {
             return end;
         }

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use mcprove::lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
-use mcprove::report::{AuditLines, printable_json};
+use mcprove::report::{AuditLines, escape_hidden, printable_json};
 
 use super::describe;
 use super::filters::FilterArguments;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
 use crate::{interrupt, terminal};
 
 /// How often the file is looked into.
@@ -39,7 +39,7 @@ pub async fn run(
         // The file is opened anew each time: it may be another one, and nobody is kept from
         // removing it.
         tokio::select! {
-            () = &mut interrupted => return Ok(INTERRUPTED.into()),
+            () = &mut interrupted => return Ok(ExitCode::Interrupted),
             () = tokio::time::sleep(INTERVAL) => {}
         }
     }
@@ -140,6 +140,7 @@ impl<'a> Follower<'a> {
 /// Writes to standard output; false when its reader went away.
 fn show(text: &str) -> Result<bool, Failure> {
     let mut output = io::stdout().lock();
+    let text = escape_hidden(text);
     match output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())

@@ -2,15 +2,15 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use mcprove::lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
-use mcprove::report::{AuditLines, printable, printable_json};
+use mcprove::report::{AuditLines, printable};
 
 use super::describe;
 use super::filters::FilterArguments;
 use super::slips;
 use super::target::{Target, is_part_of};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -44,7 +44,7 @@ fn list_json(reader: &AuditReader, filter: Filter) -> Result<u64, Failure> {
     for row in reader.rows(filter) {
         let row = row.map_err(describe)?;
         let json = serde_json::to_string(&row).map_err(anyhow::Error::from)?;
-        terminal::print(&format!("{separator}{}", printable_json(&json)));
+        terminal::print_json(&format!("{separator}{json}"));
         separator = ",\n";
         count += 1;
     }

@@ -1,7 +1,5 @@
 //! A recorded request, sent again.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::event::EventStream;
 use mcprove::lab::audit::{AuditReader, Replay, RowComparison};
@@ -10,6 +8,7 @@ use mcprove::session::{ProtocolChoice, Session};
 
 use super::describe;
 use super::rows::{check_places, code, print_json};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::{interrupt, terminal};

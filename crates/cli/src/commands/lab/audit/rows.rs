@@ -1,15 +1,13 @@
 //! One row wholly, or two against each other.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use mcprove::lab::audit::{AuditReader, COLUMNS, RowComparison};
-use mcprove::report::{audit_comparison_text, audit_row_text, printable_json};
+use mcprove::report::{audit_comparison_text, audit_row_text};
 use mcprove_score::registry::nearest;
 use serde::Serialize;
 
 use super::describe;
-use crate::commands::FINDING;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -88,16 +86,12 @@ pub fn check_places(places: &[String]) -> Result<(), Failure> {
 
 /// The exit code that tells whether something differs.
 pub fn code(comparison: &RowComparison) -> ExitCode {
-    if comparison.same {
-        ExitCode::SUCCESS
-    } else {
-        FINDING.into()
-    }
+    ExitCode::worst([(!comparison.same, ExitCode::Finding)])
 }
 
 /// Prints JSON on lines.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let json = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    terminal::print(&format!("{}\n", printable_json(&json)));
+    terminal::print_json(&format!("{json}\n"));
     Ok(())
 }

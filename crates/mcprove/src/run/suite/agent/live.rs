@@ -184,6 +184,9 @@ impl Live<'_> {
         let finished = run_once(self.filled, model, &recorder, &recorder, seed).await;
         let take = recorder.finish();
         toolbox.close().await;
+        if let Some(limit) = toolbox.own_limit() {
+            return Err(Breakage::of(limit.to_string(), limit.hint().to_owned()));
+        }
         match finished.failure {
             Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
             None => Ok(LiveRun {

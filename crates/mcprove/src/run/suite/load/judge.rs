@@ -6,6 +6,7 @@ use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::Verdict;
 use serde_json::{Value, json};
 
+use crate::event::OWN_LIMIT;
 use crate::quantity::as_milliseconds;
 use crate::run::Report;
 use crate::run::suite::report::{TestOutcome, TestReport};
@@ -117,7 +118,12 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
     ScoreError {
         target: Some(target.to_owned()),
         run: None,
-        message: format!("inconclusive: {}", verdict.sentence),
+        message: if detector == OWN_LIMIT {
+            // That is an error of ours.
+            verdict.sentence.clone()
+        } else {
+            format!("inconclusive: {}", verdict.sentence)
+        },
         hint: in_words_of_suites(verdict.hint.as_deref().unwrap_or("make the load longer")),
     }
 }
