@@ -9,7 +9,7 @@ pub enum ExitCode {
     Inconclusive,
     /// 1: a gate, a threshold or a check failed.
     Finding,
-    /// The exit code of a server that `mcprove proxy` stood before, other than 0.
+    /// The exit code, other than 0, that a server of ours or behind `mcprove proxy` ended with.
     OfServer(u8),
     /// 2: something could not be started, done or written.
     CouldNotRun,
@@ -29,6 +29,14 @@ impl ExitCode {
             Self::Inconclusive | Self::CouldNotRun => 2,
             Self::OfServer(code) => code,
             Self::Interrupted => 130,
+        }
+    }
+
+    /// That of a server.
+    pub const fn of_server(status: u8) -> Self {
+        match status {
+            0 => Self::Passed,
+            status => Self::OfServer(status),
         }
     }
 

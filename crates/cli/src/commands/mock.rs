@@ -165,7 +165,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     terminal::print_error(&describe(&summary));
     let log = arguments.log.as_ref().zip(summary.recording);
     losses::add(log.and_then(|(path, log)| log.loss(path)));
-    Ok(status.into())
+    Ok(ExitCode::of_server(status))
 }
 
 /// The faults of the file, then those of the flags.

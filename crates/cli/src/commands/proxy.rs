@@ -11,7 +11,6 @@ use mcprove::Server;
 use mcprove::agent::command::{ProxySetup, lost_sign};
 use mcprove::fault::{FaultSpec, tell_apart};
 use mcprove::hosting::PublicHost;
-use mcprove::input;
 use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
 use mcprove::quantity::parse_duration;
 use mcprove::recording::{Origin, Recording};
@@ -56,9 +55,6 @@ server cannot be started, the address cannot be listened on, or a file could not
 be written: what passed is never held up by that.
 
 ";
-
-/// The largest file of `--setup`.
-const SETUP_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Arguments of `mcprove proxy`.
 #[derive(Debug, Clone, Args)]
@@ -185,7 +181,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::worst([
         (was_stopped, ExitCode::Interrupted),
         (ran_out, ExitCode::CouldNotRun),
-        (status != 0, ExitCode::OfServer(status)),
+        (status != 0, ExitCode::of_server(status)),
     ]))
 }
 

@@ -323,7 +323,8 @@ fn a_kill_at_any_moment_leaves_no_secret() {
         }
         if moment > 200 {
             assert!(trace(), "{files:?}");
-            let is_setup = |path: &PathBuf| path.starts_with(&temporary) && path.ends_with("0.json");
+            let is_setup =
+                |path: &PathBuf| path.starts_with(&temporary) && path.ends_with("0.json");
             assert!(files.iter().any(is_setup), "{files:?}");
         }
     }

@@ -151,7 +151,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     if let Err(error) = store.close() {
         losses::add([lost(&error, arguments.audit.as_deref())]);
     }
-    Ok(status.into())
+    Ok(ExitCode::of_server(status))
 }
 
 fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore, Failure> {

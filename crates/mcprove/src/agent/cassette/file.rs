@@ -1,6 +1,6 @@
 //! Cassettes as files: read within limits, written whole or not at all.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 

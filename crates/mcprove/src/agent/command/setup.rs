@@ -15,8 +15,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::whole_file::write_private;
 use crate::run::draw;
+use crate::whole_file::write_private;
 
 /// How long the other side may take to say what it has to.
 const PATIENCE: Duration = Duration::from_secs(10);
