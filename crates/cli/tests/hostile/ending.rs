@@ -247,7 +247,7 @@ fn killed_outright_a_suite_leaves_nothing() {
     };
     let agent = "agents:\n  - { name: a, command: [python3, server.py, mute], prompt: x, servers: [one] }\n";
     let tool = "tools:\n  - { name: t, server: one, tool: hangs, timeout_ms: 100000 }\n";
-    let load = "load:\n  - { name: l, server: one, scenario: { type: sustained, duration: 1000s, tool_call: { name: fine } } }\n";
+    let load = "load:\n  - { name: l, server: one, scenario: { type: sustained, duration: 1000s, tool_call: [{ name: fine }] } }\n";
     at_once(
         &[("agent", agent), ("tool", tool), ("load", load)],
         |(name, entry)| {

@@ -188,7 +188,7 @@ mod tests {
     use crate::transport::MAX_FRAME;
     use crate::transport::testing::RecordingInbox;
 
-    fn open(script: &str) -> (Arc<StdioChannel>, Arc<RecordingInbox>) {
+    async fn open(script: &str) -> (Arc<StdioChannel>, Arc<RecordingInbox>) {
         let inbox = Arc::new(RecordingInbox::default());
         let options = ChannelOptions {
             max_frame: MAX_FRAME,
@@ -200,13 +200,15 @@ mod tests {
         };
         let server = Server::stdio("sh").args(["-c", script]);
         let recording: Arc<dyn Inbox> = Arc::<RecordingInbox>::clone(&inbox);
-        let channel = StdioChannel::open(&server, &options, recording).unwrap();
+        let channel = StdioChannel::open(&server, &options, recording)
+            .await
+            .unwrap();
         (channel, inbox)
     }
 
     #[tokio::test]
     async fn a_killed_server_crashed() {
-        let (channel, inbox) = open("read line");
+        let (channel, inbox) = open("read line").await;
         channel.kill();
         assert_eq!(inbox.closed_with().await.category, ErrorCategory::Crash);
         assert!(!channel.close().await.forced);
@@ -216,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_severed_server_sees_the_end_of_its_input_and_is_not_forced() {
-        let (channel, inbox) = open("echo ready; cat > /dev/null");
+        let (channel, inbox) = open("echo ready; cat > /dev/null").await;
         inbox.delivered(1).await;
         channel.sever();
         let closing = channel.close().await;
@@ -225,7 +227,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_server_leaves_behind_is_told() {
-        let (channel, inbox) = open("sleep 1000 > /dev/null 2>&1 & echo $!");
+        let (channel, inbox) = open("sleep 1000 > /dev/null 2>&1 & echo $!").await;
         let sleeper = inbox.delivered(1).await[0].parse::<u32>().unwrap();
         channel.close().await;
         assert_eq!(channel.leftovers(), [sleeper]);

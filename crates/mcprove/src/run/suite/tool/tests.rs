@@ -41,7 +41,7 @@ async fn reports_of(plan: &SuitePlan, options: &SuiteOptions) -> Vec<TestReport>
     };
     let tests = plan.tools.iter().map(|test| run(test, context));
     let reports = futures_join(tests.collect()).await;
-    tokio::time::timeout(DEADLINE, servers.close())
+    tokio::time::timeout(DEADLINE, servers.close(DEADLINE))
         .await
         .unwrap();
     reports
