@@ -33,7 +33,9 @@ pub fn secrets(count: usize) -> impl Iterator<Item = String> {
         // A sequence that looks like chance.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
         let mut word = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             format!("{:010x}", state >> 24)
         };
         match number % 4 {

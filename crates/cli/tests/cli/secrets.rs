@@ -187,7 +187,15 @@ fn an_inherited_key_is_in_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("probe.jsonl").display().to_string();
     let out = folder.path().join("runs").display().to_string();
-    let run = words(&["run", "--tool", "get-env", "--duration", "500ms", "--out", &out]);
+    let run = words(&[
+        "run",
+        "--tool",
+        "get-env",
+        "--duration",
+        "500ms",
+        "--out",
+        &out,
+    ]);
     let probe = words(&["probe", "--all", "--call-timeout", "3s", "--trace", &trace]);
     for arguments in [run, probe] {
         let mut command = mcprove(&[arguments, target.clone()].concat());
@@ -196,13 +204,19 @@ fn an_inherited_key_is_in_no_file() {
             .env("DATABASE", format!("postgres://me:{RARE}@db/x"))
             .current_dir(folder.path());
         let output = finish(command);
-        assert!(output.code == Some(0) || output.code == Some(1), "{output:?}");
+        assert!(
+            output.code == Some(0) || output.code == Some(1),
+            "{output:?}"
+        );
         assert!(!output.stdout.contains(RARE), "{output:?}");
         assert_eq!(parts_left(folder.path(), RARE), []);
     }
     let text = std::fs::read_to_string(&trace).unwrap();
     // The server told them.
-    assert!(text.contains("DEPLOY_API_KEY") && text.contains("<redacted>"), "{text}");
+    assert!(
+        text.contains("DEPLOY_API_KEY") && text.contains("<redacted>"),
+        "{text}"
+    );
 }
 
 #[cfg(unix)]
@@ -215,7 +229,8 @@ fn given_values_are_in_no_file_however_a_server_repeats_them() {
     );
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
-    let message = serde_json::json!({ "message": format!("{}{RARE}{}", "-".repeat(980), "-".repeat(2000)) });
+    let message =
+        serde_json::json!({ "message": format!("{}{RARE}{}", "-".repeat(980), "-".repeat(2000)) });
     let mut shown = 0;
     // The value reaches over every place where the trace is cut.
     for before in [0, 4, 9, 14] {
@@ -223,16 +238,35 @@ fn given_values_are_in_no_file_however_a_server_repeats_them() {
         let arguments = serde_json::json!({ "message": message }).to_string();
         let given = format!("A_NAME={RARE}");
         let output = run(&[
-            "run", "--duration", "200ms", "--tool", "echo", "--args", &arguments, "--tee-stderr", "--out", &out, "--env",
-            &given, "--", "sh", "-c", &script,
+            "run",
+            "--duration",
+            "200ms",
+            "--tool",
+            "echo",
+            "--args",
+            &arguments,
+            "--tee-stderr",
+            "--out",
+            &out,
+            "--env",
+            &given,
+            "--",
+            "sh",
+            "-c",
+            &script,
         ]);
         assert_eq!(output.code, Some(0), "{output:?}");
-        assert!(!output.stderr.contains("Zq7X") && !output.stdout.contains("Zq7X"), "{output:?}");
+        assert!(
+            !output.stderr.contains("Zq7X") && !output.stdout.contains("Zq7X"),
+            "{output:?}"
+        );
         assert_eq!(parts_left(folder.path(), RARE), []);
         shown += output.stderr.matches("key: <redacted>").count();
     }
     assert!(shown >= 4, "{shown}");
-    let log = files(folder.path()).into_iter().find(|path| path.ends_with("server.stderr.log"));
+    let log = files(folder.path())
+        .into_iter()
+        .find(|path| path.ends_with("server.stderr.log"));
     let log = std::fs::read_to_string(log.unwrap()).unwrap();
     assert!(log.contains("key: <redacted>\n<redacted>"), "{log}");
 }
@@ -244,19 +278,42 @@ fn only_the_owner_may_read_what_a_run_leaves() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let (out, trace, record, log, audit) = (at("runs"), at("t.jsonl"), at("r.jsonl"), at("s.log"), at("a.db"));
+    let (out, trace, record, log, audit) = (
+        at("runs"),
+        at("t.jsonl"),
+        at("r.jsonl"),
+        at("s.log"),
+        at("a.db"),
+    );
     // One that is there already.
     std::fs::write(&trace, "").unwrap();
     std::fs::set_permissions(&trace, std::fs::Permissions::from_mode(0o644)).unwrap();
     let server = ["--", MCPROVE, "fixture", "normal"];
-    let load = [&["run", "--duration", "200ms", "--out", &out, "--stderr-log", &log][..], &server].concat();
+    let load = [
+        &[
+            "run",
+            "--duration",
+            "200ms",
+            "--out",
+            &out,
+            "--stderr-log",
+            &log,
+        ][..],
+        &server,
+    ]
+    .concat();
     let probe = [&["probe", "--trace", &trace][..], &server].concat();
-    let proxied = [MCPROVE, "proxy", "--quiet", "--record", &record, "--", MCPROVE, "fixture", "normal"];
+    let proxied = [
+        MCPROVE, "proxy", "--quiet", "--record", &record, "--", MCPROVE, "fixture", "normal",
+    ];
     let proxied = [&["probe", "--"][..], &proxied].concat();
     let lab = ["probe", "--", MCPROVE, "lab", "--audit", &audit];
     for arguments in [&load[..], &probe, &proxied, &lab] {
         let output = run(arguments);
-        assert!(output.code == Some(0) || output.code == Some(1), "{output:?}");
+        assert!(
+            output.code == Some(0) || output.code == Some(1),
+            "{output:?}"
+        );
     }
     for path in [&trace, &record, &log, &audit] {
         assert_eq!(mode(Path::new(path)), 0o600, "{path}");
@@ -277,7 +334,17 @@ fn a_report_of_an_old_trace_has_no_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let output = run(&[
-        "run", "--duration", "200ms", "--tool", "echo", "--out", &out, "--", MCPROVE, "fixture", "normal",
+        "run",
+        "--duration",
+        "200ms",
+        "--tool",
+        "echo",
+        "--out",
+        &out,
+        "--",
+        MCPROVE,
+        "fixture",
+        "normal",
     ]);
     assert_eq!(output.code, Some(0), "{output:?}");
     let entry = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
