@@ -33,29 +33,12 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// Takes the permissions of others from a file. Whoever names a file that is not theirs, or a device, means it.
 #[cfg(unix)]
 fn tighten(file: &File) {
-    if let Some(private) = file.metadata().ok().and_then(|file| tightened(&file)) {
-        let _ = file.set_permissions(private);
-    }
-}
-
-/// The same for a file that must not be opened: SQLite would lose its locks.
-pub(crate) fn tighten_path(path: &Path) {
-    #[cfg(unix)]
-    if let Some(private) = std::fs::metadata(path)
-        .ok()
-        .and_then(|file| tightened(&file))
-    {
-        let _ = std::fs::set_permissions(path, private);
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-}
-
-#[cfg(unix)]
-fn tightened(file: &std::fs::Metadata) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
-    let is_open = file.is_file() && file.permissions().mode() & 0o077 != 0;
-    is_open.then(|| std::fs::Permissions::from_mode(0o600))
+    let is_open =
+        |file: &std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o077 != 0;
+    if file.metadata().is_ok_and(|file| is_open(&file)) {
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
+    }
 }
 
 /// Creates a folder, which must not be there yet.

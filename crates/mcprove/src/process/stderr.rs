@@ -48,6 +48,7 @@ pub struct StderrLog {
     file: Option<Mutex<LogFile>>,
     tee: Option<Tee>,
     has_tee_panicked: AtomicBool,
+    raw_tee: Option<Tee>,
     bytes: AtomicU64,
     losses: Losses,
 }
@@ -88,9 +89,19 @@ impl StderrLog {
         self
     }
 
+    /// Also calls `tee` with each chunk as it arrives, secrets and all: for whoever only passes it on.
+    #[must_use]
+    pub fn with_raw_tee(mut self, tee: Tee) -> Self {
+        self.raw_tee = Some(tee);
+        self
+    }
+
     /// Adds a chunk. A line that has not ended waits for the rest of it.
     pub fn write(&self, chunk: &[u8]) {
         self.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        if let Some(tee) = &self.raw_tee {
+            tee(chunk);
+        }
         // Held until it is passed on, so that nothing overtakes it.
         let mut stream = lock(&self.stream);
         let ready = stream.push(chunk);

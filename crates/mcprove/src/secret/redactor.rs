@@ -254,7 +254,14 @@ impl Redactor {
         places: &mut Vec<String>,
     ) -> Option<String> {
         if depth < NESTED_MAX && json::is_json(text) {
-            return json::redact(self, text, &path(), (rules, depth), places);
+            let changed = json::redact(self, text, &path(), (rules, depth), places);
+            // A secret may be JSON itself.
+            let now = changed.as_deref().unwrap_or(text);
+            return if depth > 0 && self.known.is_across_tokens(now) {
+                Some(REDACTED.to_owned())
+            } else {
+                changed
+            };
         }
         let changed = self.words(text)?;
         if places.len() < PLACES_MAX {

@@ -141,15 +141,8 @@ fn address(path: &str) -> String {
 /// beside it the same permissions.
 fn create_private(path: &Path) {
     let mut options = std::fs::OpenOptions::new();
-    // SQLite says what is wrong with a file that cannot be made.
-    if private_file::open(path, options.write(true).create_new(true)).is_ok() {
-        return;
-    }
-    for end in ["", "-wal", "-shm"] {
-        let mut path = path.as_os_str().to_owned();
-        path.push(end);
-        private_file::tighten_path(Path::new(&path));
-    }
+    // One that is there stays as it is, and SQLite says what is wrong with the others.
+    let _ = private_file::open(path, options.write(true).create_new(true));
 }
 
 /// SQLite says only that it cannot open the file.

@@ -86,7 +86,7 @@ pub async fn run(
 
 /// Starts `server`. What it writes to stderr goes to `on_stderr`.
 pub async fn start(server: &Server, on_stderr: Tee) -> Result<Started, SpawnError> {
-    let stderr = Arc::new(StderrLog::new().with_tee(on_stderr));
+    let stderr = Arc::new(StderrLog::new().with_raw_tee(on_stderr));
     let (child, stdin, stdout) = Child::spawn(server, stderr).await?;
     Ok(Started {
         child,

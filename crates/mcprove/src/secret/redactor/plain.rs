@@ -87,20 +87,15 @@ const SIGNS: &[&[u8]] = &[
 /// Calls `note` with each pair of bytes that a sign begins with.
 pub(in crate::secret) fn each_pair(mut note: impl FnMut(u8, u8)) {
     for sign in SIGNS {
-        let (first, second) = (
-            sign.first().copied().unwrap_or_default(),
-            sign.get(1).copied(),
-        );
+        let first = sign.first().copied().unwrap_or_default();
+        let seconds: Vec<u8> = match sign.get(1) {
+            Some(second) => vec![*second, second.to_ascii_uppercase()],
+            None => (0..=u8::MAX).collect(),
+        };
         for first in [first, first.to_ascii_uppercase()] {
-            match second {
-                Some(second) => {
-                    [second, second.to_ascii_uppercase()].map(|second| note(first, second))
-                }
-                None => {
-                    (0..=u8::MAX).for_each(|second| note(first, second));
-                    [(); 2]
-                }
-            };
+            for second in &seconds {
+                note(first, *second);
+            }
         }
     }
 }

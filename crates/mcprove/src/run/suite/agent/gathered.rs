@@ -138,12 +138,22 @@ pub(super) fn gather(
     let mut tape = None;
     if is_recorded && is_whole {
         let fits = Fits::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
-        let fits = redactor.of_json(&fits).unwrap_or(fits);
-        let mut empty = empty_tape(test, context.plan, fits, context.options.seed);
-        empty.variables = variables.redacted(&redactor);
-        match recorded(test, takes, &runs, &notes, &redactor) {
-            Ok(runs) => tape = Some(Cassette { runs, ..empty }),
-            Err(too_large) => errors.push(too_large),
+        let redacted = redactor.of_json(&fits).ok_or_else(|| {
+            error(
+                None,
+                "what the test is cannot be redacted, so nothing is recorded",
+                "give its variables values that are no words of the suite",
+            )
+        });
+        let recorded = redacted.and_then(|fits| {
+            let runs = recorded(test, takes, &runs, &notes, &redactor)?;
+            let mut tape = empty_tape(test, context.plan, fits, context.options.seed);
+            tape.variables = variables.redacted(&redactor);
+            Ok(Cassette { runs, ..tape })
+        });
+        match recorded {
+            Ok(recorded) => tape = Some(recorded),
+            Err(unrecorded) => errors.push(unrecorded),
         }
     }
     Made {
