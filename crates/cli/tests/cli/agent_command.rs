@@ -279,3 +279,41 @@ fn processes_end_badly() {
     let error = Agent::new(python, &[]).run(&[server("x", Reach::Server(address))]);
     assert!(error.unwrap_err().to_string().contains("WebSocket"));
 }
+
+#[test]
+fn the_folder_of_a_suite_is_applied_once() {
+    let Some(python) = python() else { return };
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("sub");
+    std::fs::create_dir(&folder).unwrap();
+    let tools = "name: demo\ntools:\n  - name: echo\n    response: ok\n";
+    std::fs::write(folder.join("tools.yml"), tools).unwrap();
+    let script = repository().join("examples/agents/small_agent.py");
+    let suite = format!(
+        "servers:\n  demo: {{ command: [{MCPROVE:?}, mock, --tools-from, tools.yml] }}\n\
+         agents:\n  - name: echoes\n    command: [{python}, {script:?}]\n    servers: [demo]\n    \
+         prompt: Please echo this.\n    trajectory: {{ calls: [{{ name: echo }}] }}\n"
+    );
+    std::fs::write(folder.join("suite.yml"), suite).unwrap();
+    let mut command = crate::support::mcprove(&["run", "sub/suite.yml"]);
+    command.current_dir(base.path());
+    let output = crate::support::finish(command);
+    assert_eq!(output.code, Some(0), "{output:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_of_which_not_all_was_recorded_is_not_judged() {
+    let Some(python) = python() else { return };
+    let mut agent = Agent::small(python);
+    agent.prompt = "echo the weather there";
+    // The file that its proxy leaves when it cannot write on.
+    let sign = "import glob, json, os, sys\n\
+                config = os.environ['MCPROVE_MCP_CONFIG']\n\
+                open(os.path.join(os.path.dirname(config), '0.lost'), 'w').close()\n\
+                print('done')\n";
+    agent.program = python.to_owned();
+    agent.args = vec!["-c".to_owned(), sign.to_owned()];
+    let error = agent.run(&[process("files")]).unwrap_err();
+    assert!(error.to_string().contains("is not complete"), "{error}");
+}

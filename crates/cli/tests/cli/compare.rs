@@ -364,3 +364,42 @@ fn what_cannot_be_compared_is_told_with_a_hint() {
         assert_eq!(output.code, Some(2), "{output:?}");
     }
 }
+
+#[test]
+fn what_else_is_written_beside_runs_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let short = ["--tool", "echo", "--calls", "20", "--no-trace"];
+        make_run(folder.path(), &short, &["normal"]);
+    }
+    let beside = [
+        "last-failed.json",
+        "2026-05-10T14-30-00-ABCDEF.side-by-side.json",
+    ];
+    for name in beside {
+        std::fs::write(folder.path().join(name), "{}").unwrap();
+    }
+    let entries = std::fs::read_dir(folder.path()).unwrap();
+    let mut all: Vec<String> = entries
+        .map(|entry| entry.unwrap().path().display().to_string())
+        .collect();
+    all.sort();
+    let given: Vec<&str> = all.iter().map(String::as_str).collect();
+    let output = run(&[&["compare"], &given[..]].concat());
+    assert_ne!(output.code, Some(2), "{output:?}");
+    for name in beside {
+        let told = format!("{name}: it is no run");
+        assert!(output.stderr.contains(&told), "{output:?}");
+    }
+    // What is not ours is an error, and so is too little.
+    let other = folder.path().join("other.json");
+    std::fs::write(&other, "{}").unwrap();
+    let run_made = directories(folder.path()).remove(0);
+    let last_failed = folder.path().join("last-failed.json");
+    for wrong in [&other, &last_failed] {
+        let paths = [&run_made, wrong].map(|path| path.display().to_string());
+        let output = run(&["compare", &paths[0], &paths[1]]);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.stderr.contains("error: "), "{output:?}");
+    }
+}

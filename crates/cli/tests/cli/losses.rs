@@ -170,35 +170,31 @@ fn over_a_limit_on_the_size_of_files_the_run_goes_on() {
     assert_lost(&output, &["trace.jsonl: ", "File too large"]);
     assert!(!output.stderr.contains("limit"), "{output:?}");
     let entry = fs::read_dir(runs).unwrap().next().unwrap().unwrap();
-    let run = entry.path();
+    let directory = entry.path();
     let lost = number_before(&output, " events were not written");
-    let all = lost + lines(&run.join("trace.jsonl"));
+    let all = lost + lines(&directory.join("trace.jsonl"));
     assert!((4000..4200).contains(&all), "{all}");
-    let metrics = json_of(&run.join("metrics.json"));
-    let loss = &metrics["losses"][0];
-    assert_eq!(loss["missing"]["events"], lost, "{loss}");
+    let metrics = json_of(&directory.join("metrics.json"));
+    let first = &metrics["losses"][0];
+    assert_eq!(first["missing"]["events"], lost, "{first}");
     assert!(
-        loss["reason"].as_str().unwrap().contains("too large"),
-        "{loss}"
+        first["reason"].as_str().unwrap().contains("too large"),
+        "{first}"
     );
-    assert_eq!(json_of(&run.join("summary.json"))["exit_code"], 2);
-    let report = text(&run.join("report.md"));
+    assert_eq!(json_of(&directory.join("summary.json"))["exit_code"], 2);
+    let report = text(&directory.join("report.md"));
     assert!(
         report.contains("**Incomplete**") && report.contains("too large"),
         "{report}"
     );
     // What is reported later knows why, too.
-    let again = run_in(&["report", run.to_str().unwrap()]);
+    let again = run(&["report", directory.to_str().unwrap()]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(again.stderr.contains("File too large"), "{again:?}");
     assert!(
         again.stdout.contains("trace.jsonl (incomplete)"),
         "{again:?}"
     );
-}
-
-fn run_in(arguments: &[&str]) -> Output {
-    run(arguments)
 }
 
 #[test]
@@ -228,7 +224,7 @@ fn a_report_that_cannot_be_written_is_printed_whole() {
 fn a_load_that_fails_on_a_full_disk_is_told_by_the_loss() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("runs");
-    let arguments = [&LOAD[..], &[runs.to_str().unwrap(), "--p99", "1ns"]].concat();
+    let arguments = [&LOAD[..], &[runs.to_str().unwrap(), "--p99", "0.001ms"]].concat();
     let output = finish(limited(64, &built_in(&arguments)));
     assert!(output.stdout.starts_with("FAIL"), "{output:?}");
     assert_lost(&output, &["trace.jsonl: "]);
@@ -289,15 +285,16 @@ fn comparisons_of_servers_are_told_whole() {
 
 #[test]
 fn traces_of_probes_are_counted() {
-    let Some(disk) = Disk::of("4k") else { return };
-    let trace = disk.file("trace.jsonl");
-    let output = finish(disk.mcprove(&built_in(&["probe", "--trace", &trace])));
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.jsonl");
+    let arguments = built_in(&["probe", "--trace", trace.to_str().unwrap()]);
+    let output = finish(limited(1, &arguments));
     assert!(output.stdout.contains("echo"), "{output:?}");
     assert_lost(
         &output,
-        &["trace.jsonl: ", " were not written: No space left"],
+        &["trace.jsonl: ", " events were not written: File too large"],
     );
-    assert_eq!(text(&disk.kept().join("trace.jsonl")).len(), 4096);
+    assert_eq!(text(&trace).len(), 1024);
     let output = run(&built_in(&["probe", "--trace", "/dev/full"]));
     assert_lost(
         &output,
@@ -560,4 +557,56 @@ fn scores_and_first_suites_are_told() {
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(output.stderr.contains("No space left"), "{output:?}");
     assert!(!disk.kept().join("mcprove.yml").exists());
+}
+
+#[test]
+fn loads_of_suites_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path());
+    let load = "load:\n  - name: holds\n    server: demo\n    scenario: { type: sustained, concurrent: 4, duration: 300ms }\n";
+    fs::write(&suite, text(Path::new(&suite)) + load).unwrap();
+    let out = folder.path().join("runs").display().to_string();
+    let output = finish(limited(4, &["run", &suite, "--out", &out]));
+    assert!(output.stdout.contains("holds"), "{output:?}");
+    assert_lost(
+        &output,
+        &["trace.jsonl: ", " events were not written: File too large"],
+    );
+}
+
+#[test]
+fn a_cassette_that_cannot_be_written_is_told() {
+    let Some(disk) = Disk::of("64k") else { return };
+    let version = Command::new("python3").arg("--version").output();
+    if !require("python3", version.is_ok()) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents/small_agent.py");
+    let agent = format!(
+        "agents:\n  - name: echoing\n    command: [python3, {script:?}]\n    servers: [demo]\n    prompt: Please echo this.\n"
+    );
+    fs::write(&suite, text(Path::new(&suite)) + &agent).unwrap();
+    let out = folder.path().join("runs").display().to_string();
+    let script = format!(
+        "cp {0}/*.yml {1}; head -c 1000000 /dev/zero > {1}/full 2> /dev/null; \
+         exec {MCPROVE} run {1}/suite.yml --record --out {out}",
+        folder.path().display(),
+        disk.path().display()
+    );
+    let output = finish(disk.command(&["sh", "-c", &script]));
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let told = output
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        told.contains("cannot be written: No space left on device"),
+        "{output:?}"
+    );
+    let cassettes = disk.kept().join("cassettes");
+    let left = fs::read_dir(cassettes).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
 }

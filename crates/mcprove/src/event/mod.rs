@@ -75,7 +75,7 @@ struct Failures {
 type FailureHandler = Box<dyn Fn(&SinkError) + Send + Sync>;
 
 impl Failures {
-    fn add(&self, error: SinkError) {
+    fn add(&self, error: &SinkError) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = all.iter_mut().find(|known| known.sink == error.sink) {
             known.events += error.events;
@@ -83,7 +83,7 @@ impl Failures {
         }
         all.push(error.clone());
         drop(all);
-        self.tell(&error);
+        self.tell(error);
     }
 
     fn tell(&self, error: &SinkError) {
@@ -268,7 +268,7 @@ impl Recorder {
         self.each(|slot, failures| {
             slot.act(failures, |shard| shard.merge());
             if slot.missed > 0 {
-                failures.add(SinkError {
+                failures.add(&SinkError {
                     sink: slot.sink,
                     reason: String::new(),
                     events: std::mem::take(&mut slot.missed),
@@ -302,7 +302,7 @@ impl Slot {
         });
         if let Err(error) = outcome {
             self.shard = None;
-            failures.add(error);
+            failures.add(&error);
         }
     }
 }

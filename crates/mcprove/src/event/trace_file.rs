@@ -349,6 +349,26 @@ mod tests {
             panic!("{failures:?}");
         };
         assert_eq!(summary.written + failure.events, 22);
-        assert!(!failure.reason.contains("limit"), "{failure}");
+        let path = Path::new("trace.jsonl");
+        let [lost] = &stream.losses(Some((&trace, path)))[..] else {
+            panic!("{failures:?}");
+        };
+        assert!(!lost.is_limit, "{lost}");
+        let told = format!("trace.jsonl: {} events were not written: ", failure.events);
+        assert!(lost.to_string().starts_with(&told), "{lost}");
+        assert!(!lost.reason.contains("limit"), "{lost}");
+    }
+
+    #[test]
+    fn a_size_limit_is_told_as_one() {
+        let trace = TraceFile::to_writer(Box::new(Vec::new())).with_bytes_max(1);
+        let trace = Arc::new(trace);
+        let stream = EventStream::new(vec![trace.clone()]);
+        stream.recorder().note("x", "", &serde_json::Value::Null);
+        let losses = stream.losses(Some((&trace, Path::new("trace.jsonl"))));
+        let told: Vec<String> = losses.iter().map(ToString::to_string).collect();
+        let expected = "trace.jsonl: 1 event was not written: its size limit was reached";
+        assert_eq!(told, [expected]);
+        assert!(losses.iter().all(|loss| loss.is_limit));
     }
 }

@@ -120,10 +120,9 @@ impl StderrLog {
             return;
         }
         lock(&self.tail).push(chunk);
-        if let Some(file) = &self.file {
-            if let Some(loss) = lock(file).push(chunk) {
-                self.losses.add(loss);
-            }
+        let file = self.file.as_ref();
+        if let Some(loss) = file.and_then(|file| lock(file).push(chunk)) {
+            self.losses.add(loss);
         }
         let is_heard = !self.has_tee_panicked.load(Ordering::Relaxed);
         if let Some(tee) = self.tee.as_ref().filter(|_| is_heard)

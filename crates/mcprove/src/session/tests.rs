@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::{EventStream, MetricsSink};
 use crate::fixture::{self, Eras};
+use crate::server::Server;
 
 const SOON: Duration = Duration::from_millis(300);
 
@@ -536,4 +537,103 @@ async fn a_batch_of_replies_is_understood() {
     assert!(session.violations().is_empty());
     drop(session);
     server.abort();
+}
+
+/// A server that says this before it answers a call, and writes what goes wrong to stderr.
+fn chatty(said: &[Value]) -> Server {
+    let said = Value::from(said.to_vec()).to_string();
+    let script = format!("import json, sys\nSAID = json.loads({said:?})\n")
+        + "\
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get('method') == 'initialize':
+        result = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 'chatty', 'version': '1'}}
+    elif message.get('method') == 'tools/call':
+        for said in SAID:
+            print(json.dumps(said) if isinstance(said, dict) else said)
+        result = {'content': [{'type': 'text', 'text': 'ok'}]}
+    else:
+        if 'error' in message:
+            print(message['error']['message'], file=sys.stderr, flush=True)
+        continue
+    if 'id' in message:
+        print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': result}), flush=True)
+";
+    Server::stdio("python3").args(["-c", &script])
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_ends_neither_the_reader_nor_the_session() {
+    struct Panicking;
+    impl Responder for Panicking {
+        fn capabilities(&self, _: Revision) -> Value {
+            json!({ "sampling": {} })
+        }
+        fn respond(&self, method: &str, _: &Value) -> Response {
+            panic!("no answer to {method}")
+        }
+    }
+    let present = std::process::Command::new("python3")
+        .arg("--version")
+        .output();
+    if !harness::require("python3", present.is_ok()) {
+        return;
+    }
+    let checks = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&checks);
+    let heard = Arc::new(std::sync::Mutex::new(String::new()));
+    let stderr = Arc::clone(&heard);
+    let options = SessionOptions {
+        protocol: ProtocolChoice::Revision(Revision::V2025_11_25),
+        responder: Arc::new(Panicking),
+        on_notification: Some(Arc::new(|method, _| panic!("not {method}"))),
+        on_noise: Some(Arc::new(|_| panic!("noise"))),
+        on_stderr: Some(Arc::new(move |bytes| {
+            stderr
+                .lock()
+                .unwrap()
+                .push_str(&String::from_utf8_lossy(bytes));
+        })),
+        result_check: Some(Arc::new(move |tool, _| {
+            let is_first = counted.fetch_add(1, Ordering::Relaxed) == 0;
+            assert!(!is_first, "cannot check {tool}");
+            None
+        })),
+        ..SessionOptions::default()
+    };
+    let losses = options.losses.clone();
+    let server = chatty(&[
+        json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} }),
+        json!({ "jsonrpc": "2.0", "id": "a", "method": "sampling/createMessage", "params": {} }),
+        json!("some noise"),
+    ]);
+    let recorder = EventStream::unobserved().recorder();
+    let session = Session::connect(&server, options, recorder).await.unwrap();
+    let error = session.call_tool("any", &json!({})).await.unwrap_err();
+    assert_eq!(error.category(), ErrorCategory::Cancelled);
+    let message = error.to_string();
+    assert!(
+        message.contains("the check of the result panicked: cannot check any"),
+        "{message}"
+    );
+    // What the tool said is there all the same.
+    assert!(
+        error
+            .reply
+            .as_ref()
+            .is_some_and(|reply| reply.result().contains("ok"))
+    );
+    let reply = session.call_tool("any", &json!({})).await.unwrap();
+    assert_eq!(text(&reply), "ok");
+    session.close().await;
+    let told: Vec<String> = losses.all().iter().map(ToString::to_string).collect();
+    let expected = [
+        "the handler of notifications: 2 messages were not handled: it panicked: not notifications/message",
+        "the responder: 2 messages were not handled: it panicked: no answer to sampling/createMessage",
+        "the handler of noise: 2 messages were not handled: it panicked: noise",
+        "the check of results: 1 message was not handled: it panicked: cannot check any",
+    ];
+    assert_eq!(told, expected);
+    let heard = heard.lock().unwrap();
+    assert!(heard.contains("the responder panicked"), "{heard}");
 }

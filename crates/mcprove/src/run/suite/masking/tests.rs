@@ -25,6 +25,7 @@ fn nothing_that_a_report_quotes_has_a_secret_in_it() {
         }],
         errors: vec![ScoreError::new("x", "hunter22", "hunter22")],
         notes: vec!["abc hunter22".into()],
+        losses: Vec::new(),
         details: None,
     };
     let secrets = ["hunter22", "hunter22longer", "line\none", "abc"];
