@@ -14,7 +14,7 @@ use crate::budget::{Budget, Charge};
 
 /// How long a peer may read nothing of what is written to it before its connection is closed. The buffers of the
 /// system are full by then.
-pub(crate) const UNREAD_TIME_MAX: Duration = Duration::from_secs(60);
+pub(crate) const UNREAD_TIME_MAX: Duration = Duration::from_mins(1);
 /// How many bytes of answers to pings may wait for a peer that does not read them.
 pub(crate) const PONG_BYTES_MAX: usize = 1024 * 1024;
 /// What a frame adds to what it carries, at most.

@@ -259,3 +259,84 @@ fn an_unknown_end_under_a_recovery_gate_is_an_error() {
     let output = place.score(&known, "recovery: {}\n");
     assert_eq!(output.code, Some(0), "{output:?}");
 }
+
+/// Runs `mcprove score` in a shell, which has more kinds of files.
+#[cfg(unix)]
+fn in_shell(script: &str) -> std::process::Output {
+    std::process::Command::new("bash")
+        .args(["-c", script])
+        .env("MCPROVE", crate::support::MCPROVE)
+        .output()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_never_ends_is_refused_with_the_limit() {
+    for script in [
+        "\"$MCPROVE\" score /dev/zero",
+        "\"$MCPROVE\" score - < /dev/zero",
+    ] {
+        let output = in_shell(script);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("it is larger than 16 MiB"), "{stderr}");
+    }
+    let gates = in_shell("echo '{}' | \"$MCPROVE\" score - --gates /dev/zero");
+    let stderr = String::from_utf8_lossy(&gates.stderr).into_owned();
+    assert_eq!(gates.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("no regular file"), "{stderr}");
+}
+
+/// Takes the 30 seconds that it is about.
+#[cfg(unix)]
+#[test]
+fn what_says_nothing_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let scripts = [
+        // Nobody ever opens it for writing.
+        format!("\"$MCPROVE\" score {}", pipe.display()),
+        "\"$MCPROVE\" score - < <(sleep 60 2> /dev/null)".to_owned(),
+    ];
+    std::thread::scope(|scope| {
+        for script in &scripts {
+            scope.spawn(move || {
+                let output = in_shell(script);
+                let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert_eq!(output.status.code(), Some(2), "{stderr}");
+                assert!(stderr.contains("nothing came for 30 s"), "{stderr}");
+            });
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_process_substitution_are_read_to_their_end() {
+    let place = Place::new();
+    let trace = place.write("trace.json", RUN);
+    let plain = in_shell(&format!("\"$MCPROVE\" score {trace}"));
+    for script in [
+        format!("\"$MCPROVE\" score - < {trace}"),
+        format!("cat {trace} | \"$MCPROVE\" score -"),
+        format!("\"$MCPROVE\" score <(cat {trace})"),
+        format!("(head -c 20 {trace}; sleep 1; tail -c +21 {trace}) | \"$MCPROVE\" score -"),
+    ] {
+        let output = in_shell(&script);
+        assert_eq!(output.status, plain.status, "{script}: {output:?}");
+        assert!(output.status.code() != Some(2), "{output:?}");
+    }
+}
+
+/// Larger than any trace that was seen, and most of it is white space: what counts is that it is read.
+#[test]
+fn a_trace_of_95_megabytes_is_read() {
+    let place = Place::new();
+    let large = place.write("large.json", format!("{RUN}{}", " ".repeat(95_000_000)));
+    let small = place.write("small.json", RUN);
+    let (large, small) = (run(&["score", &large]), run(&["score", &small]));
+    assert_eq!(large.status.code(), small.status.code(), "{}", large.stderr);
+}

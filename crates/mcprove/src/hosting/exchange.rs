@@ -32,7 +32,7 @@ pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
 /// error, and a message before the last word by the end of the connection.
 pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// An answer of no more than this always waits. How many there are is limited, too.
-const SMALL_ANSWER_BYTES: usize = 4096;
+pub(crate) const SMALL_ANSWER_BYTES: usize = 4096;
 
 /// How long the server waits for the client to answer a question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);

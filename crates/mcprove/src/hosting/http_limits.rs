@@ -14,13 +14,13 @@ use crate::budget::{Budget, Charge};
 
 /// How long a client may take over the head of a request, from the end of the last answer on: also how long a
 /// connection may be idle. Nothing is limited while an answer is pending or a stream is open.
-pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(60);
+pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_mins(1);
 /// The largest head of a request.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long a client may say nothing in the middle of a body.
 pub(crate) const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a whole body may take.
-pub(crate) const BODY_TIME_MAX: Duration = Duration::from_secs(300);
+pub(crate) const BODY_TIME_MAX: Duration = Duration::from_mins(5);
 /// How many bytes of requests are held at a time, for all clients together: bodies that arrive, and requests that are
 /// worked on.
 pub(crate) const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;

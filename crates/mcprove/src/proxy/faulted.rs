@@ -15,8 +15,12 @@ use super::message::HeldCall;
 use super::struck::{CallState, Struck, StruckCalls, has_last_word, needed};
 use super::watch::Watch;
 use crate::fault::{FaultKind, FaultedCall, Injection, status_reply};
+use crate::hosting::exchange::{SMALL_ANSWER_BYTES, kept_with};
 use crate::recording::RecordedRequest;
 use crate::transport::BoxFuture;
+
+/// What is told where too much is held.
+const CROWDED: &str = "too many bytes of answers waited to be read: some were replaced by errors";
 
 /// A call that a fault is about to act on.
 pub(super) struct StruckCall {
@@ -172,6 +176,24 @@ impl<C: Carrier> Drop for Faulted<C> {
     }
 }
 
+impl<C: Carrier> Faulted<C> {
+    /// A reply that is charged until it is dropped; an error in its place when too much is held.
+    fn charged(&self, reply: Bytes) -> Bytes {
+        if reply.len() <= SMALL_ANSWER_BYTES {
+            return reply;
+        }
+        let watch = &self.held.watch;
+        if let Some(charge) = watch.replies.charge(reply.len()) {
+            return kept_with(reply, charge);
+        }
+        watch.journal.remark(CROWDED);
+        let id = self.id();
+        let error =
+            r#""error":{"code":-32000,"message":"Too many bytes of answers wait to be read"}"#;
+        Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{id},{error}}}"#))
+    }
+}
+
 impl<C: Carrier> FaultedCall for Faulted<C> {
     fn id(&self) -> &str {
         &self.held.call.id
@@ -196,11 +218,12 @@ impl<C: Carrier> FaultedCall for Faulted<C> {
             if let Some(recorded) = &self.held.recorded {
                 recorded.answered_behind(&reply);
             }
-            Some(reply)
+            Some(self.charged(reply))
         })
     }
 
     fn reply(&self, message: Bytes) -> BoxFuture<'_, ()> {
+        let message = self.charged(message);
         self.held.answer(&message);
         Box::pin(self.carrier.reply(message))
     }

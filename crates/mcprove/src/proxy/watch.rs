@@ -9,6 +9,7 @@ use super::journal::{Journal, Page};
 use super::listing::{self, Listed};
 use super::message::{Seen, ToolCall};
 use super::summary::{FaultTotal, SeenCalls};
+use crate::budget::Budget;
 use crate::fault::{CallSite, FaultSpec, Injection, Injector, KnownCall};
 use crate::protocol::split_batch;
 use crate::recording::{Peer, RecordedRequest, RecordedSession, Recording};
@@ -27,6 +28,10 @@ pub struct Settings {
     /// Whether calls are counted even where there are no faults and no recording.
     pub counts_calls: bool,
 }
+
+/// How many bytes of replies may be held by faults or wait to be read, for all calls that they strike. A reply beyond
+/// that is replaced by an error.
+const REPLY_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// What is told where a fault was aimed at a call in a batch.
 const BATCHED: &str = "a call in a batch passed untouched: faults do not look into batches";
@@ -59,6 +64,8 @@ pub(super) struct Watch {
     pub seed: u64,
     /// The faults, as they are written.
     pub faults: Vec<String>,
+    /// Replies that faults hold, or that wait to be read.
+    pub replies: Budget,
     is_idle: bool,
 }
 
@@ -72,6 +79,7 @@ impl Watch {
         Arc::new(Self {
             is_idle: injector.is_idle() && settings.recording.is_none() && !settings.counts_calls,
             server_name: settings.server_name,
+            replies: Budget::new(REPLY_BYTES_MAX),
             injector,
             recording: settings.recording,
             journal: Journal::new(),

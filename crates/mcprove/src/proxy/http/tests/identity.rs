@@ -189,7 +189,7 @@ async fn streams_pass_as_they_come() {
     });
     let proxy = Running::start(&url, Told::Both.settings()).await;
     let mut wire = proxy.connect().await;
-    wire.write(b"GET /mcp HTTP/1.1\r\nHost: p\r\nAccept: text/event-stream\r\n\r\n")
+    wire.write(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
         .await;
     let talk = async {
         wire.read_head().await.unwrap();
@@ -290,7 +290,7 @@ async fn a_session_passes_from_its_beginning_to_its_end() {
         wire.write(&super::peers::in_session(ready, "s-1")).await;
         let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();
         assert_eq!((heard.status(), heard.body.len()), (202, 0), "{heard:?}");
-        let name = "Host: p\r\nMcp-Session-Id: s-1\r\n";
+        let name = "Host: localhost\r\nMcp-Session-Id: s-1\r\n";
         let resume = format!("GET /mcp HTTP/1.1\r\n{name}Last-Event-ID: 7\r\n\r\n");
         wire.write(resume.as_bytes()).await;
         let heard = timeout(DEADLINE, wire.read()).await.unwrap().unwrap();

@@ -66,7 +66,7 @@ async fn vanished_tools_are_not_listed_on_the_stream() {
 
 #[tokio::test]
 async fn an_endpoint_by_a_whole_address_is_led_to_the_proxy() {
-    let get = b"GET /sse HTTP/1.1\r\nHost: p\r\nAccept: text/event-stream\r\n\r\n";
+    let get = b"GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n";
     let server = RawServer::start(|request| {
         let host = request.header("host").unwrap();
         let body = format!("event: endpoint\ndata: http://{host}/messages?id=1\n\ndata: x\n\n");

@@ -291,7 +291,7 @@ impl Running {
 
 pub fn post(path: &str, message: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: proxy\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{message}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{message}",
         message.len()
     )
     .into_bytes()
@@ -300,8 +300,8 @@ pub fn post(path: &str, message: &str) -> Vec<u8> {
 /// The same in a session that the server has named.
 pub fn in_session(message: &str, session: &str) -> Vec<u8> {
     let request = String::from_utf8(post("/mcp", message)).unwrap();
-    let header = format!("Host: proxy\r\nMcp-Session-Id: {session}");
-    request.replacen("Host: proxy", &header, 1).into_bytes()
+    let header = format!("Host: localhost\r\nMcp-Session-Id: {session}");
+    request.replacen("Host: localhost", &header, 1).into_bytes()
 }
 
 /// A response with a length.

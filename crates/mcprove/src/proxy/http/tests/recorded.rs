@@ -82,7 +82,7 @@ async fn secrets_of_headers_are_not_recorded() {
     let proxy = Running::start(&server.url, settings).await;
     let message = call("1", "echo");
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: p\r\nAuthorization: Bearer s3cret\r\nContent-Length: {}\r\n\r\n{message}",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret\r\nContent-Length: {}\r\n\r\n{message}",
         message.len()
     );
     proxy.exchange(request.as_bytes()).await.unwrap();

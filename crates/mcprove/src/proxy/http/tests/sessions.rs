@@ -137,7 +137,11 @@ async fn answers_that_are_looked_at_are_asked_for_uncompressed() {
     let proxy = Running::with(&server.url, &["vanish,tool=gone"]).await;
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let request = String::from_utf8(post("/mcp", list)).unwrap();
-    let request = request.replacen("Host: proxy", "Host: proxy\r\nAccept-Encoding: gzip", 1);
+    let request = request.replacen(
+        "Host: localhost",
+        "Host: localhost\r\nAccept-Encoding: gzip",
+        1,
+    );
     proxy.exchange(request.as_bytes()).await.unwrap();
     assert_eq!(server.asked()[0].header("accept-encoding"), None);
 }
