@@ -13,6 +13,7 @@ use mcprove::{Run, Server};
 
 use crate::commands::FINDING;
 use crate::failure::{COULD_NOT_RUN, Failure, INTERRUPTED};
+use crate::flag_names::name_flags;
 use crate::interrupt;
 use crate::terminal::{self, StatusLine};
 
@@ -117,7 +118,7 @@ pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
                 _ => message.split_once("; "),
             };
             match split {
-                Some((what, hint)) => Failure::new(what, hint),
+                Some((what, hint)) => Failure::new(what, name_flags(hint)),
                 None => Failure::new(message, error.hint()),
             }
         }

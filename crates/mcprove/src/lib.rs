@@ -35,6 +35,7 @@ mod hash;
 pub mod hosting;
 pub mod lab;
 pub mod mock;
+pub mod permission;
 pub mod process;
 pub mod protocol;
 pub mod proxy;

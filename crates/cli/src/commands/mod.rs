@@ -23,11 +23,21 @@ pub mod validate;
 
 use std::process::ExitCode;
 
+use mcprove::permission::RULE;
+
 use crate::arguments::Command;
 use crate::failure::Failure;
+use crate::terminal;
 
 /// A check or gate failed.
 pub const FINDING: u8 = 1;
+
+/// Prints what a command does that calls tools, and which it calls.
+pub fn explain(explanation: &str) {
+    terminal::print(&format!(
+        "{explanation}\n{RULE}  --allow-writes calls every tool.\n"
+    ));
+}
 
 /// Runs a command.
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::drive::ScenarioKind;
+use crate::permission::SkippedTool;
 use crate::quantity::seconds;
 
 pub use faults::FaultsReport;
@@ -138,6 +139,9 @@ pub struct Report {
     pub isolation: IsolationReport,
     /// Which tools were exercised.
     pub coverage: CoverageReport,
+    /// Tools that were not called because they may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tools: Vec<SkippedTool>,
     /// Whether the generator was the limit.
     pub generator: GeneratorReport,
     /// Marks from A to F.
@@ -322,6 +326,7 @@ impl Report {
             phases: Vec::new(),
             isolation: IsolationReport::default(),
             coverage: coverage::coverage(&[], &BTreeMap::new()),
+            skipped_tools: Vec::new(),
             generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
             grades: Grades::default(),
             cold_start: None,
