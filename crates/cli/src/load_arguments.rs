@@ -23,7 +23,8 @@ pub struct LoadArguments {
     #[arg(long, value_name = "NAME")]
     pub scenario: Option<String>,
 
-    /// The tool to call; repeatable, chosen evenly [default: every tool that is not destructive]
+    /// The tool to call; repeatable, chosen evenly [default: every tool that
+    /// only reads or computes]
     #[arg(long, value_name = "NAME")]
     pub tool: Vec<String>,
 
@@ -31,6 +32,10 @@ pub struct LoadArguments {
     /// the tool's schema, with a token by which crossed replies are noticed]
     #[arg(long, value_name = "JSON")]
     pub args: Vec<String>,
+
+    /// Without --tool, call every tool, also those that may write
+    #[arg(long)]
+    pub allow_writes: bool,
 
     /// Calls in flight
     #[arg(short, long, value_name = "COUNT")]
@@ -265,6 +270,11 @@ impl LoadArguments {
         put(&mut table, "slow_share", self.slow_share);
         put(&mut table, "catch_up", self.catch_up.then_some(true));
         put(&mut table, "strict", self.strict.then_some(true));
+        put(
+            &mut table,
+            "allow_writes",
+            self.allow_writes.then_some(true),
+        );
         if !self.payload.is_empty() {
             put(&mut table, "payloads", Some(self.payload.clone()));
         }

@@ -13,6 +13,7 @@ use mcprove::{Run, Server};
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::flag_names::name_flags;
 use crate::terminal::{self, StatusLine};
 use crate::{interrupt, losses};
 
@@ -135,7 +136,7 @@ pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
                 _ => message.split_once("; "),
             };
             match split {
-                Some((what, hint)) => Failure::new(what, hint),
+                Some((what, hint)) => Failure::new(what, name_flags(hint)),
                 None => Failure::new(message, error.hint()),
             }
         }

@@ -40,6 +40,7 @@ pub mod input;
 pub mod lab;
 pub mod loss;
 pub mod mock;
+pub mod permission;
 pub mod private_file;
 pub mod process;
 pub mod protocol;

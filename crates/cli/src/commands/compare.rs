@@ -127,7 +127,7 @@ struct LimitArguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.explain {
-        terminal::print(EXPLANATION);
+        super::explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.server.is_given() {

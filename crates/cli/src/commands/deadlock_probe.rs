@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use mcprove::quantity::parse_duration;
 
+use super::explain;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
 use crate::target::{ServerArguments, SessionArguments};
-use crate::terminal;
 
 const EXPLANATION: &str = "\
 Algorithm:
@@ -27,19 +27,23 @@ Algorithm:
      - not answered even then: DEADLOCK (critical)
      While calls hang, asks the server for a sign of life: that tells a stuck tool (the server is
      otherwise alive) from a dead event loop (nothing answers) and a dead process.
-  8. Ends the server and reports. Without --tool the first tool that is not destructive is called.
+  8. Ends the server and reports. Without --tool the first tool that may be called is called.
 
 Exit code: 0 all calls answered, some in time; 1 a deadlock, or nothing succeeded (all late too); 2 the server could not be
 reached; 130 interrupted.
-Knobs: --tool, --args, --concurrent, --hang-threshold, --grace-period, --list-timeout.
+Options: --tool, --args, --allow-writes, --concurrent, --hang-threshold, --grace-period, --list-timeout.
 ";
 
 /// Arguments of `mcprove deadlock-probe`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The tool to call [default: the first that is not destructive]
+    /// The tool to call [default: the first that only reads or computes]
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+
+    /// Call the first tool, also if it may write
+    #[arg(long)]
+    allow_writes: bool,
 
     /// Its arguments as JSON [default: made from the tool's schema]
     #[arg(long, value_name = "JSON", requires = "tool")]
@@ -78,7 +82,7 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.explain {
-        terminal::print(EXPLANATION);
+        explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
     let server = arguments.server.resolve(&arguments.session)?;
@@ -86,6 +90,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         scenario: Some("deadlock_probe".to_owned()),
         tool: arguments.tool.iter().cloned().collect(),
         args: arguments.args.iter().cloned().collect(),
+        allow_writes: arguments.allow_writes,
         ..LoadArguments::default()
     };
     let mut config = load.resolve(&ThresholdArguments::default(), &arguments.output)?;

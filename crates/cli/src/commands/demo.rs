@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use mcprove::check::health::{self, ProbeOptions};
 use mcprove::event::EventStream;
+use mcprove::permission::Allowance;
 use mcprove::report::{Scored, Style, load_text, probe_text, score_text};
 use mcprove::session::SessionOptions;
 use mcprove::suite::gates;
@@ -235,7 +236,7 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String), F
     };
     let options = ProbeOptions {
         session,
-        all: false,
+        allowance: Allowance::default(),
     };
     let recorder = EventStream::unobserved().recorder();
     let report = health::probe(

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove::check::health::Progress;
+use mcprove::permission::Allowance;
 use mcprove::report::printable;
 use mcprove::suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
 use mcprove::write_whole;
 use mcprove_score::phrase::count;
 
-use super::probe;
+use super::{explain, probe};
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
@@ -22,10 +23,8 @@ use crate::{interrupt, terminal};
 const EXPLANATION: &str = "\
 What it does:
   1. Starts the server (or connects to --url) and lists its tools.
-  2. Makes arguments for each tool from its input schema, and calls it twice, one after the other. Called
-     are only tools that change nothing: those with readOnlyHint true, and, where the server says neither
-     readOnlyHint nor destructiveHint, those whose name begins with a word that says so (get, list, read,
-     search, find, fetch, show, describe, echo, count, …). With --allow a tool is called all the same.
+  2. Makes arguments for each tool that may be called from its input schema, and calls it twice, one after
+     the other. --allow TOOL calls a tool that may write, --allow-writes all of them.
   3. Makes the bad requests that a tool must reject (an unknown tool, a missing argument, a wrong type,
      an extra field, a very large argument) of each tool that was called and answered.
   4. Writes a suite with a test for each tool, which expects what held both times. Tools that were not
@@ -34,7 +33,7 @@ What it does:
 
 Exit code: 0 the file was written; 2 the server could not be reached, or the file could not be written;
 1 the server broke the protocol; 130 interrupted, and nothing was written.
-Knobs: --out, --force, --allow, --call-timeout, --accept-requests, --protocol.
+Options: --out, --force, --allow, --allow-writes, --call-timeout, --accept-requests, --protocol.
 ";
 
 /// How long one call may take, unless said otherwise.
@@ -61,6 +60,10 @@ pub struct Arguments {
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
 
+    /// Call every tool, also those that may write
+    #[arg(long)]
+    allow_writes: bool,
+
     /// Tell what this command does, and do nothing
     #[arg(long)]
     explain: bool,
@@ -75,7 +78,7 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.explain {
-        terminal::print(EXPLANATION);
+        explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
     let server = arguments.server.resolve(&arguments.session)?;
@@ -92,7 +95,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         session,
         accepts_requests: arguments.session.accept_requests,
         place: place(&arguments.out, arguments.server.working_dir.as_deref()),
-        allowed: arguments.allow.clone(),
+        allowance: Allowance {
+            writes: arguments.allow_writes,
+            names: arguments.allow.clone(),
+        },
     };
     let status = StatusLine::new();
     status.show(&format!("connecting to {} …", server.describe()));
@@ -199,7 +205,7 @@ fn summary(draft: &Draft, path: &Path) -> String {
     if draft.left_alone > 0 {
         let _ = writeln!(
             text,
-            "to call {} too: --allow TOOL, or --allow '*'",
+            "to call {} too: --allow TOOL, or --allow-writes",
             match draft.left_alone {
                 1 => "the tool that was not called".to_owned(),
                 more => format!("the {more} tools that were not called"),

@@ -21,9 +21,19 @@ pub mod schema;
 pub mod score;
 pub mod validate;
 
+use mcprove::permission::RULE;
+
 use crate::arguments::Command;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::terminal;
+
+/// Prints what a command does that calls tools, and which it calls.
+pub fn explain(explanation: &str) {
+    terminal::print(&format!(
+        "{explanation}\n{RULE}  --allow-writes calls every tool.\n"
+    ));
+}
 
 /// Runs a command.
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {

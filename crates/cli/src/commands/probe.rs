@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeReport, Progress};
+use mcprove::check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, ProbeReport, Progress};
 use mcprove::event::{EventStream, Sink, TraceFile};
+use mcprove::permission::Allowance;
 use mcprove::report::probe_text;
 use mcprove::secret::Redactor;
 use mcprove::session::CallError;
 use mcprove_score::trace::ErrorCategory;
 
+use super::explain;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, ran_out};
 use crate::target::{ServerArguments, SessionArguments};
@@ -22,26 +24,27 @@ What it does:
   1. Starts the server (or connects to --url) and agrees on a revision: `server/discover` first;
      when the server answers with an error, or not within 1 s, `initialize`.
   2. Lists the tools, all pages.
-  3. Calls each tool once, one after the other, with arguments made from its input schema: only
-     what is required, the smallest values that are valid, the same every time.
-     Tools with the annotation destructiveHint are skipped unless --all is given.
-  4. Tells for each: ok, tool error (the tool answered isError), error, hang (no answer within
+  3. Calls each tool that may be called once, one after the other, with arguments made from its input
+     schema: only what is required, the smallest values that are valid, the same every time. Of a
+     server without tools it gets the prompts and reads the resources.
+  4. Reports for each: ok, tool error (the tool answered isError), error, hang (no answer within
      --call-timeout), or skipped, with the reason. After a hang the server is asked whether it
      still lives; if not it is started again for the next tool.
   5. Ends the server: closes its input, waits --shutdown-timeout, then TERM, then KILL.
 
-Exit code: 0 no tool hung and the protocol was kept; 1 a tool hung, the server died or broke the
-protocol (in its results too); 2 the server could not be reached, or a file not be written; 130
-interrupted.
-Knobs: --call-timeout, --startup-timeout, --shutdown-timeout, --protocol, --all, --accept-requests.
+Exit code: 0 a call succeeded, no tool hung and the protocol was kept; 1 a tool hung, the server died
+or broke the protocol (in its results too); 2 the server could not be reached, no call succeeded, or a
+file could not be written; 130 interrupted.
+Options: --allow-writes, --call-timeout, --startup-timeout, --shutdown-timeout, --protocol,
+--accept-requests.
 ";
 
 /// Arguments of `mcprove probe`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Call destructive tools too
-    #[arg(long)]
-    all: bool,
+    /// Call every tool, also those that may write
+    #[arg(long, alias = "all")]
+    allow_writes: bool,
 
     /// Print the report as JSON (format probe.v1)
     #[arg(long)]
@@ -65,13 +68,16 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.explain {
-        terminal::print(EXPLANATION);
+        explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
     let server = arguments.server.resolve(&arguments.session)?;
     let options = ProbeOptions {
         session: arguments.session.options(&arguments.server),
-        all: arguments.all,
+        allowance: Allowance {
+            writes: arguments.allow_writes,
+            names: Vec::new(),
+        },
     };
     let redactor = options.session.redactor.clone().unwrap_or_default();
     let trace = trace_file(arguments, &redactor)?;
@@ -99,10 +105,12 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let redacted = redactor.report(&report).map_err(anyhow::Error::from)?;
     let report = redacted.unwrap_or(report);
     show(&report, arguments.json)?;
-    Ok(ExitCode::worst([
-        (report.partial, ExitCode::Interrupted),
-        (!report.passed, ExitCode::Finding),
-    ]))
+    Ok(match report.outcome {
+        ProbeOutcome::Passed => ExitCode::Passed,
+        ProbeOutcome::Interrupted => ExitCode::Interrupted,
+        ProbeOutcome::Failed => ExitCode::Finding,
+        ProbeOutcome::Inconclusive => ExitCode::Inconclusive,
+    })
 }
 
 fn trace_file(

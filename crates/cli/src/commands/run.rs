@@ -143,7 +143,7 @@ struct Job {
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let files = arguments.all_files();
     if arguments.explain && files.is_empty() {
-        terminal::print(EXPLANATION);
+        super::explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
     let first = files.first().map(|path| path.display().to_string());
@@ -166,7 +166,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                     LoadConfig::read(file)
                         .map_err(|errors| Failure::of_file(&errors.to_string()))?;
                 }
-                terminal::print(EXPLANATION);
+                super::explain(EXPLANATION);
                 return Ok(ExitCode::SUCCESS);
             }
             run_loads(arguments).await

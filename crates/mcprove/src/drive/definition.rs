@@ -30,7 +30,7 @@ use crate::quantity::seconds;
 pub struct Scenario {
     /// What is done.
     pub kind: ScenarioKind,
-    /// What is called, chosen by weight; empty means every tool that is not destructive.
+    /// What is called, chosen by weight; empty means every tool that [may be called](crate::permission).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// How the load is made.
@@ -42,6 +42,16 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether every tool that it calls is named.
+    pub(crate) fn names_tools(&self) -> bool {
+        match &self.kind {
+            ScenarioKind::Pattern { patterns, .. } => {
+                patterns.iter().all(|pattern| !pattern.steps.is_empty())
+            }
+            _ => !self.tool_calls.is_empty(),
+        }
+    }
+
     /// The calls of tools, also those that are steps of patterns.
     pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut ToolCall> {
         let patterns = match &mut self.kind {
@@ -82,6 +92,9 @@ pub struct LoadSettings {
     pub seed: Option<u64>,
     /// Whether arguments are checked against `inputSchema` and results against `outputSchema`.
     pub strict: bool,
+    /// Whether tools that nobody named are called though they may write.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allow_writes: bool,
 }
 
 impl Default for LoadSettings {
@@ -95,6 +108,7 @@ impl Default for LoadSettings {
             calls: None,
             seed: None,
             strict: false,
+            allow_writes: false,
         }
     }
 }
@@ -339,6 +353,13 @@ impl Scenario {
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.load.strict = strict;
+        self
+    }
+
+    /// Calls every tool where none is named, also those that may write.
+    #[must_use]
+    pub fn allow_writes(mut self, allow_writes: bool) -> Self {
+        self.load.allow_writes = allow_writes;
         self
     }
 

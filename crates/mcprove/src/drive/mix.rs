@@ -11,11 +11,9 @@ use super::stage::Stage;
 use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
 use crate::arguments::{self, Choice};
 use crate::decision::decide_share;
+use crate::permission::Allowance;
 use crate::protocol::Tool;
 use crate::session::{Request, Session};
-
-/// How many tools that are not called freely are named.
-const LEFT_OUT_MAX: usize = 5;
 
 /// Why nothing can be called.
 #[derive(Debug, thiserror::Error)]
@@ -228,7 +226,7 @@ pub(crate) fn check_faulted_server(known: &str, name: &str) -> Result<(), MixErr
     })
 }
 
-/// What to call: what was asked for, or every tool that may be called freely.
+/// What to call: what was asked for, or every tool that may be called.
 pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, MixError> {
     if !stage.scenario.tool_calls.is_empty() {
         for call in &stage.scenario.tool_calls {
@@ -244,10 +242,11 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
         ));
     }
     let token = stage.tokens.token(0);
+    let allowance = stage.allowance();
     let mut calls = Vec::new();
     let mut left_out = Vec::new();
     for tool in tools {
-        match why_not_freely(tool, &token) {
+        match why_not(tool, &allowance, &token) {
             None => calls.push(ToolCall::new(&tool.name)),
             Some(reason) => left_out.push(format!("{} ({reason})", tool.name)),
         }
@@ -259,9 +258,9 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
 }
 
 /// Why a tool is not called unless it is named.
-fn why_not_freely(tool: &Tool, token: &str) -> Option<String> {
-    if tool.is_destructive() {
-        Some("destructive".to_owned())
+fn why_not(tool: &Tool, allowance: &Allowance, token: &str) -> Option<String> {
+    if let Some(reason) = allowance.refusal(tool) {
+        Some(reason.to_string())
     } else if tool.requires_task() {
         Some("only as a task".to_owned())
     } else {
@@ -274,19 +273,10 @@ fn why_not_freely(tool: &Tool, token: &str) -> Option<String> {
 }
 
 fn nothing_free(left_out: &[String]) -> String {
-    let mut named: Vec<&str> = left_out
-        .iter()
-        .take(LEFT_OUT_MAX)
-        .map(String::as_str)
-        .collect();
-    let more = format!("{} more", left_out.len().saturating_sub(LEFT_OUT_MAX));
-    if left_out.len() > LEFT_OUT_MAX {
-        named.push(&more);
-    }
     format!(
-        "the server has no tool that can be called without being named: {}; name one with --tool, \
-         and give --args where no arguments can be made",
-        named.join(", ")
+        "no tool of the server may be called without being named:\n  {}\n; name one as `tool_call`, with \
+         arguments where none can be made, or set `allow_writes` to call tools that may write",
+        left_out.join("\n  ")
     )
 }
 
@@ -387,26 +377,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_that_are_not_called_freely_are_named_with_the_reason() {
+    fn tools_that_are_not_called_are_named_with_the_reason() {
         let tool = |json: &str| serde_json::from_str::<Tool>(json).unwrap();
-        let reason = |json: &str| why_not_freely(&tool(json), "t");
+        let reason = |json: &str| why_not(&tool(json), &Allowance::default(), "t");
         assert_eq!(
-            reason(r#"{"name":"a","inputSchema":{"type":"object"}}"#),
+            reason(r#"{"name":"get","inputSchema":{"type":"object"}}"#),
             None
         );
-        assert_eq!(
-            reason(
-                r#"{"name":"b","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}"#
-            )
-            .as_deref(),
-            Some("destructive")
-        );
-        assert!(reason(r#"{"name":"c","inputSchema":false}"#).is_some());
-        let all: Vec<String> = (0..7).map(|n| format!("t{n} (destructive)")).collect();
-        let text = nothing_free(&all);
-        assert!(text.contains("named: t0 (destructive), t1"), "{text}");
+        let refused = reason(r#"{"name":"get","annotations":{"destructiveHint":true}}"#);
+        assert_eq!(refused.as_deref(), Some("destructiveHint is true"));
+        assert!(reason(r#"{"name":"get","inputSchema":false}"#).is_some());
+        let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]);
         assert!(
-            text.contains("t4 (destructive), 2 more; name one with --tool"),
+            text.contains("named:\n  a (x)\n  b (y)\n; name one"),
             "{text}"
         );
     }

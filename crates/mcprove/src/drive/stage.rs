@@ -16,6 +16,7 @@ use super::strict::{Strict, result_check};
 use super::token::Tokens;
 use super::worker::Tally;
 use crate::event::{EventStream, Recorder};
+use crate::permission::{Allowance, SkippedTool};
 use crate::protocol::Tool;
 use crate::quantity::describe_duration;
 use crate::server::Server;
@@ -281,7 +282,7 @@ impl Stage {
         recorder.note(
             "tools",
             &format!("{} tools", names.len()),
-            &json!({ "names": names }),
+            &json!({ "names": names, "skipped": self.skipped_tools(&tools) }),
         );
         for name in &self.limited_tools {
             check_limited(&tools, name)?;
@@ -299,6 +300,29 @@ impl Stage {
             check_faulted_server(known, name)?;
         }
         Ok(tools)
+    }
+
+    /// What may be called beside the tools that are named.
+    pub fn allowance(&self) -> Allowance {
+        Allowance {
+            writes: self.scenario.load.allow_writes,
+            names: Vec::new(),
+        }
+    }
+
+    /// The tools that are not called because they may write; none where the tools are named.
+    fn skipped_tools(&self, tools: &[Tool]) -> Vec<SkippedTool> {
+        if self.scenario.names_tools() {
+            return Vec::new();
+        }
+        let allowance = self.allowance();
+        let skipped = tools.iter().filter_map(|tool| {
+            Some(SkippedTool {
+                name: tool.name.clone(),
+                reason: allowance.refusal(tool)?.to_string(),
+            })
+        });
+        skipped.collect()
     }
 
     /// When a call counts as hung.

@@ -86,6 +86,9 @@ pub struct DiscoverResult {
 pub struct Tool {
     /// The name to call it by.
     pub name: String,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -107,6 +110,9 @@ pub struct Tool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolAnnotations {
+    /// What people call the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// It changes nothing.
     pub read_only_hint: Option<bool>,
     /// It may destroy something.
@@ -126,13 +132,6 @@ pub struct ToolExecution {
 }
 
 impl Tool {
-    /// Whether the server says that the tool may destroy something.
-    pub fn is_destructive(&self) -> bool {
-        self.annotations.as_ref().is_some_and(|annotations| {
-            annotations.destructive_hint == Some(true) && annotations.read_only_hint != Some(true)
-        })
-    }
-
     /// Whether the tool can only be called as a task.
     pub fn requires_task(&self) -> bool {
         let support = self

@@ -18,6 +18,7 @@ mod runs;
 mod score;
 mod sections;
 mod side_by_side;
+mod skipped;
 mod style;
 mod suite;
 mod table;

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use mcprove_score::trace::ErrorCategory;
 
 use super::printable::printable;
+use super::skipped::skipped_text;
 use super::style::Style;
 use super::table::{lay_out, wrap};
-use crate::check::health::{Coverage, ProbeReport, ToolOutcome};
+use crate::check::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
 
 /// The longest name that is shown whole.
 const NAME_MAX: usize = 60;
@@ -22,9 +23,10 @@ const YELLOW: &str = "33";
 pub fn probe_text(report: &ProbeReport, style: Style) -> String {
     let mut text = headline(report);
     text.push('\n');
-    let rows: Vec<Vec<String>> = report
-        .tools
-        .iter()
+    let called = report.tools.iter().filter(|tool| !tool.may_write);
+    let others = report.prompts.iter().chain(&report.resources);
+    let rows: Vec<Vec<String>> = called
+        .chain(others)
         .map(|tool| {
             let duration = tool
                 .duration_ms
@@ -39,11 +41,22 @@ pub fn probe_text(report: &ProbeReport, style: Style) -> String {
             ]
         })
         .collect();
-    if rows.is_empty() {
+    if report.coverage.registered == 0 {
         text.push_str("  the server offers no tools\n");
-    } else {
+    }
+    if !rows.is_empty() {
         text.push_str(&lay_out(&rows, style.width));
     }
+    let skipped = report.tools.iter().filter(|tool| tool.may_write);
+    let skipped: Vec<(&str, &str)> = skipped
+        .map(|tool| {
+            (
+                tool.name.as_str(),
+                tool.message.as_deref().unwrap_or_default(),
+            )
+        })
+        .collect();
+    text.push_str(&skipped_text(&skipped, style.width));
     for (title, lines) in [
         (
             "protocol violations",
@@ -114,10 +127,11 @@ fn verdict(report: &ProbeReport, width: usize) -> String {
             parts.push(format!("{} {name}", count(outcome)));
         }
     }
-    let status = match (report.passed, report.partial) {
-        (true, _) => "PASSED",
-        (false, true) => "INTERRUPTED",
-        (false, false) => "FAILED",
+    let status = match report.outcome {
+        ProbeOutcome::Passed => "PASSED",
+        ProbeOutcome::Failed => "FAILED",
+        ProbeOutcome::Inconclusive => "INCONCLUSIVE",
+        ProbeOutcome::Interrupted => "INTERRUPTED",
     };
     let Coverage {
         registered,
@@ -127,6 +141,12 @@ fn verdict(report: &ProbeReport, width: usize) -> String {
         "{status}  {exercised} of {registered} tools called: {}\n",
         parts.join(", ")
     );
+    let others = report.prompts.len() + report.resources.len();
+    if others > 0 {
+        let all = report.prompts.iter().chain(&report.resources);
+        let ok = all.filter(|other| other.outcome == ToolOutcome::Ok).count();
+        text = format!("{status}  {ok} of {others} prompts and resources answered\n");
+    }
     for hint in hints(report) {
         text.push_str(&wrap(&format!("hint: {hint}"), width).join("\n      "));
         text.push('\n');
@@ -153,7 +173,7 @@ fn hints(report: &ProbeReport) -> Vec<&'static str> {
     let has_run = has(ToolOutcome::ToolError);
     if has_run && !has(ToolOutcome::Ok) && hints.is_empty() {
         hints.push(
-            "no tool succeeded with made-up arguments: the server answers, but nothing shows that \
+            "no tool succeeded with generated arguments: the server answers, but nothing shows that \
              its tools work",
         );
     }
@@ -204,9 +224,14 @@ fn paint(text: &str) -> String {
         ]
         .into_iter()
         .find(|(word, _)| line.starts_with("  ") && line.contains(word));
-        let status = [("PASSED", GREEN), ("FAILED", RED), ("INTERRUPTED", YELLOW)]
-            .into_iter()
-            .find(|(word, _)| line.starts_with(word));
+        let status = [
+            ("PASSED", GREEN),
+            ("FAILED", RED),
+            ("INCONCLUSIVE", YELLOW),
+            ("INTERRUPTED", YELLOW),
+        ]
+        .into_iter()
+        .find(|(word, _)| line.starts_with(word));
         match colored.or(status) {
             Some((word, color)) => {
                 let inner = word.trim();

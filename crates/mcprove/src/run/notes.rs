@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::report::ServerInfo;
 use crate::event::{Metrics, Note, OWN_LIMIT};
+use crate::permission::SkippedTool;
 use crate::process::OwnLimit;
 use crate::quantity::{optional_seconds, seconds};
 
@@ -85,6 +86,8 @@ pub(crate) struct DeadlockRecord {
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct ToolsRecord {
     pub names: Vec<String>,
+    #[serde(default)]
+    pub skipped: Vec<SkippedTool>,
 }
 
 /// What a server did that the protocol does not allow.

@@ -12,6 +12,7 @@ pub mod import;
 mod json;
 mod record;
 mod strike;
+pub mod verbs;
 pub(crate) mod whole;
 
 pub use agent::{

@@ -1,4 +1,5 @@
-//! `mcprove probe`: connect, list the tools, call each once with arguments made from its schema.
+//! `mcprove probe`: connect, list the tools, call once each that may be called, with arguments made from its
+//! schema. A server without tools is asked for its prompts and resources.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use crate::arguments;
 use crate::event::Recorder;
+use crate::permission::Allowance;
 use crate::process::{Closing, OwnLimit};
 use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use crate::quantity::describe_duration;
@@ -18,9 +20,12 @@ use crate::server::Server;
 use crate::session::{CallError, ConnectError, Session, SessionOptions, Violation};
 use crate::text::shorten;
 
+mod others;
 mod report;
 
-pub use report::{Coverage, Finding, ProbeReport, ServerName, ToolHealth, ToolOutcome};
+pub use report::{
+    Coverage, Finding, ProbeOutcome, ProbeReport, ServerName, ToolHealth, ToolOutcome,
+};
 
 /// How long a server that left a call unanswered may take to show that it lives.
 const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -35,8 +40,8 @@ const NAME_SHOWN_MAX: usize = 60;
 pub struct ProbeOptions {
     /// How the session behaves; its call timeout holds for every tool.
     pub session: SessionOptions,
-    /// Whether destructive tools are called too.
-    pub all: bool,
+    /// What is called beside the tools that only read or compute.
+    pub allowance: Allowance,
 }
 
 /// Why a probe could not be done.
@@ -104,11 +109,20 @@ pub async fn probe(
             health = prober.examine(tool) => health,
             () = &mut stop => {
                 partial = true;
-                healths.push(ToolHealth::skipped(tool, "interrupted during the call"));
+                healths.push(ToolHealth::skipped(&tool.name, "interrupted during the call"));
                 break;
             }
         };
         healths.push(health);
+    }
+    if tools.is_empty() {
+        tokio::select! {
+            (prompts, resources) = prober.examine_others() => {
+                prober.first.prompts = prompts;
+                prober.first.resources = resources;
+            }
+            () = &mut stop => partial = true,
+        }
     }
     let report = prober.finish(healths, tools.len(), partial).await;
     ran_out().map_or(Ok(report), Err)
@@ -125,6 +139,7 @@ fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
         duration_ms: Some(milliseconds(elapsed)),
         category: fault.as_ref().map(|_| ErrorCategory::Malformed),
         message: fault.map(|fault| format!("{}: {fault}", ErrorCategory::Malformed)),
+        may_write: false,
     }
 }
 
@@ -161,6 +176,8 @@ impl<'a> Prober<'a> {
             transport: session.transport().to_owned(),
             startup_ms: milliseconds(facts.startup),
             tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
             coverage: Coverage {
                 registered: 0,
                 exercised: 0,
@@ -169,6 +186,7 @@ impl<'a> Prober<'a> {
             warnings: session.warnings().to_vec(),
             stderr: Vec::new(),
             partial: false,
+            outcome: ProbeOutcome::Inconclusive,
             passed: false,
         };
         Ok(Self {
@@ -210,23 +228,29 @@ impl<'a> Prober<'a> {
     }
 
     async fn examine(&mut self, tool: &Tool) -> ToolHealth {
-        if tool.is_destructive() && !self.options.all {
-            return ToolHealth::skipped(tool, "destructive by its annotation; --all calls it too");
+        if let Some(reason) = self.options.allowance.refusal(tool) {
+            return ToolHealth {
+                may_write: true,
+                ..ToolHealth::skipped(&tool.name, reason.to_string())
+            };
         }
         let arguments = match arguments::minimal(&tool.input_schema) {
             Ok(arguments) => arguments,
             Err(error) => {
-                return ToolHealth::skipped(tool, format!("no arguments fit its schema: {error}"));
+                return ToolHealth::skipped(
+                    &tool.name,
+                    format!("no arguments fit its schema: {error}"),
+                );
             }
         };
         let Some(session) = &self.session else {
-            return ToolHealth::skipped(tool, "the server could not be reached again");
+            return ToolHealth::skipped(&tool.name, "the server could not be reached again");
         };
         // In the stateless era the server decides by itself what becomes a task.
         let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
         if tool.requires_task() && cannot_run {
             return ToolHealth::skipped(
-                tool,
+                &tool.name,
                 "runs only as a task, which this session does not have",
             );
         }
@@ -239,13 +263,13 @@ impl<'a> Prober<'a> {
         match outcome {
             Ok(reply) => match reply.parse::<Value>() {
                 Ok(result) => judge(tool, &result, elapsed),
-                Err(error) => self.explain(tool, &error, elapsed).await,
+                Err(error) => self.explain(&tool.name, &error, elapsed).await,
             },
-            Err(error) => self.explain(tool, &error, elapsed).await,
+            Err(error) => self.explain(&tool.name, &error, elapsed).await,
         }
     }
 
-    async fn explain(&mut self, tool: &Tool, error: &CallError, elapsed: Duration) -> ToolHealth {
+    async fn explain(&mut self, name: &str, error: &CallError, elapsed: Duration) -> ToolHealth {
         let category = error.category();
         let (outcome, message) = match category {
             ErrorCategory::Timeout => (ToolOutcome::Hang, self.explain_hang(error).await),
@@ -253,7 +277,7 @@ impl<'a> Prober<'a> {
             // We ended the call ourselves: the tool cannot be judged by it.
             ErrorCategory::Cancelled => {
                 let reason = format!("{error}; --accept-requests answers it");
-                return ToolHealth::skipped(tool, reason);
+                return ToolHealth::skipped(name, reason);
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),
         };
@@ -264,11 +288,12 @@ impl<'a> Prober<'a> {
         }
         self.reconnect_if_closed().await;
         ToolHealth {
-            name: tool.name.clone(),
+            name: name.to_owned(),
             outcome,
             duration_ms: Some(milliseconds(elapsed)),
             message: Some(message),
             category: Some(category),
+            may_write: false,
         }
     }
 
@@ -326,8 +351,11 @@ impl<'a> Prober<'a> {
         partial: bool,
     ) -> ProbeReport {
         if let Some(session) = self.session.take() {
-            let has_failed = tools.iter().any(ToolHealth::is_failure);
-            if !partial && !tools.is_empty() && session.closed().is_none() {
+            let others = self.first.prompts.iter().chain(&self.first.resources);
+            let mut called = tools.iter().chain(others).peekable();
+            let was_called = called.peek().is_some();
+            let has_failed = called.any(ToolHealth::is_failure);
+            if !partial && was_called && session.closed().is_none() {
                 // What the server sent after its last answer, such as that answer once more,
                 // arrives before the answer to this.
                 let timeout = self.options.session.call_timeout;
@@ -367,14 +395,14 @@ impl<'a> Prober<'a> {
         let mut report = self.first;
         report.violations = self.violations.iter().map(finding).collect();
         report.violations.append(&mut self.findings);
-        report.passed =
-            !partial && report.violations.is_empty() && !tools.iter().any(ToolHealth::is_failure);
         report.coverage = Coverage {
             registered,
             exercised,
         };
         report.tools = tools;
         report.partial = partial;
+        report.outcome = report.judge();
+        report.passed = report.outcome == ProbeOutcome::Passed;
         report
     }
 }

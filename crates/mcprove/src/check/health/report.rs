@@ -4,7 +4,6 @@ use mcprove_score::trace::ErrorCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::Tool;
 use crate::text::shorten;
 
 /// How many lines of the server's stderr are kept.
@@ -27,6 +26,12 @@ pub struct ProbeReport {
     pub startup_ms: f64,
     /// Every tool, in the order of the list.
     pub tools: Vec<ToolHealth>,
+    /// Prompts that were got, of a server without tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<ToolHealth>,
+    /// Resources that were read, of a server without tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ToolHealth>,
     /// How many tools there are and how many were called.
     pub coverage: Coverage,
     /// What the server did that the protocol does not allow.
@@ -38,8 +43,26 @@ pub struct ProbeReport {
     pub stderr: Vec<String>,
     /// Whether the probe was interrupted before its end.
     pub partial: bool,
-    /// Whether no tool hung and the protocol was kept.
+    /// What the probe comes to.
+    #[serde(default)]
+    pub outcome: ProbeOutcome,
+    /// Whether a call succeeded, no tool hung and the protocol was kept.
     pub passed: bool,
+}
+
+/// What a probe comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeOutcome {
+    /// A call succeeded, and nothing is wrong.
+    Passed,
+    /// A tool hung, the server died or broke the protocol.
+    Failed,
+    /// No call succeeded, so nothing shows that the server works.
+    #[default]
+    Inconclusive,
+    /// It was interrupted.
+    Interrupted,
 }
 
 /// Who a server says it is.
@@ -83,6 +106,9 @@ pub struct ToolHealth {
     /// The category of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<ErrorCategory>,
+    /// Whether it was not called because it may write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_write: bool,
 }
 
 /// What came of calling a tool.
@@ -102,6 +128,26 @@ pub enum ToolOutcome {
 }
 
 impl ProbeReport {
+    /// What it comes to, by everything else in it.
+    pub(super) fn judge(&self) -> ProbeOutcome {
+        let mut called = self
+            .tools
+            .iter()
+            .chain(&self.prompts)
+            .chain(&self.resources);
+        let has_failed = called.clone().any(ToolHealth::is_failure);
+        let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
+        if self.partial {
+            ProbeOutcome::Interrupted
+        } else if has_failed || !self.violations.is_empty() {
+            ProbeOutcome::Failed
+        } else if has_succeeded {
+            ProbeOutcome::Passed
+        } else {
+            ProbeOutcome::Inconclusive
+        }
+    }
+
     /// Keeps the end of the server's stderr.
     pub(super) fn note_stderr(&mut self, tail: &str) {
         let lines: Vec<&str> = tail.trim_end().lines().collect();
@@ -116,13 +162,14 @@ impl ProbeReport {
 }
 
 impl ToolHealth {
-    pub(super) fn skipped(tool: &Tool, reason: impl Into<String>) -> Self {
+    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
         Self {
-            name: tool.name.clone(),
+            name: name.into(),
             outcome: ToolOutcome::Skipped,
             duration_ms: None,
             message: Some(reason.into()),
             category: None,
+            may_write: false,
         }
     }
 

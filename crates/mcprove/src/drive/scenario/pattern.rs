@@ -14,6 +14,7 @@ use crate::drive::mix::{Mix, MixError, calls_for, find};
 use crate::drive::schedule::Schedule;
 use crate::drive::stage::Stage;
 use crate::drive::workload::{ErrorBehavior, Pattern, Step};
+use crate::permission::judge;
 use crate::protocol::Tool;
 
 /// The names of the presets.
@@ -102,10 +103,10 @@ fn preset_steps(stage: &Stage, tools: &[Tool], name: &str) -> Result<Vec<Step>, 
     let calls = calls_for(stage, tools)?;
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for call in calls {
-        let is_read = is_read_only(find(tools, &call.name)?);
+        let is_read = judge(find(tools, &call.name)?).may_call;
         if is_read { &mut reads } else { &mut writes }.push(call);
     }
-    // Servers that annotate nothing have no reads by their own word: their first tools are taken.
+    // Where only one kind may be called, or is there, its tools stand for both.
     if reads.is_empty() {
         reads.clone_from(&writes);
     }
@@ -123,12 +124,6 @@ fn preset_steps(stage: &Stage, tools: &[Tool], name: &str) -> Result<Vec<Step>, 
         "multi_step" => Ok(reads.chain(write.clone()).chain(write).collect()),
         name => Err(unknown_preset(name)),
     }
-}
-
-fn is_read_only(tool: &Tool) -> bool {
-    tool.annotations
-        .as_ref()
-        .is_some_and(|annotations| annotations.read_only_hint == Some(true))
 }
 
 fn unknown_preset(name: &str) -> StageError {

@@ -4,6 +4,7 @@
 use crate::report::document::{Line, Section};
 use crate::report::figure::{self, count, counted};
 use crate::report::headline;
+use crate::report::skipped::{INCLUDE, skipped_lines};
 use crate::run::Report;
 
 /// Whether replies reached the calls they belong to.
@@ -52,6 +53,18 @@ pub(super) fn coverage(report: &Report) -> Option<Section> {
             line = line.and(format!(" and {} more", more + 1));
         }
         section = section.paragraph(line);
+    }
+    let skipped = report.skipped_tools.iter();
+    let skipped: Vec<_> = skipped
+        .map(|tool| (tool.name.as_str(), tool.reason.as_str()))
+        .collect();
+    if !skipped.is_empty() {
+        let lines = skipped_lines(&skipped);
+        section = section
+            .paragraph(Line::plain(format!(
+                "Not called, because they may write ({INCLUDE}):"
+            )))
+            .list(lines.into_iter().map(Line::plain).collect());
     }
     Some(section)
 }

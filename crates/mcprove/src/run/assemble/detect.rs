@@ -42,6 +42,7 @@ impl Assembly<'_> {
             .map(|(name, calls)| (name, calls.succeeded()))
             .collect();
         report.coverage = coverage::coverage(&self.notes.tools.names, &successes);
+        report.skipped_tools.clone_from(&self.notes.tools.skipped);
         report
             .verdicts
             .extend(self.notes.checks.iter().map(Verdict::from));

@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use crate::drive::ScenarioKind;
 use crate::event::OWN_LIMIT;
 use crate::loss::Loss;
+use crate::permission::SkippedTool;
 use crate::process::OwnLimit;
 use crate::quantity::seconds;
 use crate::whole_file::write_whole;
@@ -142,6 +143,9 @@ pub struct Report {
     pub isolation: IsolationReport,
     /// Which tools were exercised.
     pub coverage: CoverageReport,
+    /// Tools that were not called because they may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tools: Vec<SkippedTool>,
     /// Whether the generator was the limit.
     pub generator: GeneratorReport,
     /// Marks from A to F.
@@ -349,6 +353,7 @@ impl Report {
             phases: Vec::new(),
             isolation: IsolationReport::default(),
             coverage: coverage::coverage(&[], &BTreeMap::new()),
+            skipped_tools: Vec::new(),
             generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
             grades: Grades::default(),
             cold_start: None,

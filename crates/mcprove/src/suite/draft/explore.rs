@@ -7,7 +7,7 @@ use mcprove_score::gate::{Expectation, Matcher, judge};
 use mcprove_score::trace::ErrorCategory;
 use serde_json::{Value, json};
 
-use super::{DraftOptions, caution};
+use super::DraftOptions;
 use crate::arguments;
 use crate::check::health::{ProbeError, Progress};
 use crate::check::negative_path::{Examination, Probe, Sessions, Subject, Verdict, examine};
@@ -166,8 +166,8 @@ impl Visit<'_, '_> {
                 return explored;
             }
         }
-        if let Some(reason) = caution::reason(tool, &self.options.allowed) {
-            explored.skip = Some(format!("{reason}, so it was not called"));
+        if let Some(reason) = self.options.allowance.refusal(tool) {
+            explored.skip = Some(format!("not called: {reason}"));
             explored.is_left_alone = true;
             return explored;
         }

@@ -1,10 +1,9 @@
 //! A first suite for a server, written for it: its tools are listed, those that may be called are called,
 //! and what was seen to hold becomes a test.
 //!
-//! `explore` talks to the server, `caution` says which tools are left alone, `given` is how the server was
-//! given, without its secrets, `write` makes the text.
+//! `explore` talks to the server, `given` is how the server was given, without its secrets, `write` makes the
+//! text.
 
-mod caution;
 mod explore;
 mod given;
 mod write;
@@ -21,6 +20,7 @@ use std::time::Duration;
 use mcprove_score::agent::words::fits;
 
 use crate::check::health::{ProbeError, Progress};
+use crate::permission::Allowance;
 use crate::server::Server;
 use crate::session::SessionOptions;
 use crate::suite::ConfigErrors;
@@ -40,8 +40,8 @@ pub struct DraftOptions {
     pub probe_timeout: Duration,
     /// Where the server starts, as the suite has to say it.
     pub place: Place,
-    /// Tools that are called whatever they may do, by their names; `*` stands for anything.
-    pub allowed: Vec<String>,
+    /// Tools that are called whatever they may do.
+    pub allowance: Allowance,
 }
 
 /// A suite, and what is to be told of it.
@@ -90,7 +90,7 @@ pub async fn draft(
     };
     let read = |text: &str| parse_yaml(text, "mcprove.yml", Path::new("")).map(drop);
     let mut draft = write::write_readable(&given::given(server, options), &explored, &read)?;
-    draft.unknown = unknown(&options.allowed, &explored);
+    draft.unknown = unknown(&options.allowance.names, &explored);
     Ok(draft)
 }
 

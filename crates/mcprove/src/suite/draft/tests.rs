@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::permission::Allowance;
 use crate::hosting::Kind;
 use crate::mock::{self, Mock, MockSpec, ToolSpec};
 use crate::suite::file::parse_yaml;
@@ -19,7 +20,7 @@ fn options() -> DraftOptions {
         accepts_requests: false,
         probe_timeout: timeout,
         place: Place::Suite,
-        allowed: Vec::new(),
+        allowance: Allowance::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::permission::Allowance;
 use crate::session::SessionOptions;
 
 fn lines(server: &Server) -> (String, Vec<String>) {
@@ -9,7 +10,7 @@ fn lines(server: &Server) -> (String, Vec<String>) {
         accepts_requests: false,
         probe_timeout: Duration::from_secs(1),
         place: Place::Suite,
-        allowed: Vec::new(),
+        allowance: Allowance::default(),
     };
     let given = given(server, &options);
     (given.lines.join("\n"), given.variables)
@@ -79,7 +80,7 @@ fn what_a_server_says_is_masked() {
         accepts_requests: true,
         probe_timeout: Duration::from_secs(1),
         place: Place::Folder("/srv/x".into()),
-        allowed: Vec::new(),
+        allowance: Allowance::default(),
     };
     let given = given(&server, &options);
     assert_eq!(

@@ -121,6 +121,12 @@ pub(super) const SCENARIO: &[Key] = &[
         "decides every random choice",
     ),
     key(
+        "allow_writes",
+        Form::Boolean,
+        "false",
+        "calls also tools that may write, where none is named",
+    ),
+    key(
         "strict",
         Form::Boolean,
         "false",

@@ -151,6 +151,7 @@ fn set_load(scenario: &mut Scenario, knobs: &Knobs) {
     load.calls = knobs.calls;
     load.seed = knobs.seed;
     set(&mut load.strict, knobs.strict);
+    set(&mut load.allow_writes, knobs.allow_writes);
 }
 
 fn set_spike(

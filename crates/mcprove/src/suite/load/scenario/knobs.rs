@@ -21,6 +21,7 @@ pub(super) struct Knobs {
     pub calls: Option<u64>,
     pub seed: Option<u64>,
     pub strict: Option<bool>,
+    pub allow_writes: Option<bool>,
     pub ramp_from: Option<u32>,
     pub ramp_to: Option<u32>,
     pub step_increment: Option<u32>,
@@ -66,6 +67,7 @@ impl Knobs {
             calls: reader.integer(section, "calls", 1..=CALLS_MAX),
             seed: read_seed(reader, section),
             strict: reader.boolean(section, "strict"),
+            allow_writes: reader.boolean(section, "allow_writes"),
             ramp_from: count(reader, section, "ramp_from").or(count(
                 reader,
                 section,

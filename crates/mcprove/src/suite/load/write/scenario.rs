@@ -166,6 +166,9 @@ fn write_load(page: &mut Page, load: &LoadSettings, kind: &ScenarioKind) {
         page.line("seed", whole(seed));
     }
     page.line("strict", load.strict);
+    if load.allow_writes {
+        page.line("allow_writes", true);
+    }
 }
 
 /// A whole number, or a text of it where TOML promises no such number.

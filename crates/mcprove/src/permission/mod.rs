@@ -1,0 +1,244 @@
+//! Which tools may be called without being named: those known to only read or compute.
+//!
+//! One rule for every command. Before it comes the server's list of tools, after it whoever picks a tool to call.
+//! What is not known is not called.
+
+mod name;
+mod prose;
+mod schema;
+
+use std::fmt;
+
+use mcprove_score::agent::words::fits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::Tool;
+use name::Saying;
+use prose::{Prose, Reading};
+use schema::Clue;
+
+/// The rule in short, for people.
+pub const RULE: &str = "\
+Which tools are called:
+  A tool that is named is called. Of all others only those known to read or compute:
+  - readOnlyHint is true, and no word of its name, title or description contradicts that; or
+  - it has no readOnlyHint, destructiveHint is not true, its first verb reads (get, list, read, search, find,
+    describe, count, show, …) or computes (echo, convert, format, parse, sleep, …), and no word of its name,
+    title, description or enum values names a write, in any inflection. `add` computes only if all of its
+    arguments are numbers. Arguments that are programs, commands or SQL, or files to write, rule a tool out.
+  Everything else is skipped, and listed with the reason.
+";
+
+/// How many characters of texts are read; a tool that says more is not known.
+const CHARACTERS_MAX: usize = 100_000;
+
+/// What may be called beyond the rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// Every tool.
+    pub writes: bool,
+    /// Tools by their names, in which `*` stands for anything.
+    pub names: Vec<String>,
+}
+
+/// A tool that was not called, because that might do harm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedTool {
+    /// Its name.
+    pub name: String,
+    /// Why it was not called.
+    pub reason: String,
+}
+
+/// Whether a tool may be called, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permission {
+    /// Whether it may.
+    pub may_call: bool,
+    /// What decided.
+    pub reason: Reason,
+}
+
+/// What decided whether a tool may be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The user allows it.
+    Allowed,
+    /// `readOnlyHint` is true, and nothing contradicts it.
+    ReadOnlyHint,
+    /// Its first verb reads or computes.
+    Verb(String),
+    /// `destructiveHint` is true.
+    DestructiveHint,
+    /// `readOnlyHint` is false.
+    NotReadOnly,
+    /// A word of its name, title or description names a write.
+    Write {
+        /// `name`, `title` or `description`.
+        place: &'static str,
+        /// The word.
+        word: String,
+    },
+    /// A value that an argument can have names a write.
+    Act {
+        /// The argument.
+        argument: String,
+        /// The value.
+        value: String,
+    },
+    /// An argument is a program to run.
+    Program(String),
+    /// An argument is a file to write, or to change in place.
+    Output(String),
+    /// Nothing says that it only reads.
+    NoVerb,
+    /// The description is in another language.
+    NotEnglish,
+    /// There is too much to read.
+    TooLong,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Allowed => formatter.write_str("allowed"),
+            Self::ReadOnlyHint => formatter.write_str("readOnlyHint is true"),
+            Self::Verb(word) => write!(formatter, "\"{word}\" only reads or computes"),
+            Self::DestructiveHint => formatter.write_str("destructiveHint is true"),
+            Self::NotReadOnly => formatter.write_str("readOnlyHint is false"),
+            Self::Write { place, word } => {
+                write!(formatter, "may write: \"{word}\" in its {place}")
+            }
+            Self::Act { argument, value } => {
+                write!(formatter, "may write: {argument} can be \"{value}\"")
+            }
+            Self::Program(argument) => write!(formatter, "runs what {argument} says"),
+            Self::Output(argument) => write!(formatter, "may write the file that {argument} names"),
+            Self::NoVerb => formatter.write_str("nothing says that it only reads"),
+            Self::NotEnglish => formatter.write_str("nothing says in English that it only reads"),
+            Self::TooLong => formatter.write_str("its description or schema is too long to judge"),
+        }
+    }
+}
+
+impl Allowance {
+    /// Whether a tool may be called.
+    pub fn judge(&self, tool: &Tool) -> Permission {
+        let is_named = || self.names.iter().any(|pattern| fits(pattern, &tool.name));
+        if self.writes || is_named() {
+            return Permission {
+                may_call: true,
+                reason: Reason::Allowed,
+            };
+        }
+        judge(tool)
+    }
+
+    /// Why a tool may not be called; none if it may.
+    pub fn refusal(&self, tool: &Tool) -> Option<Reason> {
+        let permission = self.judge(tool);
+        (!permission.may_call).then_some(permission.reason)
+    }
+}
+
+/// Whether a tool may be called that nobody named.
+pub fn judge(tool: &Tool) -> Permission {
+    match allow(tool) {
+        Ok(reason) => Permission {
+            may_call: true,
+            reason,
+        },
+        Err(reason) => Permission {
+            may_call: false,
+            reason,
+        },
+    }
+}
+
+/// The reason to call, or the reason not to.
+fn allow(tool: &Tool) -> Result<Reason, Reason> {
+    let hints = tool.annotations.clone().unwrap_or_default();
+    let is_read_only = hints.read_only_hint == Some(true);
+    if !is_read_only && hints.destructive_hint == Some(true) {
+        return Err(Reason::DestructiveHint);
+    }
+    if hints.read_only_hint == Some(false) {
+        return Err(Reason::NotReadOnly);
+    }
+    let titles = [tool.title.as_deref(), hints.title.as_deref()];
+    let description = tool.description.as_deref().unwrap_or_default();
+    let texts = titles.iter().flatten().map(|title| title.len());
+    if texts.sum::<usize>() + tool.name.len() + description.len() > CHARACTERS_MAX {
+        return Err(Reason::TooLong);
+    }
+    let saying = name::read(&tool.name);
+    let adds = schema::has_numbers_only(&tool.input_schema);
+    for (place, saying) in [
+        ("name", Some(saying.clone())),
+        ("title", titles[0].map(name::read)),
+        ("title", titles[1].map(name::read)),
+    ] {
+        match saying {
+            Some(Saying::Writes(word)) => return Err(Reason::Write { place, word }),
+            Some(Saying::Adds(word)) if !adds => return Err(Reason::Write { place, word }),
+            Some(Saying::Runs(word)) if !is_read_only => {
+                return Err(Reason::Write { place, word });
+            }
+            _ => {}
+        }
+    }
+    let prose = Prose::new(description);
+    let reading = Reading {
+        is_hinted: is_read_only,
+        adds,
+    };
+    if let Some(word) = prose.write(reading) {
+        return Err(Reason::Write {
+            place: "description",
+            word: word.to_owned(),
+        });
+    }
+    let clue = schema::clue(&tool.input_schema, is_read_only);
+    match clue.clone() {
+        Some(Clue::Act { argument, value }) => return Err(Reason::Act { argument, value }),
+        Some(Clue::Program(argument)) => return Err(Reason::Program(argument)),
+        Some(Clue::Output(argument)) => return Err(Reason::Output(argument)),
+        Some(Clue::TooLarge) => return Err(Reason::TooLong),
+        Some(Clue::File(_)) | None => {}
+    }
+    if is_read_only {
+        return Ok(Reason::ReadOnlyHint);
+    }
+    if !prose.is_english() {
+        return Err(Reason::NotEnglish);
+    }
+    let verb = match &saying {
+        Saying::Reads(word) | Saying::Adds(word) => word.as_str(),
+        _ => prose.reading_verb(adds).ok_or(Reason::NoVerb)?,
+    };
+    match clue {
+        Some(Clue::File(argument)) if changes_in_place(verb) => Err(Reason::Output(argument)),
+        _ => Ok(Reason::Verb(verb.to_owned())),
+    }
+}
+
+/// Whether a verb that computes changes a file that it is given: `format_file`.
+fn changes_in_place(verb: &str) -> bool {
+    matches!(
+        mcprove_score::trace::verbs::find(verb).map(|verb| verb.lemma),
+        Some(
+            "format"
+                | "convert"
+                | "sort"
+                | "normalize"
+                | "transform"
+                | "encode"
+                | "decode"
+                | "extract"
+        )
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn reason(tool: Value) -> Permission {
+    judge(&serde_json::from_value(tool).unwrap())
+}
+
+fn may_call(tool: Value) -> bool {
+    reason(tool).may_call
+}
+
+fn numbers() -> Value {
+    json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "integer"}}})
+}
+
+#[test]
+fn hints_count_as_far_as_no_word_contradicts_them() {
+    let hinted = |name: &str, annotations: Value| {
+        may_call(json!({"name": name, "annotations": annotations}))
+    };
+    assert!(hinted("search", json!(null)));
+    assert!(hinted("search", json!({"openWorldHint": true})));
+    assert!(hinted("weather", json!({"readOnlyHint": true})));
+    assert!(hinted("run_report", json!({"readOnlyHint": true})));
+    assert!(hinted(
+        "search",
+        json!({"readOnlyHint": true, "destructiveHint": true})
+    ));
+    assert!(!hinted("create_issue", json!({"readOnlyHint": true})));
+    assert!(!hinted(
+        "x",
+        json!({"readOnlyHint": true, "title": "Delete x"})
+    ));
+    assert!(!hinted("order_pizza", json!({"destructiveHint": false})));
+    assert!(!hinted("search", json!({"readOnlyHint": false})));
+    assert!(!hinted(
+        "search",
+        json!({"readOnlyHint": false, "destructiveHint": false})
+    ));
+    assert!(!hinted("search", json!({"destructiveHint": true})));
+    let read = json!({
+        "name": "inbox", "description": "Get messages. Marks them as read.",
+        "annotations": {"readOnlyHint": true}
+    });
+    assert!(!may_call(read));
+}
+
+#[test]
+fn a_tool_without_hints_is_judged_by_every_text() {
+    let described = |name: &str, text: &str| may_call(json!({"name": name, "description": text}));
+    assert!(described(
+        "slack_list_channels",
+        "List channels of the workspace"
+    ));
+    assert!(described("weather", "Get the weather of a city"));
+    assert!(described("git_log", "Shows the commit logs"));
+    assert!(!described("slack_list_channels", ""));
+    assert!(!described("weather", "Weather of a city"));
+    assert!(!described(
+        "get_inbox",
+        "Returns the messages and marks them as read"
+    ));
+    assert!(!described("get_lock", "Acquire a lock"));
+    assert!(!described("snooze_list", "Snooze the list"));
+    assert!(!described("get_file", "Löscht die Datei auf der Platte"));
+    assert!(!described("get_file", "删除文件"));
+    assert!(!described("get", &"word ".repeat(CHARACTERS_MAX)));
+    assert!(!may_call(
+        json!({"name": "get_x", "title": "Get and delete x"})
+    ));
+    let act = json!({
+        "name": "get_items",
+        "inputSchema": {"properties": {"action": {"enum": ["list", "delete"]}}}
+    });
+    assert!(!may_call(act));
+}
+
+#[test]
+fn adding_computes_only_with_numbers() {
+    let tool = |schema: Value| json!({"name": "add", "description": "Adds two numbers", "inputSchema": schema});
+    assert!(may_call(tool(numbers())));
+    assert!(!may_call(tool(json!({}))));
+    let note = json!({"properties": {"note": {"type": "string"}}});
+    assert!(!may_call(tool(note)));
+    assert!(!may_call(json!({"name": "add_note"})));
+}
+
+#[test]
+fn a_file_is_not_changed_in_place() {
+    let tool = |name: &str, argument: &str| json!({"name": name, "inputSchema": {"properties": {argument: {"type": "string"}}}});
+    assert!(may_call(tool("format_code", "code")));
+    assert!(may_call(tool("read_file", "path")));
+    assert!(!may_call(tool("format_file", "path")));
+    assert!(!may_call(tool("query", "sql")));
+}
+
+#[test]
+fn what_the_user_allows_is_called() {
+    let tool: Tool = serde_json::from_value(json!({
+        "name": "wipe_disk", "annotations": {"destructiveHint": true}
+    }))
+    .unwrap();
+    let names = |names: &[&str]| Allowance {
+        writes: false,
+        names: names.iter().map(ToString::to_string).collect(),
+    };
+    assert_eq!(names(&["wipe_*"]).refusal(&tool), None);
+    assert_eq!(
+        names(&["wipe"]).refusal(&tool),
+        Some(Reason::DestructiveHint)
+    );
+    let all = Allowance {
+        writes: true,
+        names: Vec::new(),
+    };
+    assert_eq!(all.refusal(&tool), None);
+}
+
+#[test]
+fn every_reason_can_be_shown() {
+    let shown = reason(json!({"name": "delete_note"})).reason.to_string();
+    assert_eq!(shown, "may write: \"delete\" in its name");
+    let shown = reason(json!({"name": "get_note"})).reason.to_string();
+    assert_eq!(shown, "\"get\" only reads or computes");
+}
