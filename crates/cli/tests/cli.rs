@@ -105,6 +105,8 @@ mod suites_agents;
 mod suites_cut;
 #[path = "cli/suites_examples.rs"]
 mod suites_examples;
+#[path = "cli/suites_killed.rs"]
+mod suites_killed;
 #[path = "cli/suites_live.rs"]
 mod suites_live;
 #[path = "cli/suites_mock_faults.rs"]

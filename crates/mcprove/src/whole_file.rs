@@ -57,9 +57,10 @@ fn put(path: &Path, bytes: &[u8], is_private: bool) -> io::Result<()> {
     match written {
         Err(error) if before.is_some() && is_of_folder(&error) => {
             if is_private {
-                private_file::tighten_path(&place);
+                private_file::create(&place)?.write_all(bytes)
+            } else {
+                fs::write(&place, bytes)
             }
-            fs::write(&place, bytes)
         }
         written => written,
     }
