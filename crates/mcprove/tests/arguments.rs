@@ -499,7 +499,16 @@ fn a_seed_changes_choices_and_nothing_else() {
         "one": {"oneOf": [{"const": 1}, {"const": 2}, {"const": 3}]}
     }, "required": ["color", "text", "one"]});
     let values: Vec<Value> = (0..32)
-        .map(|seed| from_schema(&schema, &Choice { token: None, seed }).unwrap())
+        .map(|seed| {
+            from_schema(
+                &schema,
+                &Choice {
+                    seed,
+                    ..Choice::default()
+                },
+            )
+            .unwrap()
+        })
         .collect();
     assert_eq!(values[0], json!({"color": "a", "text": "text", "one": 1}));
     let mut distinct = values.clone();
@@ -509,7 +518,14 @@ fn a_seed_changes_choices_and_nothing_else() {
         assert_valid(&schema, &value);
         assert_eq!(
             value,
-            from_schema(&schema, &Choice { token: None, seed }).unwrap()
+            from_schema(
+                &schema,
+                &Choice {
+                    seed,
+                    ..Choice::default()
+                }
+            )
+            .unwrap()
         );
     }
 }
@@ -525,8 +541,8 @@ fn the_tools_of_a_real_server() {
             Choice::default(),
             with_token("tok-1"),
             Choice {
-                token: None,
                 seed: 9,
+                ..Choice::default()
             },
         ] {
             let value = from_schema(schema, &choice).unwrap();

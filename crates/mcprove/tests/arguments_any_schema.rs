@@ -225,6 +225,7 @@ fn any_choice() -> impl Strategy<Value = Choice> {
     (any::<bool>(), 0_u64..4).prop_map(|(with_token, seed)| Choice {
         token: with_token.then(|| "tok-7".to_owned()),
         seed,
+        ..Choice::default()
     })
 }
 

@@ -1,8 +1,10 @@
 //! One plain text for every `format`.
 
+use super::meaning::ADDRESS;
+
 /// A text of the format, if the format is known; variants differ where the format leaves room.
 ///
-/// Hosts and addresses are those reserved for documentation: no argument leads to a real one.
+/// Hosts and addresses are those of this machine: no argument leads to another.
 pub(super) fn write(format: &str, variant: usize) -> Option<String> {
     let number = variant % 250 + 1;
     let suffix = if variant == 0 {
@@ -11,18 +13,20 @@ pub(super) fn write(format: &str, variant: usize) -> Option<String> {
         variant.to_string()
     };
     Some(match format {
-        "email" | "idn-email" => format!("user{suffix}@example.com"),
-        "uri" | "url" | "iri" | "http-url" | "any-url" => format!("https://example.com/{suffix}"),
-        "uri-reference" | "iri-reference" | "json-pointer" => format!("/path{suffix}"),
-        "uri-template" => format!("https://example.com/{{id}}{suffix}"),
-        "multi-host-uri" => format!("postgres://example.com/data{suffix}"),
-        "hostname" | "idn-hostname" => format!("host{suffix}.example.com"),
-        "ipv4" | "ip" | "ipvanyaddress" => format!("192.0.2.{number}"),
-        "ipv6" => format!("2001:db8::{number:x}"),
-        "cidrv4" | "ipv4network" | "ipvanynetwork" => format!("192.0.2.{number}/32"),
-        "cidrv6" | "ipv6network" => format!("2001:db8::{number:x}/128"),
-        "ipv4interface" | "ipvanyinterface" => format!("192.0.2.{number}/24"),
-        "ipv6interface" => format!("2001:db8::{number:x}/64"),
+        "email" | "idn-email" => format!("user{suffix}@mail.localhost"),
+        "uri" | "url" | "iri" | "http-url" | "any-url" => format!("{ADDRESS}{suffix}"),
+        "uri-reference" | "iri-reference" => format!("path{suffix}"),
+        "json-pointer" => format!("/path{suffix}"),
+        "uri-template" => format!("{ADDRESS}{{id}}{suffix}"),
+        "multi-host-uri" => format!("postgres://127.0.0.1:9/data{suffix}"),
+        "hostname" | "idn-hostname" => format!("host{suffix}.localhost"),
+        "ipv4" | "ip" | "ipvanyaddress" => format!("127.0.0.{number}"),
+        "ipv6" if variant == 0 => "::1".to_owned(),
+        "ipv6" => format!("::ffff:127.0.0.{number}"),
+        "cidrv4" | "ipv4network" | "ipvanynetwork" => format!("127.0.0.{number}/32"),
+        "cidrv6" | "ipv6network" => format!("::ffff:127.0.0.{number}/128"),
+        "ipv4interface" | "ipvanyinterface" => format!("127.0.0.{number}/8"),
+        "ipv6interface" => format!("::ffff:127.0.0.{number}/104"),
         "date" => format!("2025-01-{:02}", variant % 28 + 1),
         "time" => format!("12:00:{:02}Z", variant % 60),
         "date-time" | "datetime" => format!("2025-01-01T12:00:{:02}Z", variant % 60),
@@ -58,10 +62,11 @@ pub(super) fn write_around(format: &str, token: &str) -> Option<String> {
         return None;
     }
     Some(match format {
-        "email" | "idn-email" => format!("{token}@example.com"),
-        "uri" | "url" | "iri" | "http-url" | "any-url" => format!("https://example.com/{token}"),
-        "uri-reference" | "iri-reference" | "json-pointer" => format!("/{token}"),
-        "hostname" | "idn-hostname" => format!("{token}.example.com"),
+        "email" | "idn-email" => format!("{token}@mail.localhost"),
+        "uri" | "url" | "iri" | "http-url" | "any-url" => format!("{ADDRESS}{token}"),
+        "uri-reference" | "iri-reference" => token.to_owned(),
+        "json-pointer" => format!("/{token}"),
+        "hostname" | "idn-hostname" => format!("{token}.localhost"),
         "regex" => token.to_owned(),
         _ => return None,
     })

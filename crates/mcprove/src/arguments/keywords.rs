@@ -21,6 +21,7 @@ impl<'schema> Requirements<'schema> {
             "examples" => self
                 .suggested
                 .extend(value.as_array().into_iter().flatten()),
+            "description" => self.descriptions.extend(value.as_str()),
             "minLength" => self.length_min = self.length_min.max(count(value)),
             "maxLength" => {
                 let length = count(value);

@@ -1,4 +1,4 @@
-//! Arguments for a tool, made from its `inputSchema`: small, valid, and the same every time.
+//! Arguments for a tool, made from its `inputSchema`: small, valid, harmless, and the same every time.
 //!
 //! The tool list comes before; what is made here is sent as the `arguments` of `tools/call`. A
 //! value is made from the schema place by place, then judged by a validator. Where it fails, the
@@ -9,10 +9,12 @@ mod check;
 mod cost;
 mod document;
 mod error;
+mod folder;
 mod format;
 mod keywords;
 mod kind;
 pub mod limits;
+mod meaning;
 mod number;
 mod object;
 mod pattern;
@@ -25,6 +27,9 @@ mod validation;
 
 pub use check::SchemaCheck;
 pub use error::ArgumentsError;
+pub use folder::Folder;
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -39,6 +44,8 @@ pub struct Choice {
     pub token: Option<String>,
     /// Zero takes the first entry of every `enum`, `anyOf` and `oneOf`; other seeds take others.
     pub seed: u64,
+    /// The folder that paths lie in; a [`Folder`] is one. Without it they lead nowhere.
+    pub folder: Option<PathBuf>,
 }
 
 /// Makes arguments for one schema; see [`Maker`] for many.

@@ -41,6 +41,15 @@ pub(super) fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<
         .collect()
 }
 
+/// Whether a whole number satisfies the bounds.
+pub(super) fn is_within(requirements: &Requirements<'_>, value: &Value) -> bool {
+    let low = requirements.lower.iter().filter_map(lowest).max();
+    let high = requirements.upper.iter().filter_map(highest).min();
+    value.as_i64().map(i128::from).is_some_and(|number| {
+        low.is_none_or(|low| low <= number) && high.is_none_or(|high| number <= high)
+    })
+}
+
 /// Numbers that satisfy the bounds: whole ones, then fractions.
 pub(super) fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
     let mut found = integers(requirements, variants);

@@ -6,8 +6,10 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::document::Document;
+use super::folder::nowhere;
 use super::kind::Kind;
 use super::limits::{ARGUMENTS_BYTES_MAX, ARGUMENTS_DEPTH_MAX, BRANCHES_MAX, VARIANTS};
+use super::meaning::Meaning;
 use super::requirements::{Requirements, merge_branches, merge_common};
 use super::trail::Trail;
 use super::{ArgumentsError, Choice, number, text};
@@ -148,7 +150,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
         let mut offers = Vec::new();
         let common = Rc::new(merge_common(self.document, place, schemas)?);
         // With a token wanted everywhere, suggestions wait until nothing could carry it.
-        let suggestions = self.suggestions(&common);
+        let suggestions = self.suggestions(place, &common);
         let tokens_first = self.choice.token.is_some() && self.carriers != Carriers::Free;
         let free = suggestions.is_empty() && common.suggested.is_empty();
 
@@ -204,11 +206,12 @@ impl<'work, 'schema> Making<'work, 'schema> {
         Ok((offers, failure))
     }
 
-    fn suggestions(&self, requirements: &Requirements<'schema>) -> Vec<Value> {
+    fn suggestions(&self, place: &str, requirements: &Requirements<'schema>) -> Vec<Value> {
+        let meaning = Meaning::of(place, requirements);
         requirements
             .suggested
             .iter()
-            .filter(|value| requirements.admits(value))
+            .filter(|value| requirements.admits(value) && meaning.accepts(value))
             .take(self.variants)
             .map(|value| (*value).clone())
             .collect()
@@ -235,7 +238,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
             return Ok(values);
         }
         let mut forms = Vec::new();
-        let suggestions = self.suggestions(requirements);
+        let suggestions = self.suggestions(place, requirements);
         let free = free && suggestions.is_empty();
         let mut failure = None;
         for kind in requirements.kinds_to_try() {
@@ -268,18 +271,38 @@ impl<'work, 'schema> Making<'work, 'schema> {
         Ok(match kind {
             Kind::Object => (0..self.variants).map(Form::Object).collect(),
             Kind::Array => (0..self.variants).map(Form::Array).collect(),
-            Kind::Integer => ready(number::integers(requirements, self.variants)),
-            Kind::Number => ready(number::numbers(requirements, self.variants)),
+            Kind::Integer | Kind::Number => {
+                let first = Meaning::of(place, requirements).number();
+                let first = first.filter(|value| number::is_within(requirements, value));
+                let others = match kind {
+                    Kind::Integer => number::integers(requirements, self.variants),
+                    _ => number::numbers(requirements, self.variants),
+                };
+                ready(first.into_iter().chain(others).collect())
+            }
             Kind::Boolean => {
                 let first = self.rotate(place, 2) == 1;
                 vec![Form::Ready(first.into()), Form::Ready((!first).into())]
             }
             Kind::Null => vec![Form::Ready(Value::Null)],
             Kind::Text => {
+                let meaning = Meaning::of(place, requirements);
                 let unasked = requirements.patterns.is_empty() && requirements.formats.is_empty();
-                let may_carry = self.carriers != Carriers::Free || (free && unasked);
+                let is_plain = matches!(meaning, Meaning::Other | Meaning::Command);
+                let may_carry = self.carriers != Carriers::Free || (free && unasked && is_plain);
                 let token = self.choice.token.as_deref().filter(|_| may_carry);
-                let texts = text::texts(self.document, requirements, token, self.variants, place)?;
+                let folder = self.choice.folder.clone().unwrap_or_else(nowhere);
+                let first = meaning.texts(&folder, token);
+                // Where the text has a meaning, a bare token would have another.
+                let token = token.filter(|_| is_plain);
+                let texts = text::texts(
+                    self.document,
+                    requirements,
+                    token,
+                    first,
+                    self.variants,
+                    place,
+                )?;
                 ready(texts.into_iter().map(Value::from).collect())
             }
         })

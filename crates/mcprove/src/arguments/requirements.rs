@@ -49,6 +49,8 @@ pub(super) struct Requirements<'schema> {
     pub(super) listed: Vec<&'schema [Value]>,
     /// `default` and `examples`.
     pub(super) suggested: Vec<&'schema Value>,
+    /// What is said of the value.
+    pub(super) descriptions: Vec<&'schema str>,
     pub(super) length_min: u64,
     pub(super) length_max: Option<u64>,
     pub(super) patterns: Vec<&'schema str>,

@@ -4,6 +4,7 @@ use super::ArgumentsError;
 use super::document::Document;
 use super::format;
 use super::limits::TEXT_CHARACTERS_MAX;
+use super::meaning::is_harmless;
 use super::pattern::Pattern;
 use super::requirements::Requirements;
 
@@ -21,11 +22,12 @@ const LONG_VARIANTS: usize = 2;
 
 /// The texts that satisfy lengths and patterns, the best first.
 ///
-/// The token comes first where it is given and fits.
+/// What an argument of its name should say comes first, then the token, where they are given and fit.
 pub(super) fn texts<'schema>(
     document: &Document<'schema>,
     requirements: &Requirements<'schema>,
     token: Option<&str>,
+    first: Vec<String>,
     variants: usize,
     place: &str,
 ) -> Result<Vec<String>, ArgumentsError> {
@@ -48,7 +50,8 @@ pub(super) fn texts<'schema>(
         variants
     };
 
-    let mut found = Vec::new();
+    let mut found = first;
+    let given = found.len();
     if let Some(token) = token {
         for name in &requirements.formats {
             found.extend(format::write_around(name, token));
@@ -82,6 +85,9 @@ pub(super) fn texts<'schema>(
     for variant in 0..variants {
         found.push(plain(variant, length_min, length_max));
     }
+    // What was given lies in a folder of ours; anything else leads nowhere.
+    let mut place_of = 0..;
+    found.retain(|text| place_of.next().is_some_and(|at| at < given) || is_harmless(text));
     found.retain(|text| (length_min..=length_max).contains(&text.chars().count()));
     // Compiling and matching cost far more than reading a schema.
     let length: usize = found.iter().map(String::len).sum();

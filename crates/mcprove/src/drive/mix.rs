@@ -139,7 +139,7 @@ impl ReadyCall {
         let tool = find(tools, &call.name)?;
         let token = stage.tokens.token(0);
         let arguments = if call.args.is_null() {
-            make_arguments(tool, &token)?
+            make_arguments(stage, tool, &token)?
         } else {
             if let Some(strict) = &stage.strict {
                 strict.check_arguments(tool, &call.args);
@@ -165,11 +165,12 @@ impl ReadyCall {
     }
 }
 
-fn make_arguments(tool: &Tool, token: &str) -> Result<Value, MixError> {
+fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixError> {
     let choice = Choice {
         token: Some(token.to_owned()),
         // The first choice of every enum: what a server offers first is the least likely to fail.
         seed: 0,
+        folder: stage.folder(),
     };
     arguments::from_schema(&tool.input_schema, &choice).map_err(|error| MixError::Arguments {
         tool: tool.name.clone(),
@@ -246,7 +247,9 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
     let mut calls = Vec::new();
     let mut left_out = Vec::new();
     for tool in tools {
-        match why_not(tool, &allowance, &token) {
+        match why_not(tool, &allowance, &|| {
+            make_arguments(stage, tool, &token).map(drop)
+        }) {
             None => calls.push(ToolCall::new(&tool.name)),
             Some(reason) => left_out.push(format!("{} ({reason})", tool.name)),
         }
@@ -258,14 +261,18 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
 }
 
 /// Why a tool is not called unless it is named.
-fn why_not(tool: &Tool, allowance: &Allowance, token: &str) -> Option<String> {
+fn why_not(
+    tool: &Tool,
+    allowance: &Allowance,
+    make: &dyn Fn() -> Result<(), MixError>,
+) -> Option<String> {
     if let Some(reason) = allowance.refusal(tool) {
         Some(reason.to_string())
     } else if tool.requires_task() {
         Some("only as a task".to_owned())
     } else {
-        match make_arguments(tool, token) {
-            Ok(_) => None,
+        match make() {
+            Ok(()) => None,
             Err(MixError::Arguments { reason, .. }) => Some(reason),
             Err(error) => Some(error.to_string()),
         }
@@ -379,14 +386,16 @@ mod tests {
     #[test]
     fn tools_that_are_not_called_are_named_with_the_reason() {
         let tool = |json: &str| serde_json::from_str::<Tool>(json).unwrap();
-        let reason = |json: &str| why_not(&tool(json), &Allowance::default(), "t");
+        let unmade = || Err(MixError::Nothing("no arguments".to_owned()));
+        let reason = |json: &str| why_not(&tool(json), &Allowance::default(), &|| Ok(()));
         assert_eq!(
             reason(r#"{"name":"get","inputSchema":{"type":"object"}}"#),
             None
         );
         let refused = reason(r#"{"name":"get","annotations":{"destructiveHint":true}}"#);
         assert_eq!(refused.as_deref(), Some("destructiveHint is true"));
-        assert!(reason(r#"{"name":"get","inputSchema":false}"#).is_some());
+        let unmade = why_not(&tool(r#"{"name":"get"}"#), &Allowance::default(), &unmade);
+        assert_eq!(unmade.as_deref(), Some("no arguments"));
         let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]);
         assert!(
             text.contains("named:\n  a (x)\n  b (y)\n; name one"),

@@ -1,8 +1,9 @@
 //! What every scenario works with: the server, how to talk to it, where events go, when to stop.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcprove_score::hang::HangLimits;
@@ -15,6 +16,7 @@ use super::stop::{Stop, StopLevel};
 use super::strict::{Strict, result_check};
 use super::token::Tokens;
 use super::worker::Tally;
+use crate::arguments::Folder;
 use crate::event::{EventStream, Recorder};
 use crate::permission::{Allowance, SkippedTool};
 use crate::protocol::Tool;
@@ -52,6 +54,8 @@ pub(crate) struct Stage {
     /// The tools that have limits of their own.
     limited_tools: Vec<String>,
     sessions: AtomicU32,
+    /// Where the paths of generated arguments lie; made when the first is wanted.
+    folder: OnceLock<Option<Folder>>,
 }
 
 /// What the live view shows and no event tells.
@@ -212,6 +216,7 @@ impl Stage {
             slow_tools: SlowTools::default(),
             limited_tools,
             sessions: AtomicU32::new(0),
+            folder: OnceLock::new(),
         })
     }
 
@@ -300,6 +305,12 @@ impl Stage {
             check_faulted_server(known, name)?;
         }
         Ok(tools)
+    }
+
+    /// Where the paths of generated arguments lie; none where no folder can be made.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let folder = self.folder.get_or_init(|| Folder::create(self.seed).ok());
+        folder.as_ref().map(|folder| folder.path().to_owned())
     }
 
     /// What may be called beside the tools that are named.

@@ -1,3 +1,4 @@
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
@@ -123,4 +124,61 @@ fn every_reason_can_be_shown() {
     assert_eq!(shown, "may write: \"delete\" in its name");
     let shown = reason(json!({"name": "get_note"})).reason.to_string();
     assert_eq!(shown, "\"get\" only reads or computes");
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Label {
+    Reads,
+    Computes,
+    Writes,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    server: String,
+    label: Label,
+    tool: Tool,
+}
+
+/// The table of tools of public servers, labelled by what they do.
+fn table() -> Vec<Row> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../testing/tools/tools.jsonl"
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    rows.collect()
+}
+
+#[test]
+fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
+    let rows = table();
+    assert!(rows.len() >= 150, "{} rows", rows.len());
+    let mut called = Vec::new();
+    let mut left_out = Vec::new();
+    for row in &rows {
+        let Permission { may_call, reason } = judge(&row.tool);
+        let line = format!("{} {}: {reason}", row.server, row.tool.name);
+        assert!(!reason.to_string().is_empty(), "{line}");
+        match (row.label, may_call) {
+            (Label::Writes, true) => called.push(line),
+            (Label::Reads | Label::Computes, false) => left_out.push(line),
+            _ => {}
+        }
+    }
+    assert!(
+        called.is_empty(),
+        "writing tools are called:\n{}",
+        called.join("\n")
+    );
+    let harmless = rows.iter().filter(|row| row.label != Label::Writes).count();
+    assert!(harmless >= 60, "{harmless} rows only read or compute");
+    assert!(
+        left_out.len() * 10 <= harmless,
+        "{} of {harmless} harmless tools are not called:\n{}",
+        left_out.len(),
+        left_out.join("\n")
+    );
 }

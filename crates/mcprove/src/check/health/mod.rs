@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcprove_score::trace::ErrorCategory;
 use serde_json::Value;
 
-use crate::arguments;
+use crate::arguments::{self, Choice, Folder};
 use crate::event::Recorder;
 use crate::permission::Allowance;
 use crate::process::{Closing, OwnLimit};
@@ -29,6 +29,9 @@ pub use report::{
 
 /// How long a server that left a call unanswered may take to show that it lives.
 const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Names the folder of generated paths: a probe has no choice to make by a seed.
+const FOLDER_SEED: u64 = 0;
 
 /// How many violations are reported, over all sessions that a probe takes.
 const VIOLATIONS_MAX: usize = 100;
@@ -155,6 +158,8 @@ struct Prober<'a> {
     violations: Vec<Violation>,
     /// What else breaks the protocol.
     findings: Vec<Finding>,
+    /// Where the paths of generated arguments lie.
+    folder: Option<Folder>,
 }
 
 impl<'a> Prober<'a> {
@@ -198,6 +203,7 @@ impl<'a> Prober<'a> {
             first,
             violations: Vec::new(),
             findings: Vec::new(),
+            folder: Folder::create(FOLDER_SEED).ok(),
         })
     }
 
@@ -234,7 +240,11 @@ impl<'a> Prober<'a> {
                 ..ToolHealth::skipped(&tool.name, reason.to_string())
             };
         }
-        let arguments = match arguments::minimal(&tool.input_schema) {
+        let choice = Choice {
+            folder: self.folder.as_ref().map(|folder| folder.path().to_owned()),
+            ..Choice::default()
+        };
+        let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
             Ok(arguments) => arguments,
             Err(error) => {
                 return ToolHealth::skipped(

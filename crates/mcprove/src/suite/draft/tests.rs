@@ -4,9 +4,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::permission::Allowance;
 use crate::hosting::Kind;
 use crate::mock::{self, Mock, MockSpec, ToolSpec};
+use crate::permission::Allowance;
 use crate::suite::file::parse_yaml;
 use crate::suite::plan::SuitePlan;
 
@@ -320,7 +320,7 @@ async fn nothing_is_sent_to_tools_that_are_not_safe() {
     let first = draft(&server, &options, &mut |_| {}, std::future::pending()).await;
     let first = first.unwrap();
     assert_eq!((first.tests, first.skipped.len()), (1, 6), "{}", first.text);
-    options.allowed = vec!["run_*".to_owned(), "gone".to_owned()];
+    options.allowance.names = vec!["run_*".to_owned(), "gone".to_owned()];
     let second = draft(&server, &options, &mut |_| {}, std::future::pending()).await;
     let second = second.unwrap();
     assert_eq!(second.tests, 2, "{}", second.text);
@@ -413,7 +413,7 @@ async fn results_are_judged_as_a_run_judges_them() {
     .unwrap();
     let server = Server::http(listening.url());
     let mut options = options();
-    options.allowed = vec!["*".to_owned()];
+    options.allowance.names = vec!["*".to_owned()];
     let draft = draft(&server, &options, &mut |_| {}, std::future::pending()).await;
     let draft = draft.unwrap();
     let plan = read(&draft.text);
