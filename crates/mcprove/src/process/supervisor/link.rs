@@ -17,7 +17,7 @@ use crate::process::{SpawnError, limits, lock};
 use crate::server::Server;
 
 /// How long a supervisor may take to start a server: much, on a machine that is busy.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// The status of a server whose supervisor was killed: the kernel killed it too.
 const KILLED: i32 = 9;
 

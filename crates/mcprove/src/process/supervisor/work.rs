@@ -30,7 +30,8 @@ fn connect() -> io::Result<UnixStream> {
     ignore_signals()?;
     #[cfg(target_os = "linux")]
     {
-        rustix::thread::set_name(&std::ffi::CString::new(super::NAME)?)?;
+        // Only for those who look at lists.
+        let _ = rustix::thread::set_name(&std::ffi::CString::new(super::NAME)?);
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     }
     let socket = UnixStream::from(fcntl_dupfd_cloexec(stdin(), FIRST_FREE)?);
