@@ -32,10 +32,15 @@ pub struct Options {
 
 /// A session that only lists the tools, with time for what the server does after that.
 const LISTING: &str = r#"
+answered() {
+    tries=0
+    until grep -q "$1" "$FIELD_LOG" || [ $tries -ge 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+}
 echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"field","version":"1"}}}'
-sleep 3
+answered serverInfo
 echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 echo '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
+answered inputSchema
 sleep 3
 "#;
 

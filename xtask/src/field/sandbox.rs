@@ -113,7 +113,8 @@ impl Folders {
         input: Stdio,
     ) -> Result<Ending> {
         let state = self.root.join("state");
-        let log = std::fs::File::create(self.root.join("output.txt"))?;
+        let output = self.root.join("output.txt");
+        let log = std::fs::File::create(&output)?;
         let mut child = namespace()
             .args(["sh", "-c", SCRIPT, "sh"])
             .args(command)
@@ -124,6 +125,7 @@ impl Folders {
             .env("LANG", "C.UTF-8")
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("FIELD_STATE", &state)
+            .env("FIELD_LOG", &output)
             .envs(variables.iter().map(|(name, value)| (*name, value)))
             .current_dir(self.work())
             .stdin(input)
