@@ -275,21 +275,20 @@ fn killed_outright_a_suite_leaves_nothing() {
 fn an_interrupted_suite_with_hung_calls_ends_within_the_shutdown_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let marker = Marker::new("hung-suite");
-    let mut suite = "servers:\n".to_owned();
-    for name in ["one", "two", "three"] {
-        suite += &format!(
-            "  {name}: {{ command: [python3, server.py, fine, hangs, {}], shutdown_timeout_ms: 2000 }}\n",
-            marker.0
-        );
-    }
-    suite += "tools:\n";
-    for server in ["one", "two", "three"] {
-        for test in 0..3 {
-            suite += &format!(
-                "  - {{ name: {server} {test}, server: {server}, tool: hangs, timeout_ms: 100000 }}\n"
-            );
-        }
-    }
+    let names = ["one", "two", "three"];
+    let server = format!("[python3, server.py, fine, hangs, {}]", marker.0);
+    let servers =
+        names.map(|name| format!("  {name}: {{ command: {server}, shutdown_timeout_ms: 2000 }}\n"));
+    let tests = [0, 1, 2].map(|test| {
+        names.map(|server| {
+            format!("  - {{ name: {server} {test}, server: {server}, tool: hangs, timeout_ms: 100000 }}\n")
+        })
+    });
+    let suite = format!(
+        "servers:\n{}tools:\n{}",
+        servers.concat(),
+        tests.concat().concat()
+    );
     std::fs::write(folder.path().join("server.py"), family(&marker)).unwrap();
     std::fs::write(folder.path().join("suite.yml"), suite).unwrap();
     let mut command = mcprove(&["run", "suite.yml", "--jobs", "9"]);
