@@ -30,7 +30,8 @@ What it does:
   5. Ends the server: closes its input, waits --shutdown-timeout, then TERM, then KILL.
 
 Exit code: 0 no tool hung and the protocol was kept; 1 a tool hung, the server died or broke the
-protocol (in its results too); 2 the server could not be reached; 130 interrupted.
+protocol (in its results too); 2 the server could not be reached, or mcprove itself ran out of
+something, such as file descriptors; 130 interrupted.
 Knobs: --call-timeout, --startup-timeout, --shutdown-timeout, --protocol, --all, --accept-requests.
 ";
 

@@ -69,8 +69,9 @@ runs/<time>-<id of the first>.side-by-side.json.
 
 Exit code: 0 passed; 1 a test failed, a threshold was violated or a detector
 has a critical finding; 2 a test or the run could not be done, or something
-could not be judged, or no test was chosen; 130 interrupted, after a partial
-report.
+could not be judged, or no test was chosen, or mcprove itself ran out of
+something, such as file descriptors; 130 interrupted, after a partial report.
+Where several hold: 130, then 2, then 1; what could not be judged comes last.
 Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 
