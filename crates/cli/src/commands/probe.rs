@@ -33,8 +33,9 @@ What it does:
   5. Ends the server: closes its input, waits --shutdown-timeout, then TERM, then KILL.
 
 Exit code: 0 a call succeeded, no tool hung and the protocol was kept; 1 a tool hung, the server died
-or broke the protocol (in its results too); 2 the server could not be reached, no call succeeded, or a
-file could not be written; 130 interrupted.
+or broke the protocol (in its results too); 2 the server could not be reached, no call succeeded, a
+file could not be written, or mcprove itself ran out of something, such as file descriptors; 130
+interrupted.
 Options: --allow-writes, --call-timeout, --startup-timeout, --shutdown-timeout, --protocol,
 --accept-requests.
 ";

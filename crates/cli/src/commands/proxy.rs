@@ -51,8 +51,8 @@ Knobs: --fault, --faults, --seed, --server-name, --record, --append, --summary,
 Exit code, over stdio: that of the server, or 128 and the signal that killed
 it; 1 after the fault `crash`. Over HTTP: 1 after the fault `crash`. Both: 130
 when interrupted, which is how a proxy over HTTP usually ends; else 2 when the
-server cannot be started, the address cannot be listened on, or a file could not
-be written: what passed is never held up by that.
+server cannot be started, the address cannot be listened on, a file could not be
+written, or the proxy itself ran out of something, such as file descriptors.
 
 ";
 

@@ -69,8 +69,9 @@ runs/<time>-<id of the first>.side-by-side.json.
 
 Exit code: 0 passed; 1 a test failed, a threshold was violated or a detector
 has a critical finding; 2 a test or the run could not be done, or something
-could not be judged or written, or no test was chosen; 130 interrupted, after
-a partial report. Of several: 130, 2 not done or written, 1, 2 not judged.
+could not be judged or written, or no test was chosen, or mcprove itself ran out
+of something, such as file descriptors; 130 interrupted, after a partial report.
+Of several: 130, 2 not done or written, 1, 2 not judged.
 Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 

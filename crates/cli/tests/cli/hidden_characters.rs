@@ -121,7 +121,9 @@ fn loads_and_their_files() {
     assert!(metrics["tools"].get(TOOL).is_some(), "{metrics}");
     let files = texts_below(Path::new(&out), &["report.md", "report.html"]);
     assert_eq!(files.len(), 6);
-    files.iter().for_each(|text| assert_shown(text));
+    for text in &files {
+        assert_shown(text);
+    }
     let runs: Vec<String> = std::fs::read_dir(&out)
         .unwrap()
         .map(|run| run.unwrap().path().to_str().unwrap().to_owned())

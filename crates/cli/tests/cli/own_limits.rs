@@ -123,12 +123,12 @@ fn a_load_of_a_suite_is_an_error_and_no_failure() {
     let server = Fixture::start("http", &["normal"]);
     let folder = tempfile::tempdir().unwrap();
     let suite = folder.path().join("suite.yml");
-    let text = format!(
+    let yaml = format!(
         "name: s\nservers:\n  it: {{ url: \"{}\" }}\nload:\n  - name: busy\n    server: it\n    \
          scenario: {{ type: sustained, concurrent: 100, duration: 2s, tool_call: [{{ name: echo }}] }}\n",
         server.url
     );
-    std::fs::write(&suite, text).unwrap();
+    std::fs::write(&suite, yaml).unwrap();
     let out = folder.path().join("runs");
     let arguments = [
         "run",

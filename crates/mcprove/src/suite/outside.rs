@@ -57,8 +57,9 @@ pub(crate) fn is_linked(file: &Path) -> bool {
 /// A problem of a file, without a word of it if the file is a link. A name that cannot be shown cannot be looked up
 /// either, so the file may be one.
 pub(super) fn checked(error: ConfigError) -> ConfigError {
+    let is_hidden = [LINKED, OUTSIDE].map(Some).contains(&error.hint.as_deref());
     let is_unknown = error.file.contains('\u{fffd}');
-    if is_unknown || is_linked(Path::new(&error.file)) {
+    if !is_hidden && (is_unknown || is_linked(Path::new(&error.file))) {
         hide(error, LINKED)
     } else {
         error
@@ -72,9 +73,10 @@ pub(super) fn without_words(errors: ConfigErrors) -> ConfigErrors {
 }
 
 fn hide(error: ConfigError, hint: &str) -> ConfigError {
-    let kind = KINDS
-        .iter()
-        .find(|(begin, _)| error.message.starts_with(begin));
+    // One that was hidden before stays what it is.
+    let is_it =
+        |(begin, told): &&(&str, &str)| error.message.starts_with(begin) || error.message == *told;
+    let kind = KINDS.iter().find(is_it);
     ConfigError {
         message: kind.map_or(OTHER, |(_, told)| told).to_owned(),
         hint: Some(hint.to_owned()),
@@ -87,4 +89,36 @@ fn hide(error: ConfigError, hint: &str) -> ConfigError {
 pub(super) fn warning(file: &Path) -> String {
     let file = file.display();
     format!("{file}: something is odd in it; `mcprove validate` with the file itself tells what")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_to_files_are_known_and_pipes_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        symlink(folder.path(), at("folder")).unwrap();
+        symlink("/dev/null", at("device")).unwrap();
+        symlink("nowhere", at("dangling")).unwrap();
+        assert!(is_linked(&at("link")));
+        for name in ["file", "device", "dangling", "folder", "missing"] {
+            assert!(!is_linked(&at(name)), "{name}");
+        }
+        let error =
+            |file: String| ConfigError::of_file(&file, "unknown key \"hunter2\"", "known: x");
+        let shown = |name: &str| checked(error(at(name).display().to_string()));
+        assert_eq!(shown("file").message, "unknown key \"hunter2\"");
+        assert_eq!(shown("link").message, "an unknown key");
+        // It may be anything.
+        assert_eq!(
+            checked(error("\u{fffd}.yml".into())).message,
+            "an unknown key"
+        );
+    }
 }

@@ -180,3 +180,21 @@ fn shown(path: &Path) -> String {
         None => name.into_owned(),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_link_only_the_place_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("a.json"), folder.path().join("b.json"));
+        let text = format!("{{\"schema\": \"{CASSETTE_FORMAT}\",\n\"fits\": \"hunter2\"}}");
+        fs::write(&file, text).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let told = |path: &Path| read(path).err().unwrap().to_string();
+        assert!(told(&file).contains("hunter2"), "{}", told(&file));
+        assert!(told(&link).contains("b.json:2:"), "{}", told(&link));
+        assert!(!told(&link).contains("hunter2"), "{}", told(&link));
+    }
+}
