@@ -213,8 +213,8 @@ mod tests {
         let (near, _far) = tokio::io::duplex(10);
         let mut near = Guarded::new(near);
         let pongs = near.pongs();
-        let pings = PONG_BYTES_MAX / (100 + FRAME_HEAD_BYTES);
-        assert!((0..pings).all(|_| pongs.owe(&[0; 100])));
+        let count = PONG_BYTES_MAX / (100 + FRAME_HEAD_BYTES);
+        assert!((0..count).all(|_| pongs.owe(&[0; 100])));
         assert!(!pongs.owe(&[0; 100]));
         near.flush().await.unwrap();
         assert!(pongs.owe(&[0; 100]));

@@ -127,7 +127,7 @@ fn pings_whose_answers_nobody_reads_end_the_connection() {
     let mut start = [0; 12];
     stream.read_exact(&mut start).unwrap();
     assert_eq!(&start, b"HTTP/1.1 101");
-    let ping = [&[0x89, 0x80 | 125, 0, 0, 0, 0], &[b'x'; 125][..]].concat();
+    let ping = [&[0x89, 0x80 | 0x7d, 0, 0, 0, 0], &[b'x'; 125][..]].concat();
     let pings = ping.repeat(1000);
     let began = Instant::now();
     while stream.write_all(&pings).is_ok() {

@@ -25,8 +25,8 @@ What it does:
   2. Over the network, with any API key, answers 401 to whoever brings none of
      them, as Authorization: Bearer KEY or as X-Api-Key: KEY.
      MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
-     Refuses with 403 what names a host in Host or Origin that is neither a
-     loopback name nor the address it listens on, unless --public-host accepts it.
+     Answers 403 to a Host or Origin that is neither a loopback name nor the
+     address that it listens on, unless --public-host accepts it.
   3. Writes a row for every request to the SQLite file of --audit, with what was
      asked, by whom, what came of it and how long it took; `mcprove lab audit`
      looks into the file. Without it rows are in memory, and clients can read

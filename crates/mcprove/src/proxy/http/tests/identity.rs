@@ -146,7 +146,7 @@ proptest! {
             let server = RawServer::start(move |_| answer.clone()).await;
             let proxy = Running::start(&server.url, told.settings()).await;
             let start = format!("{method} {target} HTTP/1.1");
-            let mut head = vec![("Host".to_owned(), "proxy".to_owned())];
+            let mut head = vec![("Host".to_owned(), "localhost".to_owned())];
             head.extend(up.clone());
             let request = encode(&start, &head, &sent, up_chunked);
             let heard = proxy.exchange(&request).await.unwrap();
