@@ -28,19 +28,25 @@ const PLANTED: [(&str, &str); 4] = [
 /// The shortest part of a secret that counts as one.
 const PART_CHARS: usize = 4;
 
-/// A server with a child in a session of its own and without an environment, that writes secrets to stderr, some of
-/// them in two halves; its tool returns them.
-fn suite(base: &str, marker: &str, tools: &Path, agent: &Path) -> String {
+/// A server with a child in a session of its own and without an environment, that writes secrets to stderr, one of
+/// them in two halves.
+fn script(marker: &str, tools: &Path) -> String {
     let tools = tools.display();
-    let agent = agent.display();
-    let talks = format!(
-        r#"(env -i setsid sleep {marker} &) ; (while :; do printf '%s' \"key ${{DATABASE%????????}}\" >&2; sleep 0.01; echo \"${{DATABASE#?????????}} $DEPLOY_API_KEY\" >&2; done) & "#
-    );
+    format!(
+        "(env -i setsid sleep {marker} &)\n\
+         while :; do printf 'key %s' \"${{DATABASE%????????}}\" >&2; sleep 0.01; \
+         echo \"${{DATABASE#?????????}} $DEPLOY_API_KEY\" >&2; done &\n\
+         '{MCPROVE}' mock --tools-from '{tools}'\n"
+    )
+}
+
+fn suite(base: &str, script: &Path, agent: &Path) -> String {
+    let (script, agent) = (script.display(), agent.display());
     format!(
         r#"
 servers:
   local:
-    command: [sh, -c, "{talks} '{MCPROVE}' mock --tools-from '{tools}'"]
+    command: [sh, "{script}"]
     env: {{ DATABASE: "${{DATABASE}}" }}
 agents:
   - name: asks
@@ -135,15 +141,23 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
     )
     .unwrap();
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents/small_agent.py");
-    // In the command line of every process: in a number of seconds, and in the path of the tools.
+    // In the command line of every process: in a number of seconds, and in the paths.
     let marker = format!("98{:07}", std::process::id());
+    let server = elsewhere.path().join("server.sh");
+    std::fs::write(&server, script(&marker, &tools)).unwrap();
     let in_path = elsewhere.path().display().to_string();
     let mut has_trace = 0;
     let mut has_processes = 0;
     for kill in 0..KILLS {
-        let place = Place::new(&[&suite(&model.url(), &marker, &tools, &agent)]);
+        let place = Place::new(&[&suite(&model.url(), &server, &agent)]);
         let temporary = tempfile::tempdir().unwrap();
-        let mut command = mcprove(&["run", "suite.yml", "--record", "--report", "json=report.json"]);
+        let mut command = mcprove(&[
+            "run",
+            "suite.yml",
+            "--record",
+            "--report",
+            "json=report.json",
+        ]);
         command
             .current_dir(place.path("."))
             .env("TMPDIR", temporary.path())
@@ -165,7 +179,10 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
             if left.is_empty() {
                 break;
             }
-            assert!(began.elapsed() < DEADLINE, "kill {kill}: still there: {left:?}");
+            assert!(
+                began.elapsed() < DEADLINE,
+                "kill {kill}: still there: {left:?}"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
         for folder in [&place.path("."), temporary.path()] {
@@ -179,5 +196,8 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
         }));
     }
     // The kills fell where there was something to lose.
-    assert!(has_trace >= 5 && has_processes >= 10, "{has_trace} {has_processes}");
+    assert!(
+        has_trace >= 5 && has_processes >= 10,
+        "{has_trace} {has_processes}"
+    );
 }
