@@ -321,7 +321,7 @@ fn a_kill_at_any_moment_leaves_no_secret() {
             let mut found = found.iter().filter(|path| path.ends_with(name));
             found.any(|path| std::fs::metadata(path).is_ok_and(|file| file.len() > bytes))
         };
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while is_awaited && !is_written() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -3,7 +3,7 @@
 use super::spelling::{Unit, units};
 
 /// A shorter part of a secret beside a cut gives nothing away.
-const PART_UNITS_MIN: usize = 4;
+const PART_CHARS_MIN: usize = 4;
 /// What is left of a spelling that was cut within is not longer.
 const REST_BYTES_MAX: usize = 9;
 
@@ -66,7 +66,7 @@ impl Pattern {
         if !text.get(from..)?.starts_with(&self.first) {
             return None;
         }
-        match along(&self.units, text, from, PART_UNITS_MIN) {
+        match along(&self.units, text, from, PART_CHARS_MIN) {
             Along::Whole(end) => Some(end),
             Along::Cut | Along::Not => None,
         }
@@ -92,11 +92,11 @@ impl Pattern {
     pub fn beginning_at_end(&self, text: &[u8]) -> Option<usize> {
         let from = text.len().saturating_sub(self.span_max());
         let first = self.units.first()?;
-        (from..text.len().saturating_sub(PART_UNITS_MIN - 1)).find(|at| {
+        (from..text.len().saturating_sub(PART_CHARS_MIN - 1)).find(|at| {
             let begins = text
                 .get(*at)
                 .is_some_and(|byte| first.may_begin_with(*byte));
-            begins && matches!(along(&self.units, text, *at, PART_UNITS_MIN), Along::Cut)
+            begins && matches!(along(&self.units, text, *at, PART_CHARS_MIN), Along::Cut)
         })
     }
 
@@ -105,13 +105,16 @@ impl Pattern {
         // The rest of a text may be quoted behind the mark of the cut.
         let is_quote = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'\\');
         let quotes = text.iter().take(QUOTES_MAX).take_while(is_quote).count();
-        let last = self.units.len().checked_sub(PART_UNITS_MIN)?;
-        (1..=last).find_map(|skipped| {
+        (1..self.units.len()).find_map(|skipped| {
             let rest = self.units.get(skipped..)?;
+            let first = rest.iter().take(PART_CHARS_MIN);
+            if first.map(|unit| unit.chars()).sum::<usize>() < PART_CHARS_MIN {
+                return None;
+            }
             let is_plain = matches!(self.units.get(skipped - 1), Some(Unit::Plain(_)));
             // The character before it may have been cut within.
             let most = if is_plain { 0 } else { REST_BYTES_MAX };
-            (0..=quotes.max(most)).find_map(|from| match along(rest, text, from, PART_UNITS_MIN) {
+            (0..=quotes.max(most)).find_map(|from| match along(rest, text, from, PART_CHARS_MIN) {
                 Along::Whole(end) => Some(end),
                 Along::Cut | Along::Not => None,
             })
@@ -119,30 +122,36 @@ impl Pattern {
     }
 }
 
-/// A part of fewer than `units_min` units at the end of the text is none.
-fn along(units: &[Unit], text: &[u8], from: usize, units_min: usize) -> Along {
+/// A part of fewer than `chars_min` characters at the end of the text is none.
+fn along(units: &[Unit], text: &[u8], from: usize, chars_min: usize) -> Along {
     // All places where what was read so far may end: few spellings can be read in two ways.
     let mut places = vec![from];
     let mut next = Vec::new();
     let mut is_cut = false;
-    for (count, unit) in units.iter().enumerate() {
+    // The characters that were read so far.
+    let mut count = 0;
+    for unit in units {
         if let (Unit::Plain(byte), [place]) = (unit, places.as_mut_slice()) {
             match text.get(*place) {
                 Some(there) if there == byte => *place += 1,
-                None if count >= units_min => return Along::Cut,
+                None if count >= chars_min => return Along::Cut,
                 _ => return not(is_cut),
             }
+            count += 1;
             continue;
         }
         next.clear();
         for place in &places {
             unit.ends(text, *place, &mut next);
             let rest = text.get(*place..).unwrap_or_default();
-            is_cut |= count >= units_min && unit.may_be_cut(rest);
+            // Of several backslashes, all but one may be there.
+            let there = if rest.is_empty() { 0 } else { unit.chars() - 1 };
+            is_cut |= count + there >= chars_min && unit.may_be_cut(rest);
         }
         next.sort_unstable();
         next.dedup();
         std::mem::swap(&mut places, &mut next);
+        count += unit.chars();
         if places.is_empty() {
             return not(is_cut);
         }

@@ -94,9 +94,10 @@ pub fn secrets_of(server: &Server) -> BTreeSet<String> {
 /// ```
 /// use mcprove::secret::is_given_secret;
 ///
-/// assert!(is_given_secret("opensesame99") && is_given_secret("corr3ct horse"));
+/// assert!(is_given_secret("opensesame99") && is_given_secret("wJalrXUtnFEMI/K7MDENG"));
 /// assert!(!is_given_secret("production") && !is_given_secret("info,tower=warn"));
 /// assert!(!is_given_secret("12345678") && !is_given_secret("http://127.0.0.1:8080/mcp"));
+/// assert!(!is_given_secret("/var/lib/data-1") && !is_given_secret("~/.cache/v2"));
 /// ```
 pub fn is_given_secret(value: &str) -> bool {
     let is_letters = value
@@ -105,9 +106,17 @@ pub fn is_given_secret(value: &str) -> bool {
     value.chars().count() >= UNNAMED_CHARS_MIN
         && !is_letters
         && !value.contains("://")
-        && !value.contains(['/', '\\'])
+        && !is_like_path(value)
         && value.trim().parse::<f64>().is_err()
         && forms::is_secret(value)
+}
+
+/// Whether a value names files or folders, whether they are there or not.
+fn is_like_path(value: &str) -> bool {
+    let is_drive = |rest: &str| rest.starts_with(":\\") || rest.starts_with(":/");
+    value.starts_with(['/', '.', '~', '\\'])
+        || value.get(1..).is_some_and(is_drive)
+        || Path::new(value).exists()
 }
 
 /// The secrets within a value: passwords and parameters of addresses, values after flags and names of secrets, what

@@ -39,6 +39,14 @@ pub(super) fn units(text: &str) -> Vec<Unit> {
 }
 
 impl Unit {
+    /// How many characters of the secret it is.
+    pub const fn chars(self) -> usize {
+        match self {
+            Self::Plain(_) | Self::Other(..) => 1,
+            Self::Backslashes(count) => count,
+        }
+    }
+
     /// Whether it may be written with this byte first.
     pub fn may_begin_with(self, byte: u8) -> bool {
         match self {
