@@ -17,7 +17,9 @@ def answer(method, params):
         info = {"name": "hello", "version": "1.0"}
         return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
     if method == "tools/list":
-        return {"tools": [{"name": name, "inputSchema": schema} for name, (schema, _) in TOOLS.items()]}
+        return {"tools": [
+            {"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": True}} for name, (schema, _) in TOOLS.items()
+        ]}
     if method == "tools/call":
         text = TOOLS[params["name"]][1](params["arguments"])
         return {"content": [{"type": "text", "text": text}]}

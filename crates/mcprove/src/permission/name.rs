@@ -3,7 +3,7 @@
 use mcprove_score::agent::words::tokens;
 use mcprove_score::trace::verbs::{Effect, Form, Use, Verb, find};
 
-use super::prose::is_storage;
+use super::prose::changes;
 
 /// What a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub(super) enum Saying {
 
 /// Words that join a second act to the first: `get_or_create`.
 const JOINING: [&str; 5] = ["and", "or", "then", "plus", "n"];
+/// Nouns that ask for what they name, where they are the whole name.
+const READING_NOUNS: [&str; 8] = [
+    "about", "help", "info", "stat", "stats", "status", "version", "whoami",
+];
 /// Things that are looked up when they are resolved; anything else is settled.
 const RESOLVABLE: [&str; 24] = [
     "address",
@@ -51,8 +55,6 @@ const RESOLVABLE: [&str; 24] = [
 ];
 /// Behind `create` and `update` these make a date of it.
 const OF_TIME: [&str; 7] = ["at", "by", "date", "dates", "time", "times", "timestamp"];
-/// What a conversion of a customer's state is about, where others convert values.
-const CONVERTED: [&str; 6] = ["lead", "leads", "quote", "trial", "prospect", "opportunity"];
 
 pub(super) fn read(name: &str) -> Saying {
     let words = tokens(name);
@@ -63,6 +65,8 @@ pub(super) fn read(name: &str) -> Saying {
     }
     let first = words.first().copied().unwrap_or_default();
     let to_saying = |verb: Verb| match verb.effect {
+        // `status` is what is asked for; in `status_page` it says nothing.
+        Effect::Reads if READING_NOUNS.contains(&first) && words.len() > 1 => None,
         Effect::Reads | Effect::Computes if verb.form == Form::Base => {
             Some(Saying::Reads(first.to_owned()))
         }
@@ -88,12 +92,10 @@ fn is_write(words: &[&str], at: usize) -> bool {
     match verb.effect {
         Effect::Reads => false,
         Effect::Adds => at > 0 && verb.lemma == "add",
-        Effect::Computes => match verb.lemma {
-            "format" => words.iter().any(|word| is_storage(word)),
-            "convert" => words.iter().any(|word| CONVERTED.contains(word)),
-            "check" => matches!(next, "in" | "out" | "off"),
-            _ => false,
-        },
+        Effect::Computes => {
+            let is_left = verb.lemma == "check" && matches!(next, "in" | "out" | "off");
+            is_left || words.iter().any(|word| changes(verb.lemma, word))
+        }
         Effect::Runs => at > 0 && is_joined,
         Effect::Writes => match (verb.form, verb.used) {
             (Form::Past, _) => false,
@@ -113,8 +115,9 @@ fn is_write(words: &[&str], at: usize) -> bool {
 
 /// `list_push`: a word that ends a name is a verb where the first may be a noun.
 fn ends_as_verb(words: &[&str], at: usize) -> bool {
-    const NOUN_FIRST: [&str; 8] = [
-        "count", "format", "hash", "list", "query", "search", "status", "view",
+    const NOUN_FIRST: [&str; 14] = [
+        "count", "diff", "echo", "filter", "format", "hash", "info", "list", "query", "rank",
+        "search", "sort", "status", "view",
     ];
     let first = words.first().copied().unwrap_or_default();
     at > 0 && at + 1 == words.len() && NOUN_FIRST.contains(&first)

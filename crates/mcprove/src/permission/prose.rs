@@ -47,7 +47,7 @@ pub(super) struct Reading {
 }
 
 const DETERMINERS: &str = "a an the this that these those it its them their all any every each some one your our my \
-    his her new existing another both multiple several";
+    his her new existing another both multiple several others everything everyone";
 const DESCRIPTORS: &str = "access at by capability count counts data date dates datetime detail details event events \
     flag hash histories field fields history id identifier ids info information key keys level list metadata name names note notes \
     number numbers order permission restriction restrictions permissions privilege privileges rights sha size state status time times \
@@ -61,6 +61,9 @@ const MARKERS: &str = "when whenever if whether who whom whose where before unti
     since after once whatever already";
 const SUBJECTS: &str = "you user users they someone people client clients agent agents customer customers author authors \
     owner owners we i he she developers developer it";
+/// Words behind a noun, where a verb has its object.
+const PREPOSITIONS: &str = "of from by in on at to with for since between and or as is are was were that which who per into \
+    within during via across under over not";
 const TOOL_WORDS: &str = "tool tools function functions method command endpoint operation operations action actions api \
     server";
 /// Words before the first verb of a description.
@@ -72,7 +75,7 @@ const BEFORE_TO: &str = "up due related relative compared similar according acce
     prior belonging belongs connected permitted allowed able authorized";
 /// What the caller does with a result: "suitable for editing".
 const PURPOSES: &str = "suitable useful needed required necessary ready helpful essential ideal perfect handy intended \
-    ids id used";
+    ids id fields used";
 /// Words of a heading over occasions, examples or fields, where verbs are not what the tool does.
 const HEADINGS: &str = "when need needs cases case workflow example examples tip tips note notes guidance usage feature \
     features include includes including returns return parameters parameter args arguments options option error \
@@ -92,7 +95,7 @@ impl Prose {
     /// Whether a text of some length has words of English.
     pub(super) fn is_english(&self) -> bool {
         const COMMON: &str =
-            "the of for in by to with from on is are and as all an at your this that it if or";
+            "a the of for in by to with from on is are and as all an at your this that it if or";
         let mut words = 0;
         let mut foreign = 0;
         let mut known = 0;
@@ -134,12 +137,17 @@ impl Prose {
     }
 }
 
-/// `format` computes, unless it is a disk.
-pub(super) fn is_storage(word: &str) -> bool {
-    is_in(
-        "disk disks drive drives volume volumes partition partitions usb device sdcard hdd ssd filesystem",
-        word,
-    )
+/// Whether a verb that computes changes such a thing: to format a disk, to extract an archive.
+pub(super) fn changes(lemma: &str, thing: &str) -> bool {
+    let things = match lemma {
+        "format" => {
+            "disk disks drive drives volume partition partitions usb device sdcard hdd ssd filesystem"
+        }
+        "extract" => "archive archives zip tar tarball",
+        "convert" => "lead leads quote trial prospect opportunity",
+        _ => return false,
+    };
+    is_in(things, thing)
 }
 
 impl Word {
@@ -250,7 +258,7 @@ impl<'a> Place<'a> {
             Effect::Reads => false,
             Effect::Computes => {
                 let mut after = self.sentence.iter().skip(self.at + 1).take(4);
-                verb.lemma == "format" && after.any(|word| is_storage(&word.text))
+                after.any(|word| changes(verb.lemma, &word.text))
             }
         };
         counts && self.is_act(verb)
@@ -356,7 +364,9 @@ impl<'a> Place<'a> {
                 let is_next_continuous = next.is_some_and(|next| next.form == Form::Continuous);
                 verb.form == Form::Continuous || self.precedes(GOOD) || is_next_continuous
             }
-            "apply" => self.precedes_soon("filter filters pagination sorting to"),
+            "apply" => self.precedes_soon("filter filters pagination sorting"),
+            // Results are cut, not files.
+            "truncate" => verb.form == Form::Past,
             "add" => self.precedes("on ons up"),
             "resolve" => self.precedes_soon("id ids name names dns host hostname domain url urls address path library symbol reference"),
             "set" => self.precedes("of to") || is_named,
@@ -371,9 +381,26 @@ impl<'a> Place<'a> {
         let form = self.word().and_then(|word| word.verb).map(|verb| verb.form);
         let mut subject = false;
         let mut words = self.clause().take(10).peekable();
-        let is_next = words.peek().is_some_and(|word| is_in(MARKERS, &word.text));
-        if is_next && form == Some(Form::Continuous) {
-            return true;
+        if form == Some(Form::Continuous) {
+            let is_joined = self.follows("and or")
+                && self
+                    .back(2)
+                    .and_then(|word| word.verb)
+                    .is_some_and(|verb| verb.form == Form::Continuous);
+            let is_next = words.peek().is_some_and(|word| {
+                is_in(
+                    "before when whenever if how why what whether unless until",
+                    &word.text,
+                )
+            });
+            // "before renaming or changing"
+            return is_next
+                || (is_joined
+                    && Self {
+                        at: self.at - 2,
+                        ..*self
+                    }
+                    .is_of_others());
         }
         // "tell the user to migrate"
         let is_told = self.follows("to")
@@ -397,8 +424,18 @@ impl<'a> Place<'a> {
             }
             subject |= is_in(SUBJECTS, text);
         }
-        // "repositories you can push to"
-        subject && self.describes_result()
+        self.has_able_subject() && self.describes_result()
+    }
+
+    /// "repositories you can push to", "what users want to delete".
+    fn has_able_subject(&self) -> bool {
+        const BETWEEN: &str =
+            "can could may might want wants need needs have has to allowed able also";
+        let mut before = self.clause().skip_while(|word| is_in(BETWEEN, &word.text));
+        self.follows(BETWEEN)
+            && before
+                .next()
+                .is_some_and(|word| is_in(SUBJECTS, &word.text) || word.text == "who")
     }
 
     /// Whether the sentence begins with a verb that reads, so that a clause within it describes what is read.
@@ -435,10 +472,11 @@ impl<'a> Place<'a> {
             "get" | "gets" => self.back(steps + 1).is_some() && steps == 1 && !of_others(),
             "is" | "are" | "being" => !of_others(),
             "be" => !needs(steps + 1) && !needs(steps + 2) && !of_others(),
-            "was" | "were" | "been" => !of_others() && !self.clause().any(Word::reads),
+            "was" | "were" | "been" => !of_others() && !self.sentence.iter().any(Word::reads),
             // "are fetched and deleted"
             "and" | "or" => self.back(steps + 1).is_some_and(|word| {
-                let is_past = word.verb.is_some_and(|verb| verb.form == Form::Past);
+                let is_past = word.text.ends_with("ed")
+                    || word.verb.is_some_and(|verb| verb.form == Form::Past);
                 let at = self.at - steps - 1;
                 is_past && Self { at, ..*self }.is_passive_act()
             }),
@@ -479,15 +517,22 @@ impl<'a> Place<'a> {
                 && self
                     .back(2)
                     .is_some_and(|word| is_in(BEFORE_TO, &word.text));
-            let is_noun = verb.form == Form::Base && is_described;
+            // "status and restart count" is a list of things.
+            let is_counted = self.at > 0 && self.precedes("count date time timestamp id history");
+            let is_noun =
+                verb.form == Form::Base && is_described && (is_counted || !self.begins_act());
             let of_thing =
                 verb.form == Form::Third && self.reading.is_hinted && !self.has_tool_as_subject();
             return !is_noun && !is_allowed && !of_thing;
         }
+        let is_third = verb.form == Form::Third;
         let Some(before) = self.back(1) else {
+            // "Moves mails" is an act, "Posts of a user" are things, and so is "Order status".
+            let acts = is_third && verb.used == Use::VerbOrNoun && self.acts_on_next();
             let stands_alone = self.next().is_none_or(|word| word.after_comma);
             let needs_object = self.role != Role::Lead && !self.precedes("to in as");
-            return !is_described && !stands_alone && (!needs_object || self.has_object());
+            let is_noun = is_described && !is_third;
+            return acts || (!is_noun && !stands_alone && (!needs_object || self.has_object()));
         };
         if self.is_after_comma() || is_in("and or then plus", &before.text) {
             return self.is_listed_act(verb, is_described);
@@ -509,6 +554,22 @@ impl<'a> Place<'a> {
         }
         let has_object = self.has_object() || self.precedes("to into on off");
         self.has_tool_as_subject() && has_object && !is_described
+    }
+
+    /// Whether a verb in its base form stands where an order or a purpose begins.
+    fn begins_act(&self) -> bool {
+        self.at == 0
+            || self.is_after_comma()
+            || self.follows("and or then to will can may must should would could also please")
+            || self.back(1).is_some_and(|word| word.text.ends_with("ly"))
+    }
+
+    /// Whether the next word can be what a verb acts on.
+    fn acts_on_next(&self) -> bool {
+        self.next().is_some_and(|word| {
+            let is_past = word.verb.is_some_and(|verb| verb.form == Form::Past);
+            !word.after_comma && !word.is_identifier && !is_past && !is_in(PREPOSITIONS, &word.text)
+        })
     }
 
     /// Whether the verb begins its clause, or stands behind the tool or what stands for it.
@@ -537,7 +598,8 @@ impl<'a> Place<'a> {
         let head_is_third = head.is_some_and(|head| head.form == Form::Third);
         let continues = verb.form == Form::Third
             && head_is_third
-            && self.precedes("to into on as from in up back");
+            && (self.precedes("to into on as from in up back")
+                || (verb.used == Use::VerbOrNoun && self.acts_on_next()));
         self.follows("then") || self.has_object() || (joins_verb && !is_described) || continues
     }
 }

@@ -7,6 +7,7 @@ use super::document::{Line, Table};
 use super::figure;
 use super::printable::printable;
 use super::probe::section;
+use super::skipped::{pairs, skipped_text};
 use super::style::{Color, Style};
 use super::table::{grid, lay_out};
 use crate::run::{ComparedRun, ComparisonReport};
@@ -23,6 +24,7 @@ pub fn comparison_text(report: &ComparisonReport, style: Style) -> String {
     let names = (describe(&report.baseline), describe(&report.current));
     let mut text = compared_text(&report.comparison, (&names.0, &names.1), style);
     text.push_str(&section("warnings", &report.warnings, style.width));
+    text.push_str(&skipped_text(&pairs(&report.skipped_tools), style.width));
     if report.partial {
         text.push_str("interrupted: only the runs that ended before are compared\n");
     }

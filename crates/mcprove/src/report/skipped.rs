@@ -2,6 +2,7 @@
 
 use super::printable::printable;
 use super::table::wrap;
+use crate::permission::SkippedTool;
 
 /// How many are listed before the rest is counted.
 const LISTED_MAX: usize = 10;
@@ -11,6 +12,14 @@ const REASON_MAX: usize = 200;
 
 /// How to call them.
 pub(super) const INCLUDE: &str = "--tool NAME calls one of them, --allow-writes calls all";
+
+/// Names and reasons.
+pub(super) fn pairs(tools: &[SkippedTool]) -> Vec<(&str, &str)> {
+    let tools = tools.iter();
+    tools
+        .map(|tool| (tool.name.as_str(), tool.reason.as_str()))
+        .collect()
+}
 
 /// Names and reasons as lines, and how many more there are.
 pub(super) fn skipped_lines(skipped: &[(&str, &str)]) -> Vec<String> {

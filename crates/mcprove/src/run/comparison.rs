@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::report::Report;
 use crate::loss::Loss;
+use crate::permission::SkippedTool;
 use crate::quantity::as_milliseconds;
 use crate::whole_file::write_whole;
 
@@ -81,6 +82,9 @@ pub struct ComparisonReport {
     pub current: Vec<ComparedRun>,
     /// What makes the comparison less than it seems.
     pub warnings: Vec<String>,
+    /// Tools that were not called because they may write, of either side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tools: Vec<SkippedTool>,
     /// Whether it was interrupted before all runs were made.
     pub partial: bool,
     /// Files of the runs and of the comparison that are not complete; its own is not in the file.
@@ -114,8 +118,13 @@ impl ComparisonReport {
         ] {
             warnings.extend(caveats(side, runs));
         }
+        let mut skipped_tools = baseline.skipped;
+        skipped_tools.extend(current.skipped);
+        skipped_tools.sort_by(|left, right| left.name.cmp(&right.name));
+        skipped_tools.dedup();
         Self {
             schema: "comparison.v1".to_owned(),
+            skipped_tools,
             comparison,
             limits: limits.clone(),
             baseline: baseline.runs,
@@ -193,6 +202,8 @@ struct Sides {
 struct Gathered {
     runs: Vec<ComparedRun>,
     setups: Vec<like::Setup>,
+    /// What the first run did not call.
+    skipped: Vec<SkippedTool>,
 }
 
 impl Gathered {
@@ -204,6 +215,9 @@ impl Gathered {
             partial: report.partial,
             sample: sample_of(report),
         };
+        if self.runs.is_empty() {
+            self.skipped.clone_from(&report.skipped_tools);
+        }
         self.setups.push(like::Setup::of(report));
         self.runs.push(run.clone());
         run

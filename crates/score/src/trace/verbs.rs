@@ -89,9 +89,9 @@ const WRITES: &str = "abort acknowledge acquire activate adjust allocate alter a
     withdraw write";
 
 /// Verbs that change something, and are nouns or adjectives too.
-const WRITES_OR_NOUN: &str = "apply archive backup boot broadcast buy cache cast change charge checkin checkout clean clear click \
+const WRITES_OR_NOUN: &str = "apply archive backup bill boot broadcast buy cache cast change charge checkin checkout clean clear click \
     close compact complete connect copy debit deposit dial dispatch download drag drop dump duplicate empty export \
-    fill fire fix forward hover import invite join lock login logoff logout mail mark merge mint mount move \
+    fill fire fix forward import invite join lock login logoff logout mail mark merge mint mount move \
     optimize patch pause play pop post press purchase push react refresh refund register rent repair \
     reply reserve resolve resume rollback scale schedule scroll seed sell set share ship shut shutdown sign \
     silence speak spend stake start steer stop store swap switch sync tap touch transfer trash trigger tweet \

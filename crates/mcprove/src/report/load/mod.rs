@@ -15,7 +15,7 @@ use super::headline;
 use super::histogram::histogram_text;
 use super::printable::printable;
 use super::sections::{self, percentile_note};
-use super::skipped::skipped_text;
+use super::skipped::{pairs, skipped_text};
 use super::style::{Color, Style};
 use super::table::{grid, lay_out, wrap};
 use crate::run::Report;
@@ -78,11 +78,9 @@ pub fn load_text(report: &Report, style: Style, files: Option<&Files>) -> String
 }
 
 fn skipped(report: &Report, style: Style) -> String {
-    let tools = report.skipped_tools.iter();
-    let tools: Vec<_> = tools
-        .map(|tool| (tool.name.as_str(), tool.reason.as_str()))
-        .collect();
-    skipped_text(&tools, style.width).trim_start().to_owned()
+    skipped_text(&pairs(&report.skipped_tools), style.width)
+        .trim_start()
+        .to_owned()
 }
 
 /// How it ended, what was run, and on whom.

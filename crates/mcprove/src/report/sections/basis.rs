@@ -4,7 +4,7 @@
 use crate::report::document::{Line, Section};
 use crate::report::figure::{self, count, counted};
 use crate::report::headline;
-use crate::report::skipped::{INCLUDE, skipped_lines};
+use crate::report::skipped::{INCLUDE, pairs, skipped_lines};
 use crate::run::Report;
 
 /// Whether replies reached the calls they belong to.
@@ -54,10 +54,7 @@ pub(super) fn coverage(report: &Report) -> Option<Section> {
         }
         section = section.paragraph(line);
     }
-    let skipped = report.skipped_tools.iter();
-    let skipped: Vec<_> = skipped
-        .map(|tool| (tool.name.as_str(), tool.reason.as_str()))
-        .collect();
+    let skipped = pairs(&report.skipped_tools);
     if !skipped.is_empty() {
         let lines = skipped_lines(&skipped);
         section = section

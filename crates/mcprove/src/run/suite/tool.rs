@@ -25,7 +25,8 @@ use super::masking::masked;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::servers::{Lease, Turn};
 use crate::drive::{Stop, StopLevel};
-use crate::protocol::{Era, Tool, ToolAnnotations};
+use crate::permission::judge;
+use crate::protocol::{Era, Tool};
 use crate::suite::plan::{FillError, ToolTestPlan};
 
 /// How often a session that had ended before the call was sent is replaced.
@@ -277,14 +278,12 @@ fn is_task_only(tool: &Tool, lease: &Lease<'_>) -> bool {
 
 /// Whether a call that may have been carried out can be made again without harm.
 fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
-    let hints = match listed {
-        Listed::Tool(tool) => tool.annotations.clone().unwrap_or_default(),
-        _ => ToolAnnotations::default(),
+    let Listed::Tool(tool) = listed else {
+        return !seems_to_write(&test.tool);
     };
-    match hints.read_only_hint {
-        Some(is_read_only) => is_read_only || hints.idempotent_hint == Some(true),
-        None => hints.idempotent_hint == Some(true) || !seems_to_write(&test.tool),
-    }
+    let hints = tool.annotations.as_ref();
+    let is_idempotent = hints.is_some_and(|hints| hints.idempotent_hint == Some(true));
+    is_idempotent || judge(tool).may_call
 }
 
 fn in_company(called: &Called, stop: &Stop) -> ScoreError {

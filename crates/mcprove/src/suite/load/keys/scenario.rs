@@ -289,7 +289,7 @@ pub(super) const SCENARIO: &[Key] = &[
     key(
         "tool_call",
         Form::Tables(TOOL_CALL),
-        "every tool that is not destructive",
+        "every tool that only reads or computes",
         "what is called, chosen by weight",
     ),
     knob(
