@@ -41,6 +41,8 @@ mod load_faults;
 mod messages;
 #[path = "cli/mock.rs"]
 mod mock;
+#[path = "cli/permission.rs"]
+mod permission;
 #[path = "cli/probe_built_in.rs"]
 mod probe_built_in;
 #[path = "cli/probe_everything.rs"]

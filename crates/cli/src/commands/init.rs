@@ -13,7 +13,7 @@ use mcprove::suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
 use mcprove_score::phrase::count;
 
 use super::{explain, probe};
-use crate::failure::Failure;
+use crate::failure::{COULD_NOT_RUN, Failure};
 use crate::output_file::OutputFile;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
@@ -30,7 +30,8 @@ What it does:
      called, or failed, are in it with `skip:` and the reason. Secrets that were given to the server (by
      their names, or their looks) are not written: variables stand for them.
 
-Exit code: 0 the file was written; 2 the server could not be reached, or the file could not be written;
+Exit code: 0 the file was written; 2 the server could not be reached, no tool may be called, or the file
+could not be written;
 1 the server broke the protocol; 130 interrupted, and nothing was written.
 Options: --out, --force, --allow, --allow-writes, --call-timeout, --accept-requests, --protocol.
 ";
@@ -116,6 +117,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             file.keep();
             terminal::print(&summary(&draft, &arguments.out));
         }
+    }
+    // Nothing was tested, because nothing may be called.
+    if draft.tests == 0 && draft.left_alone > 0 {
+        return Ok(COULD_NOT_RUN.into());
     }
     Ok(ExitCode::SUCCESS)
 }
