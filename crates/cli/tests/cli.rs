@@ -53,6 +53,8 @@ mod mock;
 #[cfg(unix)]
 #[path = "cli/own_limits.rs"]
 mod own_limits;
+#[path = "cli/permission.rs"]
+mod permission;
 #[path = "cli/probe_built_in.rs"]
 mod probe_built_in;
 #[path = "cli/probe_everything.rs"]

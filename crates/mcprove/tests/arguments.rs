@@ -401,7 +401,7 @@ fn conditions_and_dependencies() {
         (
             json!({"anyOf": [{"required": ["url"]}, {"required": ["path"]}],
                    "properties": {"url": {"type": "string", "format": "uri"}, "path": {"type": "string"}}}),
-            json!({"url": "https://example.com/"}),
+            json!({"url": "http://127.0.0.1:9/"}),
         ),
         (
             json!({"properties": {"a": {"type": "integer"}}, "required": ["a"],
@@ -555,4 +555,76 @@ fn the_tools_of_a_real_server() {
             );
         }
     }
+}
+
+#[test]
+fn generated_arguments_do_no_harm() {
+    let folder = std::env::temp_dir().join("mcprove-nowhere");
+    let path = |name: &str| folder.join(name).display().to_string();
+    for (name, schema, expected) in [
+        (
+            "pid",
+            json!({"type": "integer", "default": 1}),
+            json!(2_147_483_646),
+        ),
+        ("process_id", json!({"type": "string"}), json!("2147483646")),
+        (
+            "path",
+            json!({"type": "string", "examples": ["/etc/passwd"]}),
+            json!(path("text")),
+        ),
+        (
+            "file_path",
+            json!({"type": "string", "default": "."}),
+            json!(path("text")),
+        ),
+        (
+            "directory",
+            json!({"type": "string"}),
+            json!(folder.display().to_string()),
+        ),
+        (
+            "target",
+            json!({"type": "string", "description": "Absolute path to a file"}),
+            json!(path("text")),
+        ),
+        (
+            "url",
+            json!({"type": "string", "examples": ["https://example.com/"]}),
+            json!("http://127.0.0.1:9/"),
+        ),
+        (
+            "url",
+            json!({"type": "string", "default": "http://localhost/a"}),
+            json!("http://localhost/a"),
+        ),
+        (
+            "host",
+            json!({"type": "string", "default": "example.com"}),
+            json!("localhost"),
+        ),
+        (
+            "command",
+            json!({"type": "string", "examples": ["rm -rf /"]}),
+            json!("text"),
+        ),
+        (
+            "mail",
+            json!({"type": "string", "format": "email"}),
+            json!("user@mail.localhost"),
+        ),
+        (
+            "topic",
+            json!({"type": "string", "examples": ["weather"]}),
+            json!("weather"),
+        ),
+    ] {
+        let schema = json!({"type": "object", "properties": {name: schema}, "required": [name]});
+        assert_eq!(make(&schema)[name], expected, "{schema}");
+    }
+    // A token does not make a path or an address of another kind.
+    let schema =
+        json!({"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]});
+    let arguments = from_schema(&schema, &with_token("tok-1")).unwrap();
+    assert_eq!(arguments["url"], "http://127.0.0.1:9/tok-1");
 }

@@ -31,7 +31,8 @@ What it does:
      called, or failed, are in it with `skip:` and the reason. Secrets that were given to the server (by
      their names, or their looks) are not written: variables stand for them.
 
-Exit code: 0 the file was written; 2 the server could not be reached, or the file could not be written;
+Exit code: 0 the file was written; 2 the server could not be reached, no tool may be called, or the file
+could not be written;
 1 the server broke the protocol; 130 interrupted, and nothing was written.
 Options: --out, --force, --allow, --allow-writes, --call-timeout, --accept-requests, --protocol.
 ";
@@ -118,7 +119,9 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             terminal::print(&summary(&draft, &arguments.out));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    // Nothing was tested, because nothing may be called.
+    let is_empty = draft.tests == 0 && draft.left_alone > 0;
+    Ok(ExitCode::worst([(is_empty, ExitCode::Inconclusive)]))
 }
 
 fn describe(error: DraftError) -> Failure {

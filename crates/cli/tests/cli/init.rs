@@ -25,23 +25,29 @@ fn read(folder: &Path, name: &str) -> (String, SuitePlan) {
 #[test]
 fn a_file_is_written_once() {
     let folder = tempfile::tempdir().unwrap();
-    let server = ["--", MCPROVE, "fixture", "normal"];
+    let server = ["--", MCPROVE, "fixture", "destructive"];
     let output = init(folder.path(), &server);
     assert_eq!(output.code, Some(0), "{output:?}");
     for part in [
-        "wrote mcprove.yml: 1 test, 1 skipped",
-        "so it was not called\nto call the tool that was not called too: --allow TOOL",
+        "wrote mcprove.yml: 1 test, 2 skipped",
+        "to call the 2 tools that were not called too: --allow TOOL, or --allow-writes",
         "next: mcprove run mcprove.yml",
     ] {
         assert!(output.stdout.contains(part), "{output:?}");
     }
     let (text, plan) = read(folder.path(), "mcprove.yml");
-    assert_eq!(plan.tools.len(), 2, "{text}");
+    assert_eq!(plan.tools.len(), 3, "{text}");
     // The test of the other is ready for whoever takes the line away.
-    let add = &plan.tools[1];
-    assert!(text.contains("or run init with --allow add\""), "{text}");
-    let checks = add.negative_path.as_ref().map(|plan| plan.checks.len());
-    assert_eq!((add.expect.len(), checks), (1, Some(4)), "{text}");
+    let write = &plan.tools[2];
+    assert!(
+        text.contains("or run init with --allow write_note\""),
+        "{text}"
+    );
+    assert_eq!(
+        (write.expect.len(), write.negative_path.is_some()),
+        (1, true),
+        "{text}"
+    );
     let again = init(folder.path(), &server);
     assert_eq!(again.code, Some(2), "{again:?}");
     assert!(
@@ -53,7 +59,7 @@ fn a_file_is_written_once() {
     assert_eq!(init(folder.path(), &forced).code, Some(0));
     let printed = init(
         folder.path(),
-        &["--out", "-", "--", MCPROVE, "fixture", "normal"],
+        &["--out", "-", "--", MCPROVE, "fixture", "destructive"],
     );
     assert_eq!(printed.stdout, text);
 }

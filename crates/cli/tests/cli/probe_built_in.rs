@@ -84,7 +84,7 @@ const HEALTHY: &[Row] = &[
         &[],
         ALL,
         0,
-        "read_notes=ok delete_notes=skipped write_note=ok",
+        "read_notes=ok delete_notes=skipped write_note=skipped",
         "",
     ),
     row(
@@ -133,7 +133,7 @@ const HEALTHY: &[Row] = &[
         &[],
         ALL,
         0,
-        "echo=ok add=ok lookup=ok store=ok wait=ok",
+        "echo=ok add=ok lookup=ok store=skipped wait=ok",
         "",
     ),
     // What only load, or something else that a probe does not do, brings out.
@@ -187,16 +187,16 @@ const FAULTY: &[Row] = &[
         &["tool_error"],
         &[],
         ALL,
-        0,
+        2,
         "echo=tool_error add=tool_error",
         "",
     ),
-    // An error that the server chose to answer with is its right.
+    // An error that the server chose to answer with is its right, and shows nothing.
     row(
         &["error"],
         &[],
         ALL,
-        0,
+        2,
         "echo=ProtocolError add=ProtocolError",
         "",
     ),

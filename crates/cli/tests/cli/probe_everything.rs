@@ -108,9 +108,15 @@ fn slow_tools_hang_or_answer_as_the_call_timeout_says() {
     jobs.push(("sse", "2024-11-05", "3s", named.clone()));
     jobs.push(("sse", "2025-11-25", "3s", named));
     in_parallel_real(jobs, |(transport, protocol, timeout, target)| {
-        let mut arguments = ["--shutdown-timeout", "1s", "--protocol", protocol]
-            .map(str::to_owned)
-            .to_vec();
+        let mut arguments = [
+            "--allow-writes",
+            "--shutdown-timeout",
+            "1s",
+            "--protocol",
+            protocol,
+        ]
+        .map(str::to_owned)
+        .to_vec();
         if timeout != "30s" {
             arguments.extend(["--call-timeout".to_owned(), timeout.to_owned()]);
         }
@@ -139,4 +145,18 @@ fn slow_tools_hang_or_answer_as_the_call_timeout_says() {
         }
         comparison.finish(&output)
     });
+}
+
+#[test]
+fn only_tools_that_read_are_called_unless_asked_to() {
+    let Some(servers) = servers() else { return };
+    let mut arguments = vec!["--shutdown-timeout".to_owned(), "1s".to_owned()];
+    arguments.extend(command(&servers, ServerKind::Everything));
+    let output = probe(&arguments);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let report = output.report();
+    for tool in &report.tools {
+        let reads = tool.name.starts_with("get-") || tool.name == "echo";
+        assert_eq!(!tool.may_write, reads, "{tool:?}");
+    }
 }

@@ -43,7 +43,7 @@ pub fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
 /// Probes the server on stdio that ends with `script`.
 pub fn probe(arguments: &[&str], script: &str) -> Outcome {
     let program = python(script);
-    let mut all = vec!["probe"];
+    let mut all = vec!["probe", "--allow-writes"];
     all.extend_from_slice(arguments);
     all.extend_from_slice(&["--", "python3", "-c", &program]);
     Running::start(mcprove(&all)).end()

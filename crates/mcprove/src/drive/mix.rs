@@ -15,6 +15,9 @@ use crate::permission::Allowance;
 use crate::protocol::Tool;
 use crate::session::{Request, Session};
 
+/// How many tools are listed when none may be called.
+const LEFT_OUT_MAX: usize = 100;
+
 /// Why nothing can be called.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MixError {
@@ -280,10 +283,14 @@ fn why_not(
 }
 
 fn nothing_free(left_out: &[String]) -> String {
+    let mut lines: Vec<String> = left_out.iter().take(LEFT_OUT_MAX).cloned().collect();
+    if left_out.len() > LEFT_OUT_MAX {
+        lines.push(format!("and {} more", left_out.len() - LEFT_OUT_MAX));
+    }
     format!(
         "no tool of the server may be called without being named:\n  {}\n; name one as `tool_call`, with \
          arguments where none can be made, or set `allow_writes` to call tools that may write",
-        left_out.join("\n  ")
+        lines.join("\n  ")
     )
 }
 

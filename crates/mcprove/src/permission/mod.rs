@@ -93,7 +93,7 @@ pub enum Reason {
     Output(String),
     /// Nothing says that it only reads.
     NoVerb,
-    /// The description is in another language.
+    /// The name or the description is in another language.
     NotEnglish,
     /// There is too much to read.
     TooLong,
@@ -166,18 +166,23 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     if hints.read_only_hint == Some(false) {
         return Err(Reason::NotReadOnly);
     }
-    let titles = [tool.title.as_deref(), hints.title.as_deref()];
-    let description = tool.description.as_deref().unwrap_or_default();
-    let texts = titles.iter().flatten().map(|title| title.len());
-    if texts.sum::<usize>() + tool.name.len() + description.len() > CHARACTERS_MAX {
+    let texts = [
+        Some(&tool.name),
+        tool.title.as_ref(),
+        hints.title.as_ref(),
+        tool.description.as_ref(),
+    ];
+    if texts.iter().flatten().map(|text| text.len()).sum::<usize>() > CHARACTERS_MAX {
         return Err(Reason::TooLong);
     }
-    let saying = name::read(&tool.name);
+    let [name, title, other_title, description] = texts.map(|text| text.map(|text| visible(text)));
+    let name = name.unwrap_or_default();
+    let saying = name::read(&name);
     let adds = schema::has_numbers_only(&tool.input_schema);
     for (place, saying) in [
         ("name", Some(saying.clone())),
-        ("title", titles[0].map(name::read)),
-        ("title", titles[1].map(name::read)),
+        ("title", title.as_deref().map(name::read)),
+        ("title", other_title.as_deref().map(name::read)),
     ] {
         match saying {
             Some(Saying::Writes(word)) => return Err(Reason::Write { place, word }),
@@ -188,7 +193,7 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
             _ => {}
         }
     }
-    let prose = Prose::new(description);
+    let prose = Prose::new(description.as_deref().unwrap_or_default());
     let reading = Reading {
         is_hinted: is_read_only,
         adds,
@@ -210,7 +215,7 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     if is_read_only {
         return Ok(Reason::ReadOnlyHint);
     }
-    if !prose.is_english() {
+    if !name.is_ascii() || !prose.is_english() {
         return Err(Reason::NotEnglish);
     }
     let verb = match &saying {
@@ -221,6 +226,14 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
         Some(Clue::File(argument)) if changes_in_place(verb) => Err(Reason::Output(argument)),
         _ => Ok(Reason::Verb(verb.to_owned())),
     }
+}
+
+/// A text as it is seen: what has no width could split a word.
+fn visible(text: &str) -> String {
+    let is_hidden = |character: &char| matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    text.chars()
+        .filter(|character| !is_hidden(character))
+        .collect()
 }
 
 /// Whether a verb that computes changes a file that it is given: `format_file`.

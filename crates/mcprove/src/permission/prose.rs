@@ -141,8 +141,10 @@ impl Prose {
 pub(super) fn changes(lemma: &str, thing: &str) -> bool {
     let things = match lemma {
         "format" => {
-            "disk disks drive drives volume partition partitions usb device sdcard hdd ssd filesystem"
+            "disk disks drive drives volume partition partitions usb device sdcard hdd ssd filesystem file files \
+            project workspace"
         }
+        "sort" => "file files inbox",
         "extract" => "archive archives zip tar tarball",
         "convert" => "lead leads quote trial prospect opportunity",
         _ => return false,
@@ -248,8 +250,11 @@ impl<'a> Place<'a> {
         if is_in("turn turns turning", &word.text) {
             return self.precedes_soon("on off");
         }
+        if is_in("place in-place", &word.text) && self.follows("in") && !self.precedes("of") {
+            return true;
+        }
         let Some(verb) = word.verb else {
-            return false;
+            return self.is_unknown_act();
         };
         let counts = match verb.effect {
             Effect::Writes => true,
@@ -262,6 +267,41 @@ impl<'a> Place<'a> {
             }
         };
         counts && self.is_act(verb)
+    }
+
+    /// Whether a word that is not known stands where a verb does: "Brews coffee", "and reaps it".
+    fn is_unknown_act(&self) -> bool {
+        const NEUTRAL: &str = "provide provides allow allows let lets help helps give gives use uses support supports \
+            take takes accept accepts contain contains include includes represent represents offer offers expose \
+            exposes produce produces perform performs tell tells print prints report reports render renders \
+            demonstrate demonstrates handle handles generate generates make makes do does process processes ask asks \
+            say says work works answer answers need needs require requires call calls open opens apply applies \
+            cover covers combine combines group groups capture captures access accesses load loads gather gathers \
+            collect collects map maps build builds select selects scan scans limit limits match matches";
+        let Some(word) = self
+            .word()
+            .filter(|_| self.role == Role::Lead && !self.reading.is_hinted)
+        else {
+            return false;
+        };
+        let text = word.text.as_str();
+        let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());
+        if !is_word
+            || word.is_identifier
+            || is_in(NEUTRAL, text)
+            || is_in(DETERMINERS, text)
+            || is_in(PREPOSITIONS, text)
+            || is_in(MARKERS, text)
+        {
+            return false;
+        }
+        let is_third = text.ends_with('s')
+            && !text.ends_with("ss")
+            && !text.ends_with("us")
+            && !text.ends_with("is");
+        let begins = self.at == 0 && is_third && self.acts_on_next();
+        let is_joined = self.follows("and then") && self.has_object() && !text.ends_with("ly");
+        begins || is_joined
     }
 
     /// Whether what is run may do anything; a server that says that it only reads runs no commands.
@@ -631,13 +671,21 @@ impl Cutter {
                 at += 3;
                 continue;
             }
+            let name = code_end(&characters, at).filter(|_| !is_code);
             if is_code {
                 at += 1;
+            } else if let Some(end) = name {
+                let name: String = characters
+                    .get(at + 1..end)
+                    .unwrap_or_default()
+                    .iter()
+                    .collect();
+                self.add_name(name.to_lowercase());
+                at = end + 1;
             } else if is_word_character(character) {
                 let end = word_end(&characters, at);
                 let word: String = characters.get(at..end).unwrap_or_default().iter().collect();
-                let is_named = characters.get(end) == Some(&'=')
-                    || (at > 0 && characters.get(at - 1) == Some(&'`'));
+                let is_named = characters.get(end) == Some(&'=');
                 self.add(&word, is_named);
                 at = end;
             } else {
@@ -659,6 +707,16 @@ impl Cutter {
                 is_identifier,
             });
         }
+    }
+
+    /// Adds the name of a tool, a field or a method.
+    fn add_name(&mut self, text: String) {
+        self.words.push(Word {
+            text,
+            verb: None,
+            after_comma: std::mem::take(&mut self.after_comma),
+            is_identifier: true,
+        });
     }
 
     fn punctuate(&mut self, characters: &[char], at: usize) {
@@ -730,6 +788,20 @@ impl Cutter {
         self.is_item = false;
         self.done.push(Sentence { words, role });
     }
+}
+
+/// Where a name between backticks ends, such as `tools/list`; a plain word is no name.
+fn code_end(characters: &[char], at: usize) -> Option<usize> {
+    const NAME_MAX: usize = 80;
+    let rest = characters.get(at..)?.strip_prefix(&['`'])?;
+    let length = rest
+        .iter()
+        .take(NAME_MAX)
+        .position(|character| *character == '`')?;
+    let name = rest.get(..length)?;
+    let has_space = name.iter().any(|character| character.is_whitespace());
+    let is_plain = name.iter().all(|character| character.is_alphabetic());
+    (!has_space && !is_plain).then_some(at + 1 + length)
 }
 
 fn is_word_character(character: char) -> bool {

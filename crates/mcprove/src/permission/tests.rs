@@ -1,3 +1,5 @@
+mod phrases;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,6 +68,9 @@ fn a_tool_without_hints_is_judged_by_every_text() {
     assert!(!described("snooze_list", "Snooze the list"));
     assert!(!described("get_file", "Löscht die Datei auf der Platte"));
     assert!(!described("get_file", "删除文件"));
+    assert!(!described("get_x", "De\u{200b}letes x"));
+    assert!(!described("get_d\u{435}lete", "Get x"));
+    assert!(!described("get_delete2", "Get x"));
     assert!(!described("get", &"word ".repeat(CHARACTERS_MAX)));
     assert!(!may_call(
         json!({"name": "get_x", "title": "Get and delete x"})
@@ -181,4 +186,20 @@ fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
         left_out.len(),
         left_out.join("\n")
     );
+}
+
+#[test]
+fn phrases_of_writing_tools_are_told_from_those_of_reading_ones() {
+    let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}});
+    let judged = |(name, description): &(&str, &str)| {
+        reason(json!({"name": name, "description": description, "inputSchema": schema}))
+    };
+    for row in phrases::WRITES {
+        let Permission { may_call, reason } = judged(row);
+        assert!(!may_call, "{row:?}: {reason}");
+    }
+    for row in phrases::READS {
+        let Permission { may_call, reason } = judged(row);
+        assert!(may_call, "{row:?}: {reason}");
+    }
 }

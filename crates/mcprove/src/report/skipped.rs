@@ -11,7 +11,7 @@ const NAME_MAX: usize = 60;
 const REASON_MAX: usize = 200;
 
 /// How to call them.
-pub(super) const INCLUDE: &str = "--tool NAME calls one of them, --allow-writes calls all";
+pub(super) const INCLUDE: &str = "--allow-writes calls them";
 
 /// Names and reasons.
 pub(super) fn pairs(tools: &[SkippedTool]) -> Vec<(&str, &str)> {
@@ -44,7 +44,7 @@ pub(super) fn skipped_text(skipped: &[(&str, &str)], width: usize) -> String {
     if skipped.is_empty() {
         return String::new();
     }
-    let mut text = format!("\nnot called, because they may write ({INCLUDE}):\n");
+    let mut text = format!("\nnot called, as they may write ({INCLUDE}):\n");
     for line in skipped_lines(skipped) {
         let parts = wrap(&line, width.saturating_sub(4).max(20));
         text.push_str(&format!("  {}\n", parts.join("\n    ")));

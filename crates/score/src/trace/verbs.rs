@@ -67,7 +67,7 @@ const READS: &str = "browse describe detect discover display enumerate examine e
 /// Nouns and particles that stand for a reading verb in a name.
 const READING_NOUNS: &str = "about exists has help info is stat stats status version whoami";
 
-const COMPUTES: &str = "analyse analyze average calculate check classify compare compute convert count decode determine diff \
+const COMPUTES: &str = "analyse analyze average calculate check classify compare compute convert count decode decompile determine disassemble diff \
     echo encode estimate extract filter forecast format geocode hash infer lint measure multiply normalize parse predict rank \
     round sleep solve sort subtract sum summarise summarize tokenize transform translate validate wait";
 
@@ -75,15 +75,15 @@ const ADDS: &str = "add";
 
 /// Verbs that change something, whatever stands beside them.
 const WRITES: &str = "abort acknowledge acquire activate adjust allocate alter amend append approve assign associate attach \
-    authorize ban blacklist cancel clone configure create deactivate decrement delete demote deny deploy \
+    authorize ban bind blacklist bootstrap cancel clone configure create deactivate decrement delete demote deny deploy \
     deprovision dequeue deregister destroy detach disable disassociate discard disconnect dismiss donate \
     edit eject enable enqueue enroll erase escalate evict expel flush forget freeze fulfill grant hibernate \
-    hide impersonate increment ingest insert install invalidate kick kill launch memorize migrate mkdir \
+    hide impersonate increment ingest insert install integrate invalidate kick kill launch memorize migrate mkdir \
     modify mute navigate notify obliterate offboard onboard overwrite pay persist populate prepend promote \
     provision prune publish purge put quarantine quit rebase reboot rebuild reconfigure redeem redeploy redo \
-    regenerate reimburse reinstall reject relaunch reload relocate remember remove rename reopen reorder \
+    regenerate reimburse reinstall reject relaunch reload relocate remember remove rename renew reopen reorder \
     replace reprovision requeue reschedule resend reset resize restart restore retract revert revoke rewrite \
-    rm rmdir rotate save seize send shred snooze spawn stash submit subscribe suspend swipe synchronize \
+    rm rmdir rotate save scaffold seize send shred snooze spawn stash submit subscribe suspend swipe synchronize \
     teardown terminate toggle transmit truncate unarchive unassign unblock undeploy undo unfollow uninstall \
     unlink unlock unmount unmute unpin unpublish unregister unset unshare unstar unsubscribe upsert wipe \
     withdraw write";
@@ -91,7 +91,7 @@ const WRITES: &str = "abort acknowledge acquire activate adjust allocate alter a
 /// Verbs that change something, and are nouns or adjectives too.
 const WRITES_OR_NOUN: &str = "apply archive backup bill boot broadcast buy cache cast change charge checkin checkout clean clear click \
     close compact complete connect copy debit deposit dial dispatch download drag drop dump duplicate empty export \
-    fill fire fix forward import invite join lock login logoff logout mail mark merge mint mount move \
+    fill fire fix forward hold import invite join lock login logoff logout mail mark merge mint mount move \
     optimize patch pause play pop post press purchase push react refresh refund register rent repair \
     reply reserve resolve resume rollback scale schedule scroll seed sell set share ship shut shutdown sign \
     silence speak spend stake start steer stop store swap switch sync tap touch transfer trash trigger tweet \
@@ -138,6 +138,8 @@ const RUN_TOGETHER: [&str; 8] = [
 /// ```
 pub fn find(word: &str) -> Option<Verb> {
     let table = table();
+    // `delete2`
+    let word = word.trim_end_matches(|character: char| character.is_ascii_digit());
     if let Some(verb) = table.get(word) {
         return Some(*verb);
     }
@@ -209,7 +211,7 @@ fn forms(lemma: &str) -> Vec<(String, Form)> {
     if lemma.ends_with('y') && after_consonant {
         forms.push((stem(1) + "ies", Form::Third));
         forms.push((stem(1) + "ied", Form::Past));
-    } else if ends(&["s", "x", "z", "ch", "sh"]) {
+    } else if ends(&["s", "x", "z", "ch", "sh", "o"]) {
         forms.push((format!("{lemma}es"), Form::Third));
         forms.push((format!("{lemma}ed"), Form::Past));
     } else {
@@ -270,6 +272,7 @@ mod tests {
             "removal",
             "recreates",
             "autodelete",
+            "delete2",
             "deletefile",
         ] {
             assert_eq!(

@@ -59,7 +59,7 @@ pub(super) fn coverage(report: &Report) -> Option<Section> {
         let lines = skipped_lines(&skipped);
         section = section
             .paragraph(Line::plain(format!(
-                "Not called, because they may write ({INCLUDE}):"
+                "Not called, as they may write ({INCLUDE}):"
             )))
             .list(lines.into_iter().map(Line::plain).collect());
     }

@@ -101,7 +101,7 @@ async fn a_suite_has_a_test_for_each_tool() {
             .skip
             .as_deref()
             .unwrap()
-            .contains("no readOnlyHint")
+            .contains("\"delete\" in its name")
     );
     assert!(
         wipe.head
