@@ -3,6 +3,7 @@
 
 mod bench;
 mod docs;
+mod field;
 mod install;
 mod schema;
 mod step;
@@ -34,6 +35,8 @@ enum Task {
     Schema(schema::Options),
     /// Check the links of the documents, and that no file names a machine
     Docs,
+    /// Check on public servers that no default command changes or kills anything
+    Field(field::Options),
     /// Measure, and compare with the targets
     Bench(bench::Options),
 }
@@ -56,6 +59,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match task {
         Task::Test(options) => return test::run(&workspace, &options),
+        Task::Field(options) => return field::run(&workspace, &options),
         Task::Bench(options) => return bench::run(&workspace, &options),
         Task::Setup => install::run(&workspace)?,
         Task::Schema(options) => schema::run(&workspace, &options)?,

@@ -49,6 +49,11 @@ impl Workspace {
         Layout::new(self.root.join("target/real-servers"))
     }
 
+    /// Where the public servers of the field check are installed.
+    pub fn field_servers(&self) -> Layout {
+        Layout::new(self.root.join("target/field"))
+    }
+
     /// A program started in the root, with the environment that the caller of `cargo xtask` had.
     ///
     /// `cargo run` adds variables about the xtask package. Build scripts that watch those would run

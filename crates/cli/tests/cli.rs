@@ -17,6 +17,8 @@ mod doctor;
 mod example_config;
 #[path = "cli/faults_real_clients.rs"]
 mod faults_real_clients;
+#[path = "cli/harmless.rs"]
+mod harmless;
 #[path = "cli/help.rs"]
 mod help;
 #[path = "cli/init.rs"]

@@ -1,5 +1,5 @@
 //! `cargo xtask setup`: the real servers, each from its lock file. What is there already, by the
-//! word of its [`stamp`], is not installed again.
+//! word of its [`stamp`], is not installed again. `cargo xtask field` installs its servers the same way.
 
 mod npm;
 mod python;
@@ -7,15 +7,22 @@ mod rust;
 mod stamp;
 
 use anyhow::{Context, Result};
+use harness::Layout;
 
 use crate::workspace::Workspace;
 
 /// Installs what is missing.
 pub fn run(workspace: &Workspace) -> Result<()> {
     let layout = workspace.real_servers();
+    packages(workspace, &layout, "testing/servers")?;
+    rust::install(workspace, &layout)
+}
+
+/// Installs what is missing of the packages in `source`, which has a folder `npm` and a folder `python`.
+pub fn packages(workspace: &Workspace, layout: &Layout, source: &str) -> Result<()> {
     std::fs::create_dir_all(layout.folder())
         .with_context(|| format!("cannot create {}", layout.folder().display()))?;
-    npm::install(workspace, &layout)?;
-    python::install(workspace, &layout)?;
-    rust::install(workspace, &layout)
+    let source = workspace.root().join(source);
+    npm::install(workspace, layout, &source.join("npm"))?;
+    python::install(workspace, layout, &source.join("python"))
 }

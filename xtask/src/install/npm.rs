@@ -1,4 +1,6 @@
-//! The npm packages: server-everything, the conformance suite, and the Node.js that runs them.
+//! The npm packages: servers, the conformance suite, and the Node.js that runs them.
+
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use harness::Layout;
@@ -11,8 +13,7 @@ const FILES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 const ADVICE: &str = "check that Node.js 20 or later with npm 10 or later is installed, that npm \
                       reaches its registry (`npm ping`), and that the disk has 1 GB free";
 
-pub fn install(workspace: &Workspace, layout: &Layout) -> Result<()> {
-    let source = workspace.root().join("testing/servers/npm");
+pub fn install(workspace: &Workspace, layout: &Layout, source: &Path) -> Result<()> {
     let folder = layout.npm();
     let stamp = Stamp::new(&folder, &FILES.map(|file| source.join(file)))?;
     if stamp.is_current() && layout.node().is_file() {

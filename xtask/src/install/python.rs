@@ -15,8 +15,8 @@ const ADVICE: &str = "check that pip reaches its package index (`python3 -m pip 
 /// Succeeds with an interpreter that the servers run on and that can make environments.
 const CAN_INSTALL: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-pub fn install(workspace: &Workspace, layout: &Layout) -> Result<()> {
-    for lock in lock_files(&workspace.root().join("testing/servers/python"))? {
+pub fn install(workspace: &Workspace, layout: &Layout, source: &Path) -> Result<()> {
+    for lock in lock_files(source)? {
         let name = lock.file_stem().unwrap_or_default().to_string_lossy();
         install_one(workspace, layout, &name, &lock)?;
     }
