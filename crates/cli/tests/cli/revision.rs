@@ -79,7 +79,8 @@ fn another_revision_than_asked_for_is_a_warning_and_an_error_if_strict() {
     let url = serve_oldest();
     let asked = ["--url", &url, "--protocol", "2025-11-25"];
     let output = probe(&asked);
-    assert_eq!(output.code, Some(0), "{output:?}");
+    // It has nothing to call.
+    assert_eq!(output.code, Some(2), "{output:?}");
     let report = output.report();
     assert_eq!(report.protocol, "2024-11-05");
     assert_eq!(report.warnings.len(), 1, "{report:?}");
@@ -99,7 +100,8 @@ fn another_revision_than_asked_for_is_a_warning_and_an_error_if_strict() {
         "2024-11-05",
         "--strict-protocol",
     ];
-    assert_eq!(probe(&agreed).code, Some(0));
+    assert_eq!(probe(&agreed).code, Some(2));
+    assert_eq!(probe(&agreed).report().protocol, "2024-11-05");
 }
 
 /// A server that speaks the oldest revision, whatever it is asked for, and has no tools.

@@ -77,7 +77,7 @@ fn family(marker: &Marker) -> String {
              if request['params']['name'] == 'hangs': time.sleep(1000)\n    \
              if request['params']['name'] == 'dies': os._exit(3)\n    \
              write(answer(request, []))\n\
-         serve({{'tools/call': call}}, [{{'name': name, 'inputSchema': {{'type': 'object'}}}} for name in sys.argv[1:]])\n\
+         serve({{'tools/call': call}}, [{{'name': name, 'inputSchema': {{'type': 'object'}}, 'annotations': {{'readOnlyHint': True}}}} for name in sys.argv[1:]])\n\
          time.sleep(1000)",
         marker.0
     ))

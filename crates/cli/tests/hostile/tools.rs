@@ -65,12 +65,12 @@ fn a_name_of_ten_megabytes() {
         &[],
         "serve({'tools/call': lambda request: write(error(request, 1, 'n' * 10000000))})",
     )
-    .ended(0);
+    .ended(2);
     probe(
         &[],
         "serve({'tools/call': lambda request: write(error(request, 1, 'n ' * 5000000))})",
     )
-    .ended(0);
+    .ended(2);
 }
 
 #[test]

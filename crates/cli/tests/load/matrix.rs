@@ -59,7 +59,7 @@ async fn run(mode: &str, name: &str) -> Result<Report, RunError> {
         // Too much for this client, and yet little work for the machine that runs all of these.
         session.max_frame = 50_000;
     }
-    Run::new(server(mode), scenario(name))
+    Run::new(server(mode), scenario(name).allow_writes(true))
         .with_session(session)
         .with_thresholds(Thresholds {
             hang_timeout: HANG,

@@ -180,6 +180,13 @@ fn hints(report: &ProbeReport) -> Vec<&'static str> {
     if report.coverage.exercised == 0 && report.coverage.registered > 0 && !report.partial {
         hints.push("no tool was called, so nothing shows that they work");
     }
+    let has_others = !report.prompts.is_empty() || !report.resources.is_empty();
+    if report.coverage.registered == 0
+        && !has_others
+        && report.outcome == ProbeOutcome::Inconclusive
+    {
+        hints.push("the server offers nothing to call, so nothing shows that it works");
+    }
     let kinds: BTreeSet<&str> = report
         .violations
         .iter()
