@@ -337,7 +337,7 @@ impl<'a> Place<'a> {
 
     /// "does not modify", "never deletes", "without changing", "nothing is deleted", "deletes nothing".
     fn is_denied(&self, form: Form) -> bool {
-        if self.precedes("nothing no none") {
+        if self.precedes("nothing no none nobody") {
             return true;
         }
         let mut nouns = 0;
@@ -887,6 +887,7 @@ mod tests {
             "Nothing is deleted.",
             "Does not modify anything",
             "Never deletes or changes files",
+            "Waits a while, and holds nobody up",
             "Validate a formula without applying it",
             "Says when it was written",
             "Returns deleted items",
