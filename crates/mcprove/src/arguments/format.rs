@@ -64,10 +64,9 @@ pub(super) fn write_around(format: &str, token: &str) -> Option<String> {
     Some(match format {
         "email" | "idn-email" => format!("{token}@mail.localhost"),
         "uri" | "url" | "iri" | "http-url" | "any-url" => format!("{ADDRESS}{token}"),
-        "uri-reference" | "iri-reference" => token.to_owned(),
         "json-pointer" => format!("/{token}"),
         "hostname" | "idn-hostname" => format!("{token}.localhost"),
-        "regex" => token.to_owned(),
+        "regex" | "uri-reference" | "iri-reference" => token.to_owned(),
         _ => return None,
     })
 }

@@ -3,9 +3,11 @@
 //! One rule for every command. Before it comes the server's list of tools, after it whoever picks a tool to call.
 //! What is not known is not called.
 
+mod act;
 mod name;
 mod prose;
 mod schema;
+mod sentences;
 
 use std::fmt;
 

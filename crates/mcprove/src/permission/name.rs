@@ -103,8 +103,7 @@ fn is_write(words: &[&str], at: usize) -> bool {
                 false
             }
             _ if OF_TIME.contains(&next) && at > 0 => false,
-            (Form::Noun, _) => true,
-            (_, Use::Verb) => true,
+            (Form::Noun, _) | (_, Use::Verb) => true,
             (Form::Third, _) => is_joined && before == "then",
             (Form::Continuous, _) => at == 0,
             (Form::Base, Use::VerbOrNoun) => at == 0 || is_joined || ends_as_verb(words, at),

@@ -4,6 +4,8 @@ use mcprove_score::agent::words::tokens;
 use mcprove_score::trace::verbs::{Effect, Form, Use, find};
 use serde_json::Value;
 
+use super::prose::is_in;
+
 /// How many values of a schema are looked at; a larger one is not known.
 const VALUES_MAX: usize = 20_000;
 
@@ -36,10 +38,6 @@ const LANGUAGES: &str =
 const FILES: &str = "path paths file files filename filepath dir directory folder";
 const OUTPUTS: &str = "output out dest destination save target export download";
 
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
-}
-
 /// The first clue that speaks against a call, else a file, else nothing.
 /// Of a tool that is said to only read, a switch counts where it has to be given.
 pub(super) fn clue(schema: &Value, is_hinted: bool) -> Option<Clue> {
@@ -53,7 +51,7 @@ pub(super) fn clue(schema: &Value, is_hinted: bool) -> Option<Clue> {
         }
         match value {
             Value::Array(items) => {
-                open.extend(items.iter().map(|item| (argument, item, is_required)))
+                open.extend(items.iter().map(|item| (argument, item, is_required)));
             }
             Value::Object(map) => {
                 match describe(argument, value, is_required, is_hinted) {

@@ -1,5 +1,7 @@
 //! Tools that were not called because they may write, with the reason of each and how to call them.
 
+use std::fmt::Write as _;
+
 use super::printable::printable;
 use super::table::wrap;
 use crate::permission::SkippedTool;
@@ -47,7 +49,7 @@ pub(super) fn skipped_text(skipped: &[(&str, &str)], width: usize) -> String {
     let mut text = format!("\nnot called, as they may write ({INCLUDE}):\n");
     for line in skipped_lines(skipped) {
         let parts = wrap(&line, width.saturating_sub(4).max(20));
-        text.push_str(&format!("  {}\n", parts.join("\n    ")));
+        let _ = writeln!(text, "  {}", parts.join("\n    "));
     }
     text
 }
