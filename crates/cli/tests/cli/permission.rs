@@ -207,13 +207,15 @@ fn reports_hold_the_skipped_tools() {
 
 #[test]
 fn many_skipped_tools_are_counted() {
-    let tools: String = (0..47)
+    let tools: Vec<String> = (0..47)
         .map(|number| {
-            format!(
-                "  - {{ name: delete_{number}, inputSchema: {{ type: object }}, response: x }}\n"
-            )
+            format!("  - {{ name: delete_{number}, inputSchema: {{ type: object }}, response: x }}")
         })
         .collect();
+    let tools = tools.join(
+        "
+",
+    );
     let place = Place::new(&format!(
         "name: notes\ntools:\n  - {{ name: get, inputSchema: {{ type: object }}, response: x }}\n{tools}"
     ));
@@ -232,7 +234,7 @@ fn every_command_explains_the_rule() {
 }
 
 /// A server without tools: one prompt that needs an argument, one resource, both answered or not.
-const WITHOUT_TOOLS: &str = r#"
+const WITHOUT_TOOLS: &str = r"
 import json, sys
 for line in sys.stdin:
     request = json.loads(line)
@@ -251,7 +253,7 @@ for line in sys.stdin:
         result = None
     reply = {'result': result} if result is not None else {'error': {'code': -32601, 'message': 'no'}}
     print(json.dumps({'jsonrpc': '2.0', 'id': request['id'], **reply}), flush=True)
-"#;
+";
 
 #[test]
 fn a_server_without_tools_is_probed_by_its_prompts_and_resources() {

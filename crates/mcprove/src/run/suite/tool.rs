@@ -25,7 +25,7 @@ use super::masking::masked;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::servers::{Lease, Turn};
 use crate::drive::{Stop, StopLevel};
-use crate::permission::judge;
+use crate::permission::{Permission, Reason, judge};
 use crate::protocol::{Era, Tool};
 use crate::suite::plan::{FillError, ToolTestPlan};
 
@@ -283,7 +283,10 @@ fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
     };
     let hints = tool.annotations.as_ref();
     let is_idempotent = hints.is_some_and(|hints| hints.idempotent_hint == Some(true));
-    is_idempotent || judge(tool).may_call
+    // It was named, so that it may be called; once more where nothing says that it writes.
+    let Permission { may_call, reason } = judge(tool);
+    let is_silent = matches!(reason, Reason::NoVerb | Reason::NotEnglish);
+    is_idempotent || may_call || (is_silent && !seems_to_write(&test.tool))
 }
 
 fn in_company(called: &Called, stop: &Stop) -> ScoreError {
