@@ -43,10 +43,10 @@ const OF_OURS: &str = "\
     generator grace_period_secs grades growth growth_mb growth_per_session hang hang_count \
     hang_threshold_secs head_of_line held_too_long hint histogram http_status hung \
     idempotentHint impacts in_flight_at_end inconclusive info interrupted intervals is_aimed_at \
-    is_answer_due is_error is_judged is_lazy is_slower isolation iterations jitter kind \
+    is_answer_due is_error is_judged is_lazy is_limit is_slower isolation iterations jitter kind \
     last_good_concurrent last_good_rate_per_s late_share latency latency_drift_ms_per_sec \
     latency_ms lateness_ms leak left_ms leftovers limit_ms_per_s limited line list_timeout_secs \
-    list_tools load load_changed loop_dead lose_reply lose_request lost malformed max \
+    list_tools load load_changed loop_dead lose_reply lose_request losses lost malformed max \
     max_recovery_secs mean mean_ms meaning measured memory memory_growth_mb message meta method \
     metric min missed missed_share missing model name noise none not_back not_judged notes \
     nothing numbers open opened other_fault others_may_suffer out_of_range outcome overall \
@@ -56,18 +56,19 @@ const OF_OURS: &str = "\
     process_dead processes progress_forever prompt protocol r_squared race rare_tools rate \
     rate_limit rate_per_s ratio readOnlyHint ready_ms real_answer reasons reconnect_count \
     recover_after recovered_ms recovery recovery_secs registered rejected released_secs reorder \
-    repeated reply_after_cancel request_id requests_per_sec result retries role rounds rss_mb \
-    run run_id runs sample_interval_secs samples scenario schema second_call_ms seed sentence \
-    server servers_own service_ms session session_ends sessions severity share short_after \
-    skipped slope_high slope_low slope_mb_per_s slope_ms_per_s slow slow_p50 slow_share slowest \
-    slowest_tool spike_at_secs spike_concurrent spike_duration_secs spike_recovery started_at \
-    status stays stddev step_increment steps stop stop_reason stopped struck success \
-    successful_requests suffered target targets tests text think_time_secs threads \
-    threshold_violations throughput throughput_per_s time_budget timeline times to_concurrent \
-    token_budget tokens tool tool_call_budget tool_calls tool_error tool_results tool_stuck \
-    tools total total_requests trace trace_path transport truncated ts turn_budget turns \
-    unanswered unchecked unknown until_back until_secs vanish verdicts version wait_ms waited_ms \
-    warmup warmup_ms warning warnings watched_ms wedged weight went_on wrong_id zombies";
+    repeated reply_after_cancel request_id requests_per_sec result retries role rounds rows \
+    rss_mb run run_id runs sample_interval_secs samples scenario schema second_call_ms seed \
+    sentence server servers_own service_ms session session_ends sessions severity share \
+    short_after skipped slope_high slope_low slope_mb_per_s slope_ms_per_s slow slow_p50 \
+    slow_share slowest slowest_tool spike_at_secs spike_concurrent spike_duration_secs \
+    spike_recovery started_at status stays stddev step_increment steps stop stop_reason stopped \
+    struck success successful_requests suffered target targets tests text think_time_secs \
+    threads threshold_violations throughput throughput_per_s time_budget timeline times \
+    to_concurrent token_budget tokens tool tool_call_budget tool_calls tool_error tool_results \
+    tool_stuck tools total total_requests trace trace_path transport truncated ts turn_budget \
+    turns unanswered unchecked unknown until_back until_secs vanish verdicts version wait_ms \
+    waited_ms warmup warmup_ms warning warnings watched_ms wedged weight went_on wrong_id \
+    zombies";
 
 /// Whether a value is a part of a word of the formats.
 pub(super) fn is_of_formats(value: &str) -> bool {
