@@ -108,6 +108,7 @@ impl fmt::Debug for Server {
             .field("transport", &self.transport)
             .field("startup_timeout", &self.startup_timeout)
             .field("shutdown_timeout", &self.shutdown_timeout)
+            .field("supervisor", &self.supervisor)
             .finish()
     }
 }

@@ -31,7 +31,8 @@ What it does:
      starts the server and speaks for it on its own standard streams: put
      `mcprove proxy --` before the command in the client's configuration. With
      --listen and --url, it listens for HTTP and speaks to the server at the
-     address; a foreign Host or Origin gets 403, unless --public-host accepts it.
+     address; a foreign Host or Origin gets 403, unless --public-host accepts
+     it.
   2. Passes everything on as it is. Without --fault, --faults, --record and
      --summary it looks at nothing.
   3. With --fault or --faults, lets faults strike calls of tools, each call by

@@ -222,7 +222,7 @@ fn memory_that_cannot_be_had() {
     assert_own_error(
         &output,
         "mcprove ran out of memory (limit 195 MiB)",
-        "lower `concurrent`",
+        "lower `--concurrent`",
     );
     // Rust aborts when it gets no memory, after it said so.
     let output = run_limited("-v 110000", &load("30000"));

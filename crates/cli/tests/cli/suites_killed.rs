@@ -13,7 +13,7 @@ use crate::suites::Place;
 use crate::support::{MCPROVE, mcprove};
 
 /// How often the program is killed.
-const KILLS: u64 = 20;
+const KILLS: u32 = 20;
 /// The last moment of a kill; the suite takes longer.
 const LAST_MOMENT: Duration = Duration::from_millis(3500);
 /// How long the processes may take to be gone. Loaded machines are slow.
@@ -151,13 +151,14 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
     for kill in 0..KILLS {
         let place = Place::new(&[&suite(&model.url(), &server, &agent)]);
         let temporary = tempfile::tempdir().unwrap();
-        let mut command = mcprove(&[
-            "run",
-            "suite.yml",
-            "--record",
-            "--report",
-            "json=report.json",
-        ]);
+        // A load has the machine for itself, so it is killed in runs of its own.
+        let chosen: &[&str] = if kill % 2 == 0 {
+            &["--filter", "loads"]
+        } else {
+            &["--record"]
+        };
+        let run = ["run", "suite.yml", "--report", "json=report.json"];
+        let mut command = mcprove(&[&run[..], chosen].concat());
         command
             .current_dir(place.path("."))
             .env("TMPDIR", temporary.path())
@@ -167,8 +168,8 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
             .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         // Spread over the run, each time somewhere else.
-        let share = (kill * 7 % KILLS) as f64 / KILLS as f64;
-        std::thread::sleep(Duration::from_millis(30) + LAST_MOMENT.mul_f64(share));
+        let moment = LAST_MOMENT * (kill * 7 % KILLS) / KILLS;
+        std::thread::sleep(Duration::from_millis(30) + moment);
         has_processes += u32::from(!processes(&marker).is_empty());
         child.kill().unwrap();
         let status = child.wait().unwrap();
@@ -197,7 +198,7 @@ fn a_kill_at_any_moment_leaves_no_secret_and_no_process() {
     }
     // The kills fell where there was something to lose.
     assert!(
-        has_trace >= 5 && has_processes >= 10,
+        has_trace >= 3 && has_processes >= 10,
         "{has_trace} {has_processes}"
     );
 }
