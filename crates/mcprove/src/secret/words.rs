@@ -59,8 +59,8 @@ const OF_OURS: &str = "\
     repeated reply_after_cancel request_id requests_per_sec result retries role rounds rows \
     rss_mb run run_id runs sample_interval_secs samples scenario schema second_call_ms seed \
     sentence server servers_own service_ms session session_ends sessions severity share \
-    short_after skipped slope_high slope_low slope_mb_per_s slope_ms_per_s slow slow_p50 \
-    slow_share slowest slowest_tool spike_at_secs spike_concurrent spike_duration_secs \
+    short_after skipped skipped_tools slope_high slope_low slope_mb_per_s slope_ms_per_s slow \
+    slow_p50 slow_share slowest slowest_tool spike_at_secs spike_concurrent spike_duration_secs \
     spike_recovery started_at status stays stddev step_increment steps stop stop_reason stopped \
     struck success successful_requests suffered target targets tests text think_time_secs \
     threads threshold_violations throughput throughput_per_s time_budget timeline times \
