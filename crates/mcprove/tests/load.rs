@@ -712,6 +712,29 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
     let counting = Counting::new();
     drop(connect(&counting.server()).await.unwrap());
     counting.assert_ends("session").await;
+
+    // A probe, in the middle of a call.
+    let counting = Counting::new();
+    let program = Counting::PROGRAM.replace("echo 1 >> calls", "echo 1 >> calls; sleep 1000");
+    assert_ne!(program, Counting::PROGRAM);
+    let mut server = counting.server();
+    server.args = vec!["-c".to_owned(), program];
+    let options = mcprove::check::health::ProbeOptions::default();
+    let recorder = EventStream::unobserved().recorder();
+    let called = async {
+        while counting.lines("calls").is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let mut silent = |_: mcprove::check::health::Progress<'_>| {};
+    let forever = std::future::pending();
+    tokio::select! {
+        ended = mcprove::check::health::probe(&server, &options, recorder, &mut silent, forever) => {
+            panic!("{ended:?}")
+        }
+        () = called => {}
+    }
+    counting.assert_ends("probe").await;
 }
 
 /// Fails unless every thread that makes calls ends.

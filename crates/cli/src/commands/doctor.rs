@@ -17,7 +17,8 @@ With a server it also starts it, agrees on a revision, lists its tools, watches 
 and looks whether it exits when its input closes; what fails is shown with the server's stderr.
 Every failed item comes with one line that says how to mend it.
 
-Exit code: 0 all is well, 1 an item failed that every server needs.
+Exit code: 0 all is well, 1 an item failed that every server needs, 2 mcprove itself ran out of files,
+memory or processes.
 ";
 
 /// The longest line that is shown whole.
@@ -67,7 +68,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     show(&items, arguments.json)?;
     let is_well = items.iter().all(|item| item.passed || item.optional);
-    Ok(ExitCode::worst([(!is_well, ExitCode::Finding)]))
+    Ok(ExitCode::worst([
+        (!is_well, ExitCode::Finding),
+        (items.iter().any(|item| item.ran_out), ExitCode::CouldNotRun),
+    ]))
 }
 
 fn show(items: &[Item], as_json: bool) -> Result<(), Failure> {

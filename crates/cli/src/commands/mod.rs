@@ -30,9 +30,12 @@ use crate::terminal;
 
 /// Prints what a command does that calls tools, and which it calls.
 pub fn explain(explanation: &str) {
-    terminal::print(&format!(
-        "{explanation}\n{RULE}  --allow-writes calls every tool.\n"
-    ));
+    explain_with(explanation, "--allow-writes calls every tool.");
+}
+
+/// The same, with how to call every tool.
+pub fn explain_with(explanation: &str, all: &str) {
+    terminal::print(&format!("{explanation}\n{RULE}  {all}\n"));
 }
 
 /// Runs a command.

@@ -285,6 +285,14 @@ fn threads_that_cannot_be_started() {
 }
 
 #[test]
+fn a_checklist_that_could_not_be_made_is_no_finding() {
+    let output = run_limited("-n 20", &["doctor", "--", MCPROVE, "fixture", "normal"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stdout.contains(DESCRIPTORS), "{output:?}");
+    assert!(output.stdout.contains("ulimit -n"), "{output:?}");
+}
+
+#[test]
 fn servers_of_ours_report_it_and_go_on() {
     let upstream = Fixture::start("http", &["normal"]);
     let folder = tempfile::tempdir().unwrap();

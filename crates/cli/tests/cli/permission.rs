@@ -231,6 +231,18 @@ fn every_command_explains_the_rule() {
             assert!(output.stdout.contains(part), "{command}: {output:?}");
         }
     }
+    let folder = tempfile::tempdir().unwrap();
+    let suite = folder.path().join("suite.yml");
+    let load = "load: [{ name: l, server: s, scenario: { type: sustained, duration: 1s } }]\n";
+    std::fs::write(
+        &suite,
+        format!("servers: {{ s: {{ command: [none] }} }}\n{load}"),
+    )
+    .unwrap();
+    let output = run(&["run", suite.to_str().unwrap(), "--explain"]);
+    for part in ["Which tools are called", "`allow_writes: true` in a load"] {
+        assert!(output.stdout.contains(part), "{output:?}");
+    }
 }
 
 /// A server without tools: one prompt that needs an argument, one resource, both answered or not.

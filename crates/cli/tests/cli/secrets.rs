@@ -271,6 +271,51 @@ fn given_values_are_in_no_file_however_a_server_repeats_them() {
     assert!(log.contains("key: <redacted>\n<redacted>"), "{log}");
 }
 
+/// What servers of ours and the proxy keep of calls that carry a secret.
+#[cfg(unix)]
+#[test]
+fn logs_audits_and_recordings_have_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(
+        at("tools.yml"),
+        "tools:\n  - { name: echo, inputSchema: { type: object }, response: \"it is ${args.message}\" }\n",
+    )
+    .unwrap();
+    let (tools, log, record, audit) = (at("tools.yml"), at("m.jsonl"), at("r.jsonl"), at("a.db"));
+    let mock = [MCPROVE, "mock", "--tools-from", &tools, "--log", &log];
+    let proxy = [MCPROVE, "proxy", "--quiet", "--record", &record, "--"];
+    let fixture = [&proxy[..], &[MCPROVE, "fixture", "normal"]].concat();
+    let lab = [MCPROVE, "lab", "--audit", &audit];
+    let message = serde_json::json!({ "message": format!("before {RARE} after") }).to_string();
+    let call = [
+        "run",
+        "--tool",
+        "echo",
+        "--args",
+        &message,
+        "--duration",
+        "300ms",
+        "--out",
+    ];
+    for (name, target) in [("m", &mock[..]), ("r", &fixture), ("a", &lab)] {
+        let out = at("runs");
+        let arguments = [&call[..], &[&out, "--"], target].concat();
+        let mut command = mcprove(&arguments);
+        command.env("DEPLOY_API_KEY", RARE);
+        let output = finish(command);
+        assert_eq!(output.code, Some(0), "{name}: {output:?}");
+    }
+    assert_eq!(parts_left(folder.path(), RARE), []);
+    // The calls are there.
+    for path in [&log, &record] {
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.contains("before <redacted> after"), "{path}: {text}");
+    }
+    let rows = run(&["lab", "audit", &audit, "--export", "jsonl"]);
+    assert!(rows.stdout.contains("echo"), "{rows:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_may_read_what_a_run_leaves() {

@@ -118,6 +118,35 @@ fn tools_file() -> tempfile::NamedTempFile {
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"progressToken":1}}}"#;
+
+/// A request with this body.
+fn posted(body: &str) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body.as_bytes()].concat()
+}
+
+/// A frame of a WebSocket with this text, from a client.
+fn masked(text: &str) -> Vec<u8> {
+    let length = u16::try_from(text.len()).unwrap().to_be_bytes();
+    [&[0x81, 0x80 | 126][..], &length, &[0; 4], text.as_bytes()].concat()
+}
+
+/// Reads up to the end of the headers.
+fn read_head(stream: &mut TcpStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+}
+
 #[test]
 fn pings_whose_answers_nobody_reads_end_the_connection() {
     let lab = Served::start(&["lab", "--ws", "127.0.0.1:0"]);
@@ -200,8 +229,7 @@ fn answers_that_nobody_reads_are_bounded() {
     ];
     let mut mock = mcprove(&arguments).stdin(Stdio::piped()).spawn().unwrap();
     let mut input = mock.stdin.take().unwrap();
-    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    writeln!(input, "{INITIALIZE}\n{initialized}").unwrap();
+    writeln!(input, "{INITIALIZE}\n{INITIALIZED}").unwrap();
     for id in 2..66 {
         let call = r#""method":"tools/call","params":{"name":"echo","arguments":{}}"#;
         writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},{call}}}"#).unwrap();
@@ -216,6 +244,91 @@ fn answers_that_nobody_reads_are_bounded() {
     drop(input);
     mock.wait().unwrap();
     assert!(used <= 700, "{used} MiB");
+}
+
+/// One notification a millisecond, to twenty clients that read nothing.
+#[test]
+fn progress_that_nobody_reads_is_bounded() {
+    let tools = tools_file();
+    let tools = tools.path().to_str().unwrap();
+    for transport in ["--http", "--ws"] {
+        let fault = "progress-forever:1";
+        let mock = Served::start(&[
+            "mock",
+            transport,
+            "127.0.0.1:0",
+            "--tools-from",
+            tools,
+            "--fault",
+            fault,
+        ]);
+        let streams: Vec<TcpStream> = (0..20)
+            .map(|_| {
+                let mut stream = mock.connect();
+                let request = match transport {
+                    "--ws" => Served::handshake(mock.authority()).into_bytes(),
+                    _ => posted(CALL),
+                };
+                stream.write_all(&request).unwrap();
+                if transport == "--ws" {
+                    read_head(&mut stream);
+                    for text in [INITIALIZE, INITIALIZED, CALL] {
+                        stream.write_all(&masked(text)).unwrap();
+                    }
+                }
+                stream
+            })
+            .collect();
+        thread::sleep(Duration::from_secs(5));
+        mock.used_at_most(120).serves();
+        drop(streams);
+    }
+}
+
+/// Answers of 16 MiB through a proxy, to clients that never read them.
+#[test]
+fn answers_through_a_proxy_that_nobody_reads_are_bounded() {
+    let tools = tools_file();
+    let tools = tools.path().to_str().unwrap();
+    let large = ["--fault", "oversized:16777216"];
+    let from = ["--tools-from", tools];
+    let mock = Served::start(&[&["mock", "--http", "127.0.0.1:0"][..], &from, &large].concat());
+    let proxy = Served::start(&["proxy", "--listen", "127.0.0.1:0", "--url", &mock.url]);
+    let streams: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = proxy.connect();
+            stream.write_all(&posted(CALL)).unwrap();
+            stream
+        })
+        .collect();
+    thread::sleep(Duration::from_secs(5));
+    proxy.used_at_most(500).serves();
+    drop(streams);
+
+    let program = env!("CARGO_BIN_EXE_mcprove");
+    let server = [
+        &["proxy", "--quiet", "--", program, "mock"][..],
+        &from,
+        &large,
+    ]
+    .concat();
+    let mut proxy = mcprove(&server).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = proxy.stdin.take().unwrap();
+    let writer = thread::spawn(move || {
+        let _ = writeln!(input, "{INITIALIZE}\n{INITIALIZED}");
+        for id in 2..100 {
+            let call = CALL.replace(r#""id":2"#, &format!(r#""id":{id}"#));
+            let _ = writeln!(input, "{call}");
+        }
+        // Until the proxy is gone.
+        let _ = input.write_all(&vec![b'\n'; 64 * MEBIBYTE]);
+    });
+    thread::sleep(Duration::from_secs(4));
+    let used = peak_memory_kib(proxy.id()) / 1024;
+    proxy.kill().unwrap();
+    proxy.wait().unwrap();
+    writer.join().unwrap();
+    assert!(used > 0 && used <= 200, "{used} MiB");
 }
 
 #[test]

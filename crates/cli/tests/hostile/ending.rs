@@ -1,6 +1,7 @@
 //! No process of a server outlives `mcprove`, whatever ends it.
 
 use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -307,6 +308,68 @@ fn an_interrupted_suite_with_hung_calls_ends_within_the_shutdown_timeout() {
         began.elapsed()
     );
     marker.assert_gone();
+}
+
+#[test]
+fn interrupted_with_hung_calls_our_servers_end_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("tools.yml"), "tools: [{ name: hangs, response: x }]\n").unwrap();
+    let tools = at("tools.yml");
+    let fault = ["--fault", "hang"];
+    let program = env!("CARGO_BIN_EXE_mcprove");
+    let mock = [&["mock", "--tools-from", &tools][..], &fault].concat();
+    let proxy = ["proxy", "--quiet", "--shutdown-timeout", "2s"];
+    let proxied = [&proxy[..], &["--", program], &mock].concat();
+    let audit = at("audit.db");
+    let lab = vec!["lab", "--audit", &audit];
+    let commands = [
+        ("mock", mock, "hangs"),
+        ("proxy", proxied, "hangs"),
+        ("lab", lab, "slow"),
+    ];
+    at_once(&commands, |(name, arguments, tool)| {
+        let mut command = mcprove(arguments);
+        let mut process = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut input = process.stdin.take().unwrap();
+        let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#;
+        writeln!(
+            input,
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#
+        )
+        .unwrap();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert!(line.contains("serverInfo"), "{name}: {line}");
+        for id in 2..10 {
+            let params = format!(r#"{{"name":"{tool}","arguments":{{"milliseconds":60000}}}}"#);
+            writeln!(
+                input,
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#
+            )
+            .unwrap();
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        let began = Instant::now();
+        let pid = process.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-INT", &pid])
+            .status();
+        assert!(sent.unwrap().success());
+        while process.try_wait().unwrap().is_none() {
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{name} is still there"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // The calls were really pending.
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).unwrap();
+        assert!(!rest.contains("\"result\""), "{name}: {rest}");
+        drop(input);
+    });
 }
 
 #[test]

@@ -106,6 +106,15 @@ impl Meaning {
         (self == Self::Process).then(|| NO_PROCESS.into())
     }
 
+    /// Whether one of the values that the schema lists may be sent: a listed command or file name is the server's
+    /// own word, a path of this system or another host is not.
+    pub(super) fn accepts_listed(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Command | Self::File | Self::Folder, Value::String(text)) => is_harmless(text),
+            _ => self.accepts(value),
+        }
+    }
+
     /// Whether a value that the schema suggests may be sent.
     pub(super) fn accepts(self, value: &Value) -> bool {
         let is_free = matches!(self, Self::Other | Self::Address | Self::Host);
@@ -221,6 +230,17 @@ mod tests {
             (Meaning::Other, json!(7), true),
         ] {
             assert_eq!(meaning.accepts(&value), expected, "{meaning:?} {value}");
+        }
+        for (meaning, value, expected) in [
+            (Meaning::Command, json!("status"), true),
+            (Meaning::File, json!("notes.txt"), true),
+            (Meaning::File, json!("/etc/passwd"), false),
+            (Meaning::Host, json!("example.com"), false),
+            (Meaning::Process, json!(1), false),
+            (Meaning::Other, json!("https://example.com"), false),
+        ] {
+            let accepted = meaning.accepts_listed(&value);
+            assert_eq!(accepted, expected, "{meaning:?} {value}");
         }
     }
 }

@@ -227,12 +227,24 @@ impl<'work, 'schema> Making<'work, 'schema> {
         if let Some(list) = requirements.listed.first() {
             let others: usize = requirements.listed.iter().map(|other| other.len()).sum();
             self.document.step(place, list.len() * others / 256)?;
-            let mut values: Vec<Form> = list
+            let meaning = Meaning::of(place, requirements);
+            let mut admitted = list
                 .iter()
                 .filter(|value| requirements.admits(value))
+                .peekable();
+            let asked = admitted.peek().copied();
+            let mut values: Vec<Form> = admitted
+                .filter(|value| meaning.accepts_listed(value))
                 .take(self.variants.max(64))
                 .map(|value| Form::Ready(value.clone()))
                 .collect();
+            if let (Some(value), true) = (asked, values.is_empty()) {
+                return Err(ArgumentsError::Unsatisfiable {
+                    place: place.to_owned(),
+                    reason: format!("only values such as {value} are allowed, which lead outside"),
+                    hint: "give the arguments by hand",
+                });
+            }
             let turn = self.rotate(place, values.len());
             values.rotate_left(turn);
             return Ok(values);

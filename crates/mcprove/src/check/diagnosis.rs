@@ -9,7 +9,7 @@ use crate::event::EventStream;
 use crate::process;
 use crate::quantity::describe_duration;
 use crate::server::{Server, Transport};
-use crate::session::{Session, SessionOptions, ViolationKind};
+use crate::session::{ConnectError, Session, SessionOptions, ViolationKind};
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;
@@ -27,6 +27,9 @@ pub struct Item {
     pub passed: bool,
     /// Whether most servers do without it.
     pub optional: bool,
+    /// Whether mcprove itself ran out of something, so that nothing is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_out: bool,
     /// What was found.
     pub found: String,
     /// How to mend it.
@@ -43,6 +46,7 @@ impl Item {
             name: name.into(),
             passed: true,
             optional: false,
+            ran_out: false,
             found: found.into(),
             fix: None,
             evidence: Vec::new(),
@@ -55,6 +59,15 @@ impl Item {
             fix: Some(fix.into()),
             ..Self::good(name, found)
         }
+    }
+
+    /// A server that could not be started or reached.
+    fn unreached(name: &str, error: &ConnectError) -> Self {
+        Self {
+            ran_out: error.own_limit().is_some(),
+            ..Self::bad(name, error.to_string(), error.hint())
+        }
+        .with_stderr(error.stderr())
     }
 
     fn with_stderr(mut self, stderr: &str) -> Self {
@@ -187,7 +200,7 @@ async fn try_built_in(program: &Path) -> Item {
             session.close().await;
             Item::good(name, format!("a built-in server answered in {startup}"))
         }
-        Err(error) => Item::bad(name, error.to_string(), error.hint()).with_stderr(error.stderr()),
+        Err(error) => Item::unreached(name, &error),
     }
 }
 
@@ -196,10 +209,7 @@ pub async fn examine_server(server: &Server, options: SessionOptions) -> Vec<Ite
     let recorder = EventStream::unobserved().recorder();
     let session = match Session::connect(server, options, recorder).await {
         Ok(session) => session,
-        Err(error) => {
-            let item = Item::bad("connecting", error.to_string(), error.hint());
-            return vec![item.with_stderr(error.stderr())];
-        }
+        Err(error) => return vec![Item::unreached("connecting", &error)],
     };
     let facts = session.facts();
     let found = format!(

@@ -19,6 +19,7 @@ use super::Arguments;
 use super::files::{self, Inputs};
 use super::reports::Reports;
 use super::watch::{Snapshot, wait_for_change};
+use crate::commands::explain_with;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::stop_on_interrupt;
@@ -185,7 +186,7 @@ pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Fa
     let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
     let cassettes = arguments.suite.cassettes();
     let told = mcprove::report::suite_explanation(&chosen.tests, cassettes, &output_dir);
-    terminal::print(&told);
+    explain_with(&told, "`allow_writes: true` in a load calls every tool.");
     Ok(ExitCode::SUCCESS)
 }
 

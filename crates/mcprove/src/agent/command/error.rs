@@ -6,7 +6,7 @@ use mcprove_score::trace::import::ImportError;
 use thiserror::Error;
 
 use crate::mock::{ListenError, MockError};
-use crate::process::SpawnError;
+use crate::process::{OwnLimit, SpawnError};
 use crate::proxy::http;
 use crate::suite::plan::FillError;
 
@@ -96,9 +96,10 @@ impl CommandError {
     /// What to try.
     pub fn hint(&self) -> String {
         match self {
-            Self::Folder(_) | Self::File { .. } => {
-                "check the permissions of the temporary folder and the space on the disk".into()
-            }
+            Self::Folder(source) | Self::File { source, .. } => match OwnLimit::of(source) {
+                Some(limit) => limit.hint().into(),
+                None => "check the permissions of the temporary folder and the space on the disk".into(),
+            },
             Self::Unfilled { .. } => "set the variable, or write ${NAME:-otherwise}".into(),
             Self::NoProxy { .. } => {
                 "set `proxy_program` of the options to the program `mcprove`".into()

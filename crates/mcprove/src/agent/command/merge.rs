@@ -48,7 +48,7 @@ pub(super) fn merge(
         if !written.is_whole {
             return Err(CommandError::File {
                 what: format!("the recording of the server {name:?} is not complete"),
-                source: io::ErrorKind::StorageFull.into(),
+                source: io::Error::other("its end could not be written"),
             });
         }
         if let Some(message) = never_reached(&text) {
