@@ -715,7 +715,7 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
 
     // A probe, in the middle of a call.
     let counting = Counting::new();
-    let program = Counting::PROGRAM.replace("echo 1 >> calls", "echo 1 >> calls; sleep 1000");
+    let program = Counting::PROGRAM.replace("sleep 0.05", "sleep 1000");
     assert_ne!(program, Counting::PROGRAM);
     let mut server = counting.server();
     server.args = vec!["-c".to_owned(), program];

@@ -39,7 +39,7 @@ const VIOLATIONS_MAX: usize = 100;
 const NAME_SHOWN_MAX: usize = 60;
 
 /// What to call and how long to wait.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ProbeOptions {
     /// How the session behaves; its call timeout holds for every tool.
     pub session: SessionOptions,
