@@ -1,32 +1,30 @@
 //! What an argument stands for, by its name: values of some kinds could do harm.
 //!
 //! Generated arguments name no living process, no path outside a fresh temporary folder, no command and no host but
-//! this machine.
+//! this machine. Whatever a value comes from, [`Meaning::permits`] is asked before it is sent.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
+use mcprove_score::agent::words::tokens;
 use serde_json::Value;
 
 use super::requirements::Requirements;
 
-/// No system gives a process such a number.
-const NO_PROCESS: i64 = 2_147_483_646;
+/// From here on no system numbers its processes. The numbers below the end are generated.
+const NO_PROCESSES: std::ops::Range<i64> = 0x4000_0000..0x7fff_ffff;
 /// The host and port of generated addresses: nothing listens at `discard`.
 pub(super) const ADDRESS: &str = "http://127.0.0.1:9/";
 /// The last part of a generated path; [`Folder`](super::Folder) has such a file.
 pub(super) const FILE: &str = "text";
 
-const PROCESSES: &str = "pid pids ppid tgid";
+const PROCESSES: &str = "pid pids ppid tgid process processes proc procs";
 const FOLDERS: &str = "dir dirs directory directories folder folders cwd workspace";
 const FILES: &str = "path paths file files filename filenames filepath filepaths";
 const ADDRESSES: &str = "url urls uri uris href link endpoint webhook callback website";
 const HOSTS: &str = "host hosts hostname hostnames domain domains ip ips";
 const COMMANDS: &str = "command commands cmd shell script bash powershell argv exec";
-/// Folders of every system: an example with such a path is not used.
-const ROOTS: [&str; 17] = [
-    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/mnt", "/opt", "/private", "/proc", "/root",
-    "/srv", "/sys", "/tmp", "/usr", "/var", "/Users",
-];
+/// Switches that keep a tool from writing: they are always on.
+const SAFEGUARDS: &str = "dry dryrun preview simulate simulated simulation readonly noop peek keep";
 
 /// What an argument stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,19 +45,47 @@ pub(super) enum Meaning {
     Other,
 }
 
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is made here.
+    Made,
+    /// The schema lists it, as one of those that there are.
+    Listed,
+    /// The schema suggests it: a default or an example.
+    Suggested,
+}
+
 fn is_in(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
+}
+
+/// The words of the name of the property at a place.
+fn name_of(place: &str) -> Vec<String> {
+    let is_index = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let name = place.rsplit('/').find(|part| !is_index(part));
+    tokens(name.unwrap_or_default())
+}
+
+/// Whether a yes or no keeps a tool from writing: `dry_run`, `no_delete`, `check_only`.
+pub(crate) fn is_safeguard(name: &str) -> bool {
+    let words = tokens(name);
+    let is_first = |list| words.first().is_some_and(|word| is_in(list, word));
+    let is_last = |list| words.last().is_some_and(|word| is_in(list, word));
+    let is_read_only = words.windows(2).any(|pair| pair == ["read", "only"]);
+    is_first(SAFEGUARDS)
+        || is_read_only
+        || (is_first("check validate plan test") && is_last("only"))
 }
 
 impl Meaning {
     /// By the name of the property at a place, and by what is said of it.
     pub(super) fn of(place: &str, requirements: &Requirements<'_>) -> Self {
-        let is_index = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let name = place.rsplit('/').find(|part| !is_index(part));
-        let words = mcprove_score::agent::words::tokens(name.unwrap_or_default());
+        let words = name_of(place);
         let last = words.last().map_or("", String::as_str);
         let before = words.len().checked_sub(2).and_then(|at| words.get(at));
-        if is_in(PROCESSES, last) || (last == "id" && before.is_some_and(|word| word == "process"))
+        let numbers = is_in("id ids number numbers identifier", last);
+        if is_in(PROCESSES, last) || (numbers && before.is_some_and(|word| is_in(PROCESSES, word)))
         {
             Self::Process
         } else if is_in(FOLDERS, last) {
@@ -84,53 +110,88 @@ impl Meaning {
     }
 
     /// The texts that come before any other, without or with a word to be found again.
-    pub(super) fn texts(self, folder: &Path, token: Option<&str>) -> Vec<String> {
+    pub(super) fn texts(self, folder: &Path, token: Option<&str>, variants: usize) -> Vec<String> {
         let is_word = |token: &&str| {
             let mut characters = token.chars();
             characters.all(|character| character.is_ascii_alphanumeric() || character == '-')
         };
         let token = token.filter(is_word);
         let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        let several = |first: String| {
+            let others = (1..variants).map(|number| format!("{first}{number}"));
+            std::iter::once(first.clone()).chain(others).collect()
+        };
         match self {
-            Self::Process => vec![NO_PROCESS.to_string()],
-            Self::Folder => vec![token.map_or_else(|| folder.to_string_lossy().into_owned(), path)],
-            Self::File => vec![path(token.unwrap_or(FILE))],
-            Self::Address => vec![format!("{ADDRESS}{}", token.unwrap_or_default())],
-            Self::Host => vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
+            Self::Process => numbers(variants).map(|number| number.to_string()).collect(),
+            Self::Folder => {
+                let folder = folder.to_string_lossy().into_owned();
+                let others = (1..variants).map(|number| path(&number.to_string()));
+                let first = token.map_or(folder, path);
+                std::iter::once(first).chain(others).collect()
+            }
+            Self::File => several(path(token.unwrap_or(FILE))),
+            Self::Address => several(format!("{ADDRESS}{}", token.unwrap_or_default())),
+            Self::Host => {
+                let others = (2..250.min(variants)).map(|number| format!("127.0.0.{number}"));
+                let first = ["localhost", "127.0.0.1"].map(str::to_owned);
+                first.into_iter().chain(others).collect()
+            }
             Self::Command | Self::Other => Vec::new(),
         }
     }
 
-    /// The number that comes before any other.
-    pub(super) fn number(self) -> Option<Value> {
-        (self == Self::Process).then(|| NO_PROCESS.into())
+    /// The only numbers to send, where not all are as good.
+    pub(super) fn numbers(self, variants: usize) -> Option<Vec<Value>> {
+        (self == Self::Process).then(|| numbers(variants).map(Value::from).collect())
     }
 
-    /// Whether one of the values that the schema lists may be sent: a listed command or file name is the server's
-    /// own word, a path of this system or another host is not.
-    pub(super) fn accepts_listed(self, value: &Value) -> bool {
-        match (self, value) {
-            (Self::Command | Self::File | Self::Folder, Value::String(text)) => is_harmless(text),
-            _ => self.accepts(value),
-        }
-    }
-
-    /// Whether a value that the schema suggests may be sent.
-    pub(super) fn accepts(self, value: &Value) -> bool {
-        let is_free = matches!(self, Self::Other | Self::Address | Self::Host);
+    /// Whether a value may be sent.
+    pub(super) fn permits(self, value: &Value, origin: Origin, folder: &Path) -> bool {
         match value {
-            Value::String(text) => {
-                let is_host = self == Self::Host && !is_loopback(text);
-                is_free && !is_host && is_harmless(text)
+            Value::String(text) => self.permits_text(text, origin, folder),
+            Value::Number(number) => {
+                self != Self::Process
+                    || number
+                        .as_i64()
+                        .is_some_and(|number| NO_PROCESSES.contains(&number))
             }
-            Value::Number(_) => self != Self::Process,
-            Value::Array(items) => items.iter().all(|item| self.accepts(item)),
-            Value::Object(members) => members
-                .iter()
-                .all(|(name, member)| Self::of(name, &Requirements::default()).accepts(member)),
-            _ => true,
+            Value::Array(items) => items.iter().all(|item| self.permits(item, origin, folder)),
+            Value::Object(members) => members.iter().all(|(name, member)| {
+                let switched_off = *member == Value::Bool(false) && is_safeguard(name);
+                let meaning = Self::of(name, &Requirements::default());
+                !switched_off && meaning.permits(member, origin, folder)
+            }),
+            Value::Null | Value::Bool(_) => true,
         }
     }
+
+    fn permits_text(self, text: &str, origin: Origin, folder: &Path) -> bool {
+        let path = Path::new(text);
+        let is_climbing = path
+            .components()
+            .any(|component| component == Component::ParentDir);
+        let is_within = path.starts_with(folder) && !is_climbing;
+        let is_suggested = origin == Origin::Suggested;
+        match self {
+            Self::Process => {
+                let number: Option<i64> = text.parse().ok();
+                number.is_some_and(|number| NO_PROCESSES.contains(&number))
+            }
+            Self::Folder | Self::File => {
+                let is_name = !text.contains(['/', '\\']) && is_harmless(text);
+                is_within || (origin == Origin::Listed && is_name)
+            }
+            Self::Address => is_url(text) && is_harmless(text),
+            Self::Host => is_loopback(text),
+            Self::Command => !is_suggested && is_harmless(text),
+            Self::Other => is_within || (is_harmless(text) && !(is_suggested && is_host(text))),
+        }
+    }
+}
+
+/// Numbers that no process has.
+fn numbers(variants: usize) -> impl Iterator<Item = i64> {
+    NO_PROCESSES.rev().take(variants.max(1))
 }
 
 /// Whether a description is about a path.
@@ -148,16 +209,39 @@ fn is_of_path(text: &str) -> bool {
     .any(|words| text.contains(words))
 }
 
+fn is_url(text: &str) -> bool {
+    text.contains("://")
+}
+
+/// Whether a text looks like a host or a mail address elsewhere: `db.example.com`, `me@example.com`.
+fn is_host(text: &str) -> bool {
+    let end = text.find(['/', ':', '?', '#']).unwrap_or(text.len());
+    let first = text.get(..end).unwrap_or(text);
+    let host = first.rsplit('@').next().unwrap_or(first);
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        let mut bytes = label.bytes();
+        !label.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_letters =
+        |label: &&str| label.len() > 1 && label.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    let is_name =
+        labels.len() > 1 && labels.iter().all(is_label) && labels.last().is_some_and(is_letters);
+    (is_address || is_name || first.contains('@')) && !is_loopback(host)
+}
+
 /// Whether a text names neither a path of this system nor another host.
-pub(super) fn is_harmless(text: &str) -> bool {
-    let is_path = text.starts_with('~')
-        || text.contains("../")
-        || text.contains("..\\")
-        || text.get(1..3) == Some(":\\")
-        || ROOTS.iter().any(|root| {
-            text.strip_prefix(root)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        });
+fn is_harmless(text: &str) -> bool {
+    let mut parts = text.split(['/', '\\']);
+    let is_drive = text.as_bytes().get(1) == Some(&b':')
+        && matches!(text.as_bytes().get(2), Some(b'/' | b'\\') | None)
+        && text.starts_with(|first: char| first.is_ascii_alphabetic());
+    let is_path = text.starts_with(['/', '\\', '~', '$', '%'])
+        || is_drive
+        || text.starts_with("file:")
+        || text.starts_with("mailto:")
+        || parts.any(|part| part == "..");
     let is_foreign = text.split_once("://").is_some_and(|(_, rest)| {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let authority = rest.get(..end).unwrap_or(rest);
@@ -180,7 +264,7 @@ fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let is_name = host == "localhost" || host.ends_with(".localhost");
     let address: Option<std::net::IpAddr> = host.parse().ok();
-    is_name || address.is_some_and(|address| address.is_loopback())
+    is_name || address.is_some_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -195,6 +279,8 @@ mod tests {
         for (place, meaning) in [
             ("/pid", Meaning::Process),
             ("/processId", Meaning::Process),
+            ("/process_ids/0", Meaning::Process),
+            ("/proc_number", Meaning::Process),
             ("/filePath", Meaning::File),
             ("/paths/0", Meaning::File),
             ("/working_directory", Meaning::Folder),
@@ -207,40 +293,76 @@ mod tests {
         ] {
             assert_eq!(of(place), meaning, "{place}");
         }
+        for (name, expected) in [
+            ("dry_run", true),
+            ("dryRun", true),
+            ("check_only", true),
+            ("is_read_only", true),
+            ("dryer", false),
+            ("only_open", false),
+        ] {
+            assert_eq!(is_safeguard(name), expected, "{name}");
+        }
     }
 
     #[test]
-    fn suggestions_that_lead_elsewhere_are_not_used() {
-        for (meaning, value, expected) in [
-            (Meaning::Other, json!("text"), true),
-            (Meaning::Other, json!("/owner/repository"), true),
-            (Meaning::Other, json!("/etc/passwd"), false),
-            (Meaning::Other, json!("~/notes"), false),
-            (Meaning::Other, json!("C:\\Windows"), false),
-            (Meaning::Other, json!("https://example.com/a"), false),
-            (Meaning::Other, json!("http://user@127.0.0.1:80/a"), true),
-            (Meaning::Address, json!("http://[::1]:80/"), true),
-            (Meaning::Host, json!("example.com"), false),
-            (Meaning::Host, json!("localhost:80"), true),
-            (Meaning::Process, json!(1), false),
-            (Meaning::Command, json!("ls -l"), false),
-            (Meaning::File, json!("notes.txt"), false),
-            (Meaning::Other, json!({"pid": 1}), false),
-            (Meaning::Other, json!([{"host": "example.com"}]), false),
-            (Meaning::Other, json!(7), true),
+    fn values_that_lead_elsewhere_are_not_sent() {
+        use Meaning::{Address, Command, File, Host, Other, Process};
+        use Origin::{Listed, Made, Suggested};
+        let folder = Path::new("/tmp/mcprove-7");
+        for (meaning, origin, value, expected) in [
+            (Other, Suggested, json!("text"), true),
+            (Other, Suggested, json!("owner/repository"), true),
+            (Other, Made, json!("/a/b"), false),
+            (Other, Suggested, json!("/etc/passwd"), false),
+            (Other, Suggested, json!("~/notes"), false),
+            (Other, Suggested, json!(".."), false),
+            (Other, Suggested, json!("a/../b"), false),
+            (Other, Suggested, json!("$HOME/.ssh/id"), false),
+            (Other, Suggested, json!("C:\\Windows"), false),
+            (Other, Suggested, json!("C:/Windows"), false),
+            (Other, Suggested, json!("\\\\server\\share"), false),
+            (Other, Suggested, json!("file:/etc/passwd"), false),
+            (Other, Suggested, json!("https://example.com/a"), false),
+            (Other, Suggested, json!("db.example.com"), false),
+            (Other, Suggested, json!("10.0.0.1:80"), false),
+            (Other, Suggested, json!("me@example.com"), false),
+            (Other, Suggested, json!("git@example.com:a/b.git"), false),
+            (Other, Suggested, json!("a 1.5 b"), true),
+            (Other, Made, json!("user@mail.localhost"), true),
+            (Other, Listed, json!("created.desc"), true),
+            (Other, Listed, json!("https://example.com"), false),
+            (Other, Made, json!("/tmp/mcprove-7/text"), true),
+            (Other, Made, json!("http://user@127.0.0.1:80/a"), true),
+            (Address, Suggested, json!("http://[::1]:80/"), true),
+            (Address, Suggested, json!("www.example.com"), false),
+            (Address, Suggested, json!("//example.com/x"), false),
+            (Address, Made, json!("text"), false),
+            (Host, Suggested, json!("example.com"), false),
+            (Host, Made, json!("a.a.com"), false),
+            (Host, Made, json!("::ffff:127.0.0.2"), true),
+            (Host, Suggested, json!("localhost:80"), true),
+            (Process, Made, json!(1), false),
+            (Process, Made, json!(4_194_304), false),
+            (Process, Listed, json!([1, 2]), false),
+            (Process, Made, json!("0"), false),
+            (Process, Made, json!(2_147_483_646), true),
+            (Command, Suggested, json!("ls -l"), false),
+            (Command, Listed, json!("status"), true),
+            (Command, Made, json!("text"), true),
+            (File, Suggested, json!("notes.txt"), false),
+            (File, Listed, json!("notes.txt"), true),
+            (File, Listed, json!("/etc/passwd"), false),
+            (File, Made, json!("/a"), false),
+            (File, Made, json!("/tmp/mcprove-7/../x"), false),
+            (File, Made, json!("/tmp/mcprove-7/text"), true),
+            (Other, Suggested, json!({"pid": 1}), false),
+            (Other, Suggested, json!({"dry_run": false}), false),
+            (Other, Suggested, json!([{"host": "example.com"}]), false),
+            (Other, Suggested, json!(7), true),
         ] {
-            assert_eq!(meaning.accepts(&value), expected, "{meaning:?} {value}");
-        }
-        for (meaning, value, expected) in [
-            (Meaning::Command, json!("status"), true),
-            (Meaning::File, json!("notes.txt"), true),
-            (Meaning::File, json!("/etc/passwd"), false),
-            (Meaning::Host, json!("example.com"), false),
-            (Meaning::Process, json!(1), false),
-            (Meaning::Other, json!("https://example.com"), false),
-        ] {
-            let accepted = meaning.accepts_listed(&value);
-            assert_eq!(accepted, expected, "{meaning:?} {value}");
+            let permitted = meaning.permits(&value, origin, folder);
+            assert_eq!(permitted, expected, "{meaning:?} {origin:?} {value}");
         }
     }
 }

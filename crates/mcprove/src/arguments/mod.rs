@@ -28,8 +28,10 @@ mod validation;
 pub use check::SchemaCheck;
 pub use error::ArgumentsError;
 pub use folder::Folder;
+pub(crate) use meaning::is_safeguard;
 
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -46,6 +48,14 @@ pub struct Choice {
     pub seed: u64,
     /// The folder that paths lie in; a [`Folder`] is one. Without it they lead nowhere.
     pub folder: Option<PathBuf>,
+}
+
+impl Choice {
+    fn folder(&self) -> Cow<'_, Path> {
+        self.folder
+            .as_deref()
+            .map_or_else(|| folder::nowhere().into(), Cow::from)
+    }
 }
 
 /// Makes arguments for one schema; see [`Maker`] for many.

@@ -6,10 +6,9 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::document::Document;
-use super::folder::nowhere;
 use super::kind::Kind;
 use super::limits::{ARGUMENTS_BYTES_MAX, ARGUMENTS_DEPTH_MAX, BRANCHES_MAX, VARIANTS};
-use super::meaning::Meaning;
+use super::meaning::{Meaning, Origin, is_safeguard};
 use super::requirements::{Requirements, merge_branches, merge_common};
 use super::trail::Trail;
 use super::{ArgumentsError, Choice, number, text};
@@ -27,7 +26,7 @@ pub(super) enum Carriers<'schema> {
 
 /// A way to fill a place.
 enum Form {
-    Ready(Value),
+    Ready(Value, Origin),
     Object(usize),
     Array(usize),
 }
@@ -113,7 +112,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
             if unfillable
                 .iter()
                 .any(|known| Rc::ptr_eq(known, &offer.requirements))
-                && !matches!(offer.form, Form::Ready(_))
+                && !matches!(offer.form, Form::Ready(..))
             {
                 continue;
             }
@@ -191,11 +190,11 @@ impl<'work, 'schema> Making<'work, 'schema> {
             }
         }
         // What leads back to itself comes last, or values would grow to the limit.
-        recursive.sort_by_key(|offer: &Offer<'_>| !matches!(offer.form, Form::Ready(_)));
+        recursive.sort_by_key(|offer: &Offer<'_>| !matches!(offer.form, Form::Ready(..)));
         offers.append(&mut recursive);
         let suggested = suggestions.into_iter().map(|value| Offer {
             requirements: Rc::clone(&common),
-            form: Form::Ready(value),
+            form: Form::Ready(value, Origin::Suggested),
             rank: 0,
         });
         if tokens_first {
@@ -211,7 +210,10 @@ impl<'work, 'schema> Making<'work, 'schema> {
         requirements
             .suggested
             .iter()
-            .filter(|value| requirements.admits(value) && meaning.accepts(value))
+            .filter(|value| {
+                let folder = &self.choice.folder();
+                requirements.admits(value) && meaning.permits(value, Origin::Suggested, folder)
+            })
             .take(self.variants)
             .map(|value| (*value).clone())
             .collect()
@@ -227,24 +229,10 @@ impl<'work, 'schema> Making<'work, 'schema> {
         if let Some(list) = requirements.listed.first() {
             let others: usize = requirements.listed.iter().map(|other| other.len()).sum();
             self.document.step(place, list.len() * others / 256)?;
-            let meaning = Meaning::of(place, requirements);
-            let mut admitted = list
-                .iter()
-                .filter(|value| requirements.admits(value))
-                .peekable();
-            let asked = admitted.peek().copied();
-            let mut values: Vec<Form> = admitted
-                .filter(|value| meaning.accepts_listed(value))
-                .take(self.variants.max(64))
-                .map(|value| Form::Ready(value.clone()))
-                .collect();
-            if let (Some(value), true) = (asked, values.is_empty()) {
-                return Err(ArgumentsError::Unsatisfiable {
-                    place: place.to_owned(),
-                    reason: format!("only values such as {value} are allowed, which lead outside"),
-                    hint: "give the arguments by hand",
-                });
-            }
+            let values = list.iter().filter(|value| requirements.admits(value));
+            let values = values.take(self.variants.max(64));
+            let values = values.map(|value| Form::Ready(value.clone(), Origin::Listed));
+            let mut values: Vec<Form> = values.collect();
             let turn = self.rotate(place, values.len());
             values.rotate_left(turn);
             return Ok(values);
@@ -260,7 +248,8 @@ impl<'work, 'schema> Making<'work, 'schema> {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        let ready = suggestions.into_iter().map(Form::Ready);
+        let ready = suggestions.into_iter();
+        let ready = ready.map(|value| Form::Ready(value, Origin::Suggested));
         if self.choice.token.is_some() && self.carriers != Carriers::Free {
             forms.extend(ready);
         } else {
@@ -279,32 +268,38 @@ impl<'work, 'schema> Making<'work, 'schema> {
         kind: Kind,
         free: bool,
     ) -> Result<Vec<Form>, ArgumentsError> {
-        let ready = |values: Vec<Value>| values.into_iter().map(Form::Ready).collect();
+        let made = |value| Form::Ready(value, Origin::Made);
+        let ready = |values: Vec<Value>| values.into_iter().map(made).collect();
         Ok(match kind {
             Kind::Object => (0..self.variants).map(Form::Object).collect(),
             Kind::Array => (0..self.variants).map(Form::Array).collect(),
             Kind::Integer | Kind::Number => {
-                let first = Meaning::of(place, requirements).number();
-                let first = first.filter(|value| number::is_within(requirements, value));
-                let others = match kind {
-                    Kind::Integer => number::integers(requirements, self.variants),
-                    _ => number::numbers(requirements, self.variants),
+                let special = Meaning::of(place, requirements).numbers(self.variants);
+                let numbers = match (special, kind) {
+                    (Some(mut numbers), _) => {
+                        numbers.retain(|value| number::is_within(requirements, value));
+                        numbers
+                    }
+                    (None, Kind::Integer) => number::integers(requirements, self.variants),
+                    (None, _) => number::numbers(requirements, self.variants),
                 };
-                ready(first.into_iter().chain(others).collect())
+                ready(numbers)
             }
             Kind::Boolean => {
+                if place.rsplit('/').next().is_some_and(is_safeguard) {
+                    return Ok(vec![made(true.into())]);
+                }
                 let first = self.rotate(place, 2) == 1;
-                vec![Form::Ready(first.into()), Form::Ready((!first).into())]
+                vec![made(first.into()), made((!first).into())]
             }
-            Kind::Null => vec![Form::Ready(Value::Null)],
+            Kind::Null => vec![made(Value::Null)],
             Kind::Text => {
                 let meaning = Meaning::of(place, requirements);
                 let unasked = requirements.patterns.is_empty() && requirements.formats.is_empty();
                 let is_plain = matches!(meaning, Meaning::Other | Meaning::Command);
                 let may_carry = self.carriers != Carriers::Free || (free && unasked && is_plain);
                 let token = self.choice.token.as_deref().filter(|_| may_carry);
-                let folder = self.choice.folder.clone().unwrap_or_else(nowhere);
-                let first = meaning.texts(&folder, token);
+                let first = meaning.texts(&self.choice.folder(), token, self.variants);
                 // Where the text has a meaning, a bare token would have another.
                 let token = token.filter(|_| is_plain);
                 let texts = text::texts(
@@ -325,13 +320,32 @@ impl<'work, 'schema> Making<'work, 'schema> {
         self.way.extend(&offer.requirements.references);
         self.depth += 1;
         let result = match &offer.form {
-            Form::Ready(value) => self.weigh(place, value).map(|()| value.clone()),
+            Form::Ready(value, origin) => self.permit(place, offer, value, *origin),
             Form::Object(variant) => self.object(place, &offer.requirements, *variant),
             Form::Array(variant) => self.array(place, &offer.requirements, *variant),
         };
         self.depth -= 1;
         self.way.truncate(known);
         result
+    }
+
+    /// The value, unless it could do harm.
+    fn permit(
+        &mut self,
+        place: &str,
+        offer: &Offer<'schema>,
+        value: &Value,
+        origin: Origin,
+    ) -> Result<Value, ArgumentsError> {
+        let meaning = Meaning::of(place, &offer.requirements);
+        if meaning.permits(value, origin, &self.choice.folder()) {
+            return self.weigh(place, value).map(|()| value.clone());
+        }
+        Err(ArgumentsError::Unsatisfiable {
+            place: place.to_owned(),
+            reason: format!("only values such as {value} fit, which could reach something real"),
+            hint: "give the arguments by hand",
+        })
     }
 
     /// Counts the size of the arguments, what was given up included.

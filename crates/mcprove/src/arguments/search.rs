@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use jsonschema::Validator;
+use mcprove_score::agent::words::tokens;
+use mcprove_score::trace::verbs::{Effect, find};
 use serde_json::Value;
 
 use super::cost::Cost;
@@ -59,6 +61,20 @@ pub(super) fn search(
     Ok(plain)
 }
 
+/// Names of arguments that say what is looked for or repeated, so that a value changes nothing.
+const ASKING: &str = "q query search term terms text message keyword keywords prompt input phrase pattern question echo";
+
+/// Whether giving an optional argument is as harmless as not giving it.
+fn is_asking(name: &str, schema: &Value) -> bool {
+    let is_write = |word: &String| find(word).is_some_and(|verb| verb.effect == Effect::Writes);
+    let words = tokens(name);
+    let last = words.last().map(String::as_str);
+    let said = schema.get("description").and_then(Value::as_str);
+    let said = tokens(said.unwrap_or_default());
+    last.is_some_and(|last| ASKING.split_whitespace().any(|word| word == last))
+        && !words.iter().chain(&said).any(is_write)
+}
+
 /// Optional properties that may carry a token, those without a default first.
 fn optional_names(schema: &Value) -> Vec<&str> {
     let Some(declared) = schema.get("properties").and_then(Value::as_object) else {
@@ -67,7 +83,7 @@ fn optional_names(schema: &Value) -> Vec<&str> {
     let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
     let mut names: Vec<(bool, &str)> = declared
         .iter()
-        .filter(|(_, schema)| !is_listed(schema))
+        .filter(|(name, schema)| !is_listed(schema) && is_asking(name, schema))
         .map(|(name, schema)| (schema.get("default").is_some(), name.as_str()))
         .collect();
     names.sort_by_key(|(has_default, _)| *has_default);

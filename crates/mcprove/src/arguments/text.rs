@@ -4,7 +4,6 @@ use super::ArgumentsError;
 use super::document::Document;
 use super::format;
 use super::limits::TEXT_CHARACTERS_MAX;
-use super::meaning::is_harmless;
 use super::pattern::Pattern;
 use super::requirements::Requirements;
 
@@ -51,7 +50,6 @@ pub(super) fn texts<'schema>(
     };
 
     let mut found = first;
-    let given = found.len();
     if let Some(token) = token {
         for name in &requirements.formats {
             found.extend(format::write_around(name, token));
@@ -85,9 +83,6 @@ pub(super) fn texts<'schema>(
     for variant in 0..variants {
         found.push(plain(variant, length_min, length_max));
     }
-    // What was given lies in a folder of ours; anything else leads nowhere.
-    let mut place_of = 0..;
-    found.retain(|text| place_of.next().is_some_and(|at| at < given) || is_harmless(text));
     found.retain(|text| (length_min..=length_max).contains(&text.chars().count()));
     // Compiling and matching cost far more than reading a schema.
     let length: usize = found.iter().map(String::len).sum();
