@@ -218,7 +218,7 @@ impl Field<'_> {
             &folders.requests(),
             &server.package(),
             &self.writers,
-            &folders.root,
+            &folders.temporary(),
         )?;
         if !requests.listed {
             problems.push("did not list the tools".to_owned());

@@ -101,7 +101,10 @@ impl Requests {
     }
 }
 
-/// Notes addresses other than loopback, process 1, and paths outside of `allowed`.
+/// Linux numbers processes up to here.
+const PROCESS_MAX: f64 = 4_194_304.0;
+
+/// Notes addresses other than loopback, processes that there may be, and paths outside of `allowed`.
 fn look(key: &str, value: &Value, allowed: &Path, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -114,12 +117,15 @@ fn look(key: &str, value: &Value, allowed: &Path, found: &mut Vec<String>) {
                 look(key, item, allowed, found);
             }
         }
-        Value::Number(number) if names_process(key) && number.as_f64() == Some(1.0) => {
-            found.push(format!("{key} is process 1"));
+        Value::Number(number) if names_process(key) => {
+            if number.as_f64().is_some_and(|number| number <= PROCESS_MAX) {
+                found.push(format!("{key} is process {number}"));
+            }
         }
         Value::String(text) => {
-            if names_process(key) && text.trim() == "1" {
-                found.push(format!("{key} is process 1"));
+            let number: Option<f64> = text.trim().parse().ok();
+            if names_process(key) && number.is_some_and(|number| number <= PROCESS_MAX) {
+                found.push(format!("{key} is process {}", text.trim()));
             }
             if let Some(host) = foreign_host(text) {
                 found.push(format!("{key} names the host {host}"));
@@ -136,7 +142,10 @@ fn look(key: &str, value: &Value, allowed: &Path, found: &mut Vec<String>) {
 
 fn names_process(key: &str) -> bool {
     let key = key.to_lowercase();
-    key == "pid" || key.ends_with("_pid") || key.starts_with("process")
+    ["pid", "pids"].contains(&key.as_str())
+        || key.ends_with("_pid")
+        || key.ends_with("_pids")
+        || key.starts_with("process")
 }
 
 /// The first host in a text that is not this machine.
@@ -195,7 +204,7 @@ mod tests {
     #[test]
     fn what_is_harmless_is_let_through() {
         for arguments in [
-            json!({"pid": 4_194_303, "count": 1, "process_id": "x"}),
+            json!({"pid": 2_147_483_646, "count": 1, "process_id": "x"}),
             json!({"url": "http://127.0.0.1:9/x", "other": "http://localhost/", "v6": "http://[::1]/"}),
             json!({"path": "/tmp/field/work/a.txt", "relative": "a/b.txt", "text": "text"}),
             json!({"uri": "demo://resource/1", "version": "1.2.3", "time": "12:00"}),
@@ -209,6 +218,7 @@ mod tests {
         for (arguments, expected) in [
             (json!({"pid": 1}), "pid is process 1"),
             (json!({"process_id": "1"}), "process_id is process 1"),
+            (json!({"pids": [77]}), "pids is process 77"),
             (
                 json!({"url": "https://example.com/x"}),
                 "url names the host example.com",

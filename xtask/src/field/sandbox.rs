@@ -84,7 +84,8 @@ impl Folders {
         self.root.join("output")
     }
 
-    fn temporary(&self) -> PathBuf {
+    /// Where generated paths lie.
+    pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
     }
 

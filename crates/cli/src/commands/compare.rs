@@ -227,8 +227,13 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fa
 /// Whether it is a file that is written beside runs.
 fn is_no_run(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
-    path.is_file()
-        && name.is_some_and(|name| name == LAST_FAILED_FILE || name.ends_with(SIDE_BY_SIDE_SUFFIX))
+    let is_file_of_ours = |name: &str| {
+        path.is_file() && (name == LAST_FAILED_FILE || name.ends_with(SIDE_BY_SIDE_SUFFIX))
+    };
+    // What agents of suites left, and earlier comparisons.
+    let is_other_folder = |name: &str| name == "agents" && path.is_dir();
+    path.join("comparison.json").is_file()
+        || name.is_some_and(|name| is_file_of_ours(&name) || is_other_folder(&name))
 }
 
 fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {

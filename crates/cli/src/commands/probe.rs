@@ -158,6 +158,10 @@ pub fn describe(error: ProbeError) -> Failure {
                 .into_finding()
         }
         ProbeError::OwnLimit(limit) => ran_out(limit),
+        ProbeError::Folder(_) => Failure::new(
+            error.to_string(),
+            "check the permissions of the temporary folder, or set TMPDIR",
+        ),
         ProbeError::Interrupted => Failure::interrupted(),
     }
 }

@@ -379,6 +379,12 @@ fn what_else_is_written_beside_runs_is_skipped() {
     for name in beside {
         std::fs::write(folder.path().join(name), "{}").unwrap();
     }
+    let folders = ["agents", "2026-05-10T14-30-00-compare-abcdef"];
+    for name in folders {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let comparison = folder.path().join(folders[1]).join("comparison.json");
+    std::fs::write(comparison, "{}").unwrap();
     let entries = std::fs::read_dir(folder.path()).unwrap();
     let mut all: Vec<String> = entries
         .map(|entry| entry.unwrap().path().display().to_string())
@@ -387,13 +393,16 @@ fn what_else_is_written_beside_runs_is_skipped() {
     let given: Vec<&str> = all.iter().map(String::as_str).collect();
     let output = run(&[&["compare"], &given[..]].concat());
     assert_ne!(output.code, Some(2), "{output:?}");
-    for name in beside {
+    for name in beside.iter().chain(&folders) {
         let told = format!("{name}: it is no run");
         assert!(output.stderr.contains(&told), "{output:?}");
     }
     // What is not ours is an error, and so is too little.
     let other = folder.path().join("other.json");
     std::fs::write(&other, "{}").unwrap();
+    for name in folders {
+        std::fs::remove_dir_all(folder.path().join(name)).unwrap();
+    }
     let run_made = directories(folder.path()).remove(0);
     let last_failed = folder.path().join("last-failed.json");
     for wrong in [&other, &last_failed] {

@@ -113,6 +113,37 @@ fn only_tools_that_read_are_called_and_the_others_are_listed() {
 }
 
 #[test]
+fn comparisons_and_loads_of_suites_keep_to_it_too() {
+    let place = Place::new(TOOLS);
+    let short = ["--calls", "5", "--duration", "20s", "--runs", "1"];
+    let server = place.server();
+    let output = place.run(&[&["compare", "--server", &server], &short[..]].concat());
+    assert_eq!(place.called(), ["get_note"], "{output:?}");
+    assert!(output.stdout.contains("delete_note"), "{output:?}");
+    let words: Vec<String> = server.split(' ').map(|word| format!("{word:?}")).collect();
+    let suite = format!(
+        "servers: {{ s: {{ command: [{}] }} }}\nload:\n  - {{ name: l, server: s, scenario: {{ type: sustained, calls: 5, duration: 20s }} }}\n",
+        words.join(", ")
+    );
+    std::fs::write(place.path("suite.yml"), suite).unwrap();
+    for report in ["json", "markdown", "html", "junit", "tap"] {
+        let to = format!("{report}={}", place.path(report).display());
+        let mut command = mcprove(&["run", "suite.yml", "--report", &to]);
+        command.current_dir(place.folder.path());
+        let output = finish(command);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert_eq!(place.called(), ["get_note"], "{output:?}");
+        let text = std::fs::read_to_string(place.path(report)).unwrap();
+        for text in [&text, &output.stdout] {
+            assert!(
+                text.contains("delete_note") && text.contains("allow_writes"),
+                "{report}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_is_named_or_allowed_is_called() {
     let place = Place::new(TOOLS);
     let all = [

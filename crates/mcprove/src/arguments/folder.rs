@@ -22,8 +22,9 @@ impl Folder {
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        for number in 0..NAMES_MAX {
-            let path = named(seed, number);
+        // Old ones may be left by processes that were killed.
+        for name in (0..NAMES_MAX).map(Some).chain([None]) {
+            let path = named(seed, name);
             match builder.create(&path) {
                 Ok(()) => {
                     let folder = Self { path };
@@ -55,10 +56,11 @@ pub(super) fn nowhere() -> PathBuf {
     std::env::temp_dir().join("mcprove-nowhere")
 }
 
-fn named(seed: u64, number: u32) -> PathBuf {
+fn named(seed: u64, number: Option<u32>) -> PathBuf {
     let name = match number {
-        0 => format!("mcprove-{seed:x}"),
-        number => format!("mcprove-{seed:x}-{number}"),
+        Some(0) => format!("mcprove-{seed:x}"),
+        Some(number) => format!("mcprove-{seed:x}-{number}"),
+        None => format!("mcprove-{seed:x}-of-{}", std::process::id()),
     };
     std::env::temp_dir().join(name)
 }
@@ -80,6 +82,10 @@ mod tests {
             let mode = first.path().metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700);
         }
+        let others: Vec<Folder> = (0..NAMES_MAX).flat_map(|_| Folder::create(seed)).collect();
+        assert_eq!(others.len(), 99, "the last is named by the process");
+        assert!(Folder::create(seed).is_err());
+        drop(others);
         let path = first.path().to_owned();
         drop(first);
         assert!(!path.exists());

@@ -169,16 +169,21 @@ impl ReadyCall {
 }
 
 fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixError> {
+    let unfit = |reason: String| MixError::Arguments {
+        tool: tool.name.clone(),
+        reason,
+    };
+    let folder = stage.folder();
+    let folder =
+        folder.map_err(|error| unfit(format!("no temporary folder can be made: {error}")))?;
     let choice = Choice {
         token: Some(token.to_owned()),
         // The first choice of every enum: what a server offers first is the least likely to fail.
         seed: 0,
-        folder: stage.folder(),
+        folder: Some(folder.to_owned()),
     };
-    arguments::from_schema(&tool.input_schema, &choice).map_err(|error| MixError::Arguments {
-        tool: tool.name.clone(),
-        reason: error.to_string(),
-    })
+    let arguments = arguments::from_schema(&tool.input_schema, &choice);
+    arguments.map_err(|error| unfit(error.to_string()))
 }
 
 /// The tool of that name.

@@ -1,7 +1,8 @@
 //! What every scenario works with: the server, how to talk to it, where events go, when to stop.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ pub(crate) struct Stage {
     limited_tools: Vec<String>,
     sessions: AtomicU32,
     /// Where the paths of generated arguments lie; made when the first is wanted.
-    folder: OnceLock<Option<Folder>>,
+    folder: OnceLock<io::Result<Folder>>,
 }
 
 /// What the live view shows and no event tells.
@@ -307,10 +308,10 @@ impl Stage {
         Ok(tools)
     }
 
-    /// Where the paths of generated arguments lie; none where no folder can be made.
-    pub fn folder(&self) -> Option<PathBuf> {
-        let folder = self.folder.get_or_init(|| Folder::create(self.seed).ok());
-        folder.as_ref().map(|folder| folder.path().to_owned())
+    /// Where the paths of generated arguments lie.
+    pub fn folder(&self) -> Result<&Path, &io::Error> {
+        let folder = self.folder.get_or_init(|| Folder::create(self.seed));
+        folder.as_ref().map(Folder::path)
     }
 
     /// What may be called beside the tools that are named.

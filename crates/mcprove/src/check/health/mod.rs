@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,9 @@ pub enum ProbeError {
     /// This process ran out of something, such as file descriptors. The server has no part in it.
     #[error(transparent)]
     OwnLimit(OwnLimit),
+    /// There is no folder for the paths of generated arguments.
+    #[error("no temporary folder can be made: {0}")]
+    Folder(io::Error),
     /// The probe was interrupted before the server had answered.
     #[error("interrupted before the server had answered")]
     Interrupted,
@@ -159,7 +163,7 @@ struct Prober<'a> {
     /// What else breaks the protocol.
     findings: Vec<Finding>,
     /// Where the paths of generated arguments lie.
-    folder: Option<Folder>,
+    folder: Folder,
 }
 
 impl<'a> Prober<'a> {
@@ -167,7 +171,7 @@ impl<'a> Prober<'a> {
         server: &'a Server,
         options: &'a ProbeOptions,
         recorder: Arc<Recorder>,
-    ) -> Result<Self, ConnectError> {
+    ) -> Result<Self, ProbeError> {
         let session =
             Session::connect(server, options.session.clone(), Arc::clone(&recorder)).await?;
         let facts = session.facts();
@@ -203,7 +207,7 @@ impl<'a> Prober<'a> {
             first,
             violations: Vec::new(),
             findings: Vec::new(),
-            folder: Folder::create(FOLDER_SEED).ok(),
+            folder: Folder::create(FOLDER_SEED).map_err(ProbeError::Folder)?,
         })
     }
 
@@ -241,7 +245,7 @@ impl<'a> Prober<'a> {
             };
         }
         let choice = Choice {
-            folder: self.folder.as_ref().map(|folder| folder.path().to_owned()),
+            folder: Some(self.folder.path().to_owned()),
             ..Choice::default()
         };
         let arguments = match arguments::from_schema(&tool.input_schema, &choice) {

@@ -12,10 +12,14 @@ const ROWS_MAX: usize = 5000;
 
 /// All sections that have something in them.
 pub(super) fn all(report: &SuiteReport) -> Vec<Section> {
-    [unrun(report), wrong(report), skipped(report), tests(report)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let sections = [
+        unrun(report),
+        wrong(report),
+        skipped(report),
+        notes(report),
+        tests(report),
+    ];
+    sections.into_iter().flatten().collect()
 }
 
 /// What kept all tests from being run.
@@ -78,6 +82,18 @@ fn skipped(report: &SuiteReport) -> Option<Section> {
         .map(|test| Line::plain(name(test)).and(format!(": {}", reason(test))))
         .collect();
     (!lines.is_empty()).then(|| Section::new("What was not run").list(lines))
+}
+
+/// What a reader should know of tests that passed.
+fn notes(report: &SuiteReport) -> Option<Section> {
+    let passed = |test: &&TestReport| test.outcome == TestOutcome::Passed;
+    let tests = report.tests.iter().filter(passed);
+    let notes = tests.flat_map(|test| test.notes.iter().map(move |note| (test, note)));
+    let lines: Vec<Line> = notes
+        .take(BAD_MAX)
+        .map(|(test, note)| Line::plain(name(test)).and(format!(": {note}")))
+        .collect();
+    (!lines.is_empty()).then(|| Section::new("Notes").list(lines))
 }
 
 fn tests(report: &SuiteReport) -> Option<Section> {

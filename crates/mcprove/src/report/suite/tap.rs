@@ -23,7 +23,11 @@ pub(super) fn render(report: &SuiteReport) -> String {
             let _ = write!(lines, " # SKIP {}", escape(&reason(test)));
         }
         lines.push('\n');
-        if !is_ok {
+        if is_ok {
+            for note in &test.notes {
+                let _ = writeln!(lines, "# {}", line(note));
+            }
+        } else {
             diagnose(test, &mut lines);
         }
     }

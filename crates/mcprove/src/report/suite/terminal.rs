@@ -155,7 +155,7 @@ fn passed(test: &TestReport) -> String {
     // Of a load there is more to look at than that it passed.
     let details = test.details.iter().filter(|_| test.kind == TestKind::Load);
     parts.extend(details.map(|details| line(details)));
-    parts.extend(test.notes.first().map(|note| line(note)));
+    parts.extend(test.notes.iter().take(NOTES_MAX).map(|note| line(note)));
     parts.join(", ")
 }
 

@@ -7,6 +7,7 @@ use mcprove_score::verdict::Verdict;
 use serde_json::{Value, json};
 
 use crate::event::OWN_LIMIT;
+use crate::permission::SkippedTool;
 use crate::quantity::as_milliseconds;
 use crate::run::Report;
 use crate::run::suite::report::{TestOutcome, TestReport};
@@ -44,6 +45,9 @@ const TARGETS: [&str; 18] = [
     "grades.overall",
 ];
 
+/// How many tools that were not called are named.
+const SKIPPED_MAX: usize = 10;
+
 /// Puts what was found into the report of the test, and judges it.
 pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.duration_ms = as_milliseconds(found.duration);
@@ -72,6 +76,7 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.notes = hints
         .map(|hint| format!("hint: {}", in_words_of_suites(&hint)))
         .chain(others.iter().map(|it| it.sentence.clone()))
+        .chain(not_called(&found.skipped_tools))
         .chain(found.warnings.iter().map(|it| in_words_of_suites(it)))
         .collect();
     for loss in &found.losses {
@@ -84,6 +89,21 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
     }
     *report = report.clone().judged();
     debug_assert!(is_cut_short || (report.outcome == TestOutcome::Passed) == found.passed());
+}
+
+/// Which tools were not called, and how to call them.
+fn not_called(tools: &[SkippedTool]) -> Option<String> {
+    let listed = tools.iter().take(SKIPPED_MAX);
+    let mut listed: Vec<String> = listed
+        .map(|tool| format!("{} ({})", tool.name, tool.reason))
+        .collect();
+    if tools.len() > SKIPPED_MAX {
+        listed.push(format!("and {} more", tools.len() - SKIPPED_MAX));
+    }
+    (!tools.is_empty()).then(|| {
+        let listed = listed.join(", ");
+        format!("not called, as they may write (`allow_writes: true` calls them): {listed}")
+    })
 }
 
 fn violated(violation: &ThresholdViolation) -> GateFailure {
