@@ -9,7 +9,7 @@ const DESCRIPTORS: &str = "access at by capability count counts data date dates 
     number numbers order permission restriction restrictions permissions privilege privileges rights sha size state status time times \
     timestamp timestamps title type types url urls user year";
 const NEGATIONS: &str = "not never nothing none nor neither without cannot cant wont doesnt dont isnt arent \
-    no non free avoid avoids than";
+    no non avoid avoids than";
 /// Words that a denial reaches across: "does not create, modify or delete".
 const CARRIERS: &str =
     "or and nor be been being is are was were any ever actually also either get gets";
@@ -29,13 +29,16 @@ const BEFORE_TO: &str = "up due related relative compared similar according acce
 const PURPOSES: &str = "suitable useful needed required necessary ready helpful essential ideal perfect handy intended \
     ids id fields used";
 
+/// How many words further is far.
+const FAR: usize = 12;
 /// What begins the object of an order.
 const OBJECTS: &str =
     "a an the it its them their all any every each some one your our my everything everyone";
 /// Words that make a verb of any word before them.
 const PARTICLES: &str = "up down out off away back";
 /// What stays, or costs, when it is generated.
-const THINGS: &str = "file files pdf task tasks ticket tickets image photo photos picture report video videos md branch invoice";
+const THINGS: &str = "file files pdf task tasks ticket tickets image photo photos picture report video videos md branch invoice \
+    ring call payment bot";
 /// Words for an act that changes nothing by itself, with or without an `s`.
 const NEUTRAL: &str = "accept access adapt aggregate allow answer apply ask assess audit build capture collect combine contain \
     correlate cover crawl demonstrate do ensure explore expose gather generate grab group handle help include \
@@ -64,6 +67,12 @@ impl<'a> Place<'a> {
 
     fn next(&self) -> Option<&'a Word> {
         self.sentence.get(self.at + 1)
+    }
+
+    /// The same for the word some steps further.
+    fn step(&self, steps: usize) -> Self {
+        let at = self.at + steps;
+        Self { at, ..*self }
     }
 
     fn word(&self) -> Option<&'a Word> {
@@ -113,16 +122,9 @@ impl<'a> Place<'a> {
             return true;
         }
         if self.is_flag(&word.text) {
-            let is_side = is_in("effect effects", &word.text);
-            let flag = Self {
-                at: self.at - usize::from(is_side),
-                ..*self
-            };
-            return !flag.is_denied(Form::Base)
-                && !self.is_of_another_tool()
-                && !self
-                    .clause()
-                    .any(|word| is_in("if whether when", &word.text));
+            let mut clause = self.clause().take(FAR);
+            let is_condition = clause.any(|word| is_in("if whether when", &word.text));
+            return !is_condition && !self.is_denied(Form::Base) && !self.is_of_another_tool();
         }
         let Some(verb) = word.verb else {
             return self.is_unknown_act();
@@ -152,57 +154,52 @@ impl<'a> Place<'a> {
 
     /// Whether a word that is not known stands where a verb does: "Brews coffee", "Water the plants", "and reaps it".
     fn is_unknown_act(&self) -> bool {
-        let is_lead = self.role == Role::Lead;
         let Some(word) = self.word().filter(|_| self.role != Role::Aside) else {
             return false;
         };
         if self.makes_thing(&word.text) {
             return !self.is_denied(Form::Base) && !self.is_of_another_tool();
         }
-        let before = self.sentence.get(..self.at).unwrap_or_default();
-        let begins = before.iter().all(Word::opens);
+        let is_lead = self.role == Role::Lead;
         let words = self.sentence.iter().skip(self.at).take(6);
-        if computes(&words.map(|word| word.text.as_str()).collect::<Vec<_>>()) {
+        let words: Vec<&str> = words.map(|word| word.text.as_str()).collect();
+        if !word.may_be_unknown_verb() || computes(&words) {
             return false;
         }
-        if begins && is_lead && self.precedes(PARTICLES) && word.may_be_unknown_verb() {
+        let before = self.sentence.get(..self.at).unwrap_or_default();
+        let begins = is_lead && before.iter().all(Word::opens);
+        if begins && self.precedes(PARTICLES) {
             return true;
         }
-        if !word.may_be_unknown_verb() || is_neutral(&word.text) {
+        let is_third = is_in_third_person(&word.text);
+        if is_neutral(&word.text) {
             return false;
         }
-        let has_object = self.has_object();
-        let is_third = is_in_third_person(&word.text);
-        if is_lead && begins && !is_third {
-            let is_compound = self.at == 0
-                && self.next().is_some_and(|word| {
-                    let is_write = word.verb.is_some_and(|verb| verb.effect == Effect::Writes);
-                    let is_unknown = word.verb.is_none() && word.may_be_unknown_verb();
-                    !word.after_comma && (is_write || is_unknown && !is_in_third_person(&word.text))
-                })
-                && Self { at: 1, ..*self }.precedes(OBJECTS);
-            return is_compound || self.precedes(OBJECTS);
+        if begins && !is_third {
+            // "Force-push the branch"
+            let is_compound = self.next().is_some_and(|word| {
+                let is_write = word.verb.is_some_and(|verb| verb.effect == Effect::Writes);
+                let is_unknown = word.verb.is_none() && word.may_be_unknown_verb();
+                !word.after_comma && (is_write || is_unknown && !is_in_third_person(&word.text))
+            });
+            return self.precedes(OBJECTS)
+                || self.at == 0 && is_compound && self.step(1).precedes(OBJECTS);
         }
         if self.reading.is_hinted {
-            return is_lead && self.at == 0 && is_third && self.precedes(OBJECTS);
+            return begins && self.precedes(OBJECTS);
         }
-        let is_joined = is_lead && self.follows("and then") && has_object;
         // "Paths the server may read" are things.
         let is_said = is_third
             && (self.at == 0 || self.follows("also then it which"))
             && !self.precedes_soon("is are can may will was were");
-        let is_counted = || {
-            let number = Self {
-                at: self.at + 1,
-                ..*self
-            };
-            number.word().is_some_and(Word::is_number)
-                && number.next().is_some_and(|word| !word.is_number())
-                && number.acts_on_next()
-        };
-        is_joined && !word.text.ends_with("ly")
+        let number = self.step(1);
+        let is_counted = number.word().is_some_and(Word::is_number)
+            && number.next().is_some_and(|word| !word.is_number())
+            && number.acts_on_next();
+        let is_joined = is_lead && self.follows("and then") && !word.text.ends_with("ly");
+        (is_joined || is_said) && self.has_object()
+            || is_said && is_counted
             || is_lead && self.at == 0 && is_third && self.acts_on_next()
-            || is_said && (has_object || is_counted())
     }
 
     /// "This tool has side effects", "DESTRUCTIVE", "uses it up", "costs $5"
@@ -211,7 +208,7 @@ impl<'a> Place<'a> {
             "destructive" | "irreversible" | "irreversibly" | "destructs" => {
                 self.role != Role::Aside
             }
-            "effects" | "effect" => self.follows("side"),
+            "side" => self.precedes("effect effects"),
             "gone" => self.follows("is are"),
             "made" => self.precedes("if when"),
             "out" => self.follows("go goes"),
@@ -235,18 +232,10 @@ impl<'a> Place<'a> {
 
     /// "generate a report", "takes a photo": a word for making, and what stays or costs when it is made.
     fn makes_thing(&self, text: &str) -> bool {
-        match text {
-            "make" | "makes" => {
-                let mut after = self.sentence.iter().skip(self.at + 1).take(4);
-                self.precedes("one")
-                    || after.any(|word| {
-                        is_in(THINGS, &word.text) || is_in("ring call payment bot", &word.text)
-                    })
-            }
-            "generate" | "generates" | "build" | "builds" | "produce" | "produces" | "take"
-            | "takes" => self.precedes_soon(THINGS),
-            _ => false,
-        }
+        const MAKING: &str =
+            "build builds generate generates make makes produce produces take takes";
+        is_in(MAKING, text)
+            && (self.precedes_soon(THINGS) || text == "make" && self.precedes("one"))
     }
 
     /// Whether what is run may do anything; a server that says that it only reads runs no commands.
@@ -490,7 +479,7 @@ impl<'a> Place<'a> {
 
     /// "deleted afterwards", "removed after this call"
     fn is_sequel(&self) -> bool {
-        let mut after = self.sentence.iter().skip(self.at + 1);
+        let mut after = self.sentence.iter().skip(self.at + 1).take(FAR);
         after.any(|word| is_in("afterwards afterward thereafter", &word.text))
             || self.precedes("after") && self.precedes_soon("call read reading use retrieval")
     }
@@ -611,12 +600,7 @@ impl<'a> Place<'a> {
             && head_is_third
             && (self.precedes("to into on as from in up back")
                 || (verb.used == Use::VerbOrNoun && self.acts_on_next()));
-        let has_distant_object = self.precedes("on for")
-            && Self {
-                at: self.at + 1,
-                ..*self
-            }
-            .precedes("it them");
+        let has_distant_object = self.precedes("on for") && self.step(1).precedes("it them");
         self.follows("then")
             || self.has_object()
             || has_distant_object

@@ -57,7 +57,7 @@ const OPENERS: &str = "this the a an tool tools function method command endpoint
     helps help please simple optionally primary main your read-only readonly only";
 
 pub(super) fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
+    list.split(' ').any(|listed| listed == word)
 }
 
 /// Whether a word mixes letters of scripts, or has letters of another width or style: "d\u{435}lete".

@@ -9,6 +9,9 @@ const HEADINGS: &str = "when need needs cases case workflow example examples tip
     features include includes including returns return parameters parameter args arguments options option error \
     errors fields for values types input inputs output outputs purpose hints hint prerequisites keys syntax";
 
+/// How many words a sentence has; a longer one is cut.
+const WORDS_MAX: usize = 200;
+
 /// Cuts a text into sentences of words.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools)]
@@ -67,6 +70,9 @@ impl Cutter {
     }
 
     fn add(&mut self, word: &str, is_named: bool) {
+        if self.words.len() >= WORDS_MAX {
+            self.end();
+        }
         for (text, is_identifier) in split_word(word) {
             let is_identifier = is_identifier || is_named;
             self.words.push(Word {
