@@ -31,6 +31,8 @@ Which tools are called:
     describe, count, show, …) or computes (echo, convert, format, parse, sleep, …), and no word of its name,
     title, description or enum values names a write, in any inflection. `add` computes only if all of its
     arguments are numbers. Arguments that are programs, commands or SQL, or files to write, rule a tool out.
+  Hinted or not: a text that is not in English, an order with an unknown verb (\"Honk the horn\"), a warning such as
+  \"destructive\" or \"side effects\", and a second tool of the same name that writes rule a tool out.
   Everything else is skipped, and listed with the reason.
 ";
 
