@@ -92,11 +92,11 @@ impl Prose {
             }
             words += 1;
             foreign += usize::from(!word.text.is_ascii());
-            let is_plain = is_in(PLAIN, &word.text) || is_neutral(&word.text);
+            let is_plain = is_in(PLAIN, &word.text);
             known += if word.verb.is_some() || is_plain {
                 2
             } else {
-                usize::from(is_in(COMMON, &word.text))
+                usize::from(is_in(COMMON, &word.text) || is_neutral(&word.text))
             };
         }
         foreign * 5 <= words && (words < 3 || known > 1)

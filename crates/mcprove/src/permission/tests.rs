@@ -186,6 +186,9 @@ fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
 #[derive(Debug, Deserialize)]
 struct Phrase {
     called: bool,
+    /// The rule is known to judge it wrong.
+    #[serde(default)]
+    gap: bool,
     name: String,
     description: Option<String>,
     hint: Option<bool>,
@@ -204,7 +207,7 @@ fn phrases_of_writing_tools_are_told_from_those_of_reading_ones() {
             "annotations": {"readOnlyHint": row.hint},
             "inputSchema": {"type": "object", "properties": properties},
         }));
-        if may_call != row.called {
+        if (may_call == row.called) == row.gap {
             wrong.push(format!("{row:?}: {reason}"));
         }
     }
