@@ -2,14 +2,14 @@
 
 use mcprove_score::trace::verbs::{Effect, Form, Use, Verb};
 
-use super::prose::{DETERMINERS, Reading, Role, Word, changes, head, is_in};
+use super::prose::{DETERMINERS, Reading, Role, Word, changes, computes, head, is_in};
 
 const DESCRIPTORS: &str = "access at by capability count counts data date dates datetime detail details event events \
     flag hash histories field fields history id identifier ids info information key keys level list metadata name names note notes \
     number numbers order permission restriction restrictions permissions privilege privileges rights sha size state status time times \
     timestamp timestamps title type types url urls user year";
 const NEGATIONS: &str = "not never nothing none nor neither without cannot cant wont doesnt dont isnt arent \
-    no avoid avoids than";
+    no non avoid avoids than";
 /// Words that a denial reaches across: "does not create, modify or delete".
 const CARRIERS: &str =
     "or and nor be been being is are was were any ever actually also either get gets";
@@ -19,7 +19,7 @@ const SUBJECTS: &str = "you user users they someone people client clients agent 
     owner owners we i he she developers developer it";
 /// Words behind a noun, where a verb has its object.
 const PREPOSITIONS: &str = "of from by in on at to with for since between and or as is are was were that which who per into \
-    within during via across under over not";
+    within during via across under over not about around against through without behind";
 const TOOL_WORDS: &str = "tool tools function functions method command endpoint operation operations action actions api \
     server";
 /// Prepositional "to", and what is permitted: "related to", "allowed to".
@@ -28,6 +28,27 @@ const BEFORE_TO: &str = "up due related relative compared similar according acce
 /// What the caller does with a result: "suitable for editing".
 const PURPOSES: &str = "suitable useful needed required necessary ready helpful essential ideal perfect handy intended \
     ids id fields used";
+
+/// How many words further is far.
+const FAR: usize = 12;
+/// What begins the object of an order.
+const OBJECTS: &str =
+    "a an the it its them their all any every each some one your our my everything everyone";
+/// Words that make a verb of any word before them.
+const PARTICLES: &str = "up down out off away back";
+/// What stays, or costs, when it is generated.
+const THINGS: &str = "file files pdf task tasks ticket tickets image photo photos picture report video videos md branch invoice \
+    ring call payment bot";
+/// Words for an act that changes nothing by itself, with or without an `s`.
+const NEUTRAL: &str = "accept access adapt aggregate allow answer apply ask assess audit build capture collect combine contain \
+    correlate cover crawl demonstrate do ensure explore expose gather generate grab group handle help include \
+    interpret investigate learn let limit load make map match monitor need offer perform process produce profile \
+    provide render report represent require review say scan score simulate support survey take tell trace \
+    understand use verify visualize work";
+/// More of them, which are no orders: "Calls the API and returns".
+const NEUTRAL_THIRD: &str = "assumes avoids calls considers defaults excludes expects follows gives honors ignores implements \
+    indicates keeps leverages means mirrors omits preserves prints prioritizes reflects respects selects skips \
+    spans specifies wraps";
 
 /// A word in its sentence.
 #[derive(Clone, Copy)]
@@ -46,6 +67,12 @@ impl<'a> Place<'a> {
 
     fn next(&self) -> Option<&'a Word> {
         self.sentence.get(self.at + 1)
+    }
+
+    /// The same for the word some steps further.
+    fn step(&self, steps: usize) -> Self {
+        let at = self.at + steps;
+        Self { at, ..*self }
     }
 
     fn word(&self) -> Option<&'a Word> {
@@ -94,6 +121,11 @@ impl<'a> Place<'a> {
         if is_in("place in-place", &word.text) && self.follows("in") && !self.precedes("of") {
             return true;
         }
+        if self.is_flag(&word.text) {
+            let mut clause = self.clause().take(FAR);
+            let is_condition = clause.any(|word| is_in("if whether when", &word.text));
+            return !is_condition && !self.is_denied(Form::Base) && !self.is_of_another_tool();
+        }
         let Some(verb) = word.verb else {
             return self.is_unknown_act();
         };
@@ -101,48 +133,109 @@ impl<'a> Place<'a> {
             Effect::Writes => true,
             Effect::Adds => !self.reading.adds && verb.lemma == "add",
             Effect::Runs => self.role == Role::Lead && self.runs_unknown(),
-            Effect::Reads => false,
-            Effect::Computes => {
-                let mut after = self.sentence.iter().skip(self.at + 1).take(4);
+            Effect::Reads | Effect::Computes => {
+                if !matches!(verb.form, Form::Base | Form::Third) {
+                    return false;
+                }
+                // "List a product on the market": nobody reads a list of one.
+                let third = self.sentence.get(self.at + 3);
+                if verb.lemma == "list"
+                    && self.precedes("a an")
+                    && third.is_some_and(|word| is_in("on for", &word.text))
+                {
+                    return true;
+                }
+                let mut after = self.sentence.iter().skip(self.at + 1).take(6);
                 after.any(|word| changes(verb.lemma, &word.text))
             }
         };
         counts && self.is_act(verb)
     }
 
-    /// Whether a word that is not known stands where a verb does: "Brews coffee", "and reaps it".
+    /// Whether a word that is not known stands where a verb does: "Brews coffee", "Water the plants", "and reaps it".
     fn is_unknown_act(&self) -> bool {
-        const NEUTRAL: &str = "provide provides allow allows let lets help helps give gives use uses support supports \
-            take takes accept accepts contain contains include includes represent represents offer offers expose \
-            exposes produce produces perform performs tell tells print prints report reports render renders \
-            demonstrate demonstrates handle handles generate generates make makes do does process processes ask asks \
-            say says work works answer answers need needs require requires call calls open opens apply applies \
-            cover covers combine combines group groups capture captures access accesses load loads gather gathers \
-            collect collects map maps build builds select selects scan scans limit limits match matches";
-        let Some(word) = self
-            .word()
-            .filter(|_| self.role == Role::Lead && !self.reading.is_hinted)
-        else {
+        let Some(word) = self.word().filter(|_| self.role != Role::Aside) else {
             return false;
         };
-        let text = word.text.as_str();
-        let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());
-        if !is_word
-            || word.is_identifier
-            || is_in(NEUTRAL, text)
-            || is_in(DETERMINERS, text)
-            || is_in(PREPOSITIONS, text)
-            || is_in(MARKERS, text)
-        {
+        if self.makes_thing(&word.text) {
+            return !self.is_denied(Form::Base) && !self.is_of_another_tool();
+        }
+        let is_lead = self.role == Role::Lead;
+        let words = self.sentence.iter().skip(self.at).take(6);
+        let words: Vec<&str> = words.map(|word| word.text.as_str()).collect();
+        if !word.may_be_unknown_verb() || computes(&words) {
             return false;
         }
-        let is_third = text.ends_with('s')
-            && !text.ends_with("ss")
-            && !text.ends_with("us")
-            && !text.ends_with("is");
-        let begins = self.at == 0 && is_third && self.acts_on_next();
-        let is_joined = self.follows("and then") && self.has_object() && !text.ends_with("ly");
-        begins || is_joined
+        let before = self.sentence.get(..self.at).unwrap_or_default();
+        let begins = is_lead && before.iter().all(Word::opens);
+        if begins && self.precedes(PARTICLES) {
+            return true;
+        }
+        let is_third = is_in_third_person(&word.text);
+        if is_neutral(&word.text) {
+            return false;
+        }
+        if begins && !is_third {
+            // "Force-push the branch"
+            let is_compound = self.next().is_some_and(|word| {
+                let is_write = word.verb.is_some_and(|verb| verb.effect == Effect::Writes);
+                let is_unknown = word.verb.is_none() && word.may_be_unknown_verb();
+                !word.after_comma && (is_write || is_unknown && !is_in_third_person(&word.text))
+            });
+            return self.precedes(OBJECTS)
+                || self.at == 0 && is_compound && self.step(1).precedes(OBJECTS);
+        }
+        if self.reading.is_hinted {
+            return begins && self.precedes(OBJECTS);
+        }
+        // "Paths the server may read" are things.
+        let is_said = is_third
+            && (self.at == 0 || self.follows("also then it which"))
+            && !self.precedes_soon("is are can may will was were");
+        let number = self.step(1);
+        let is_counted = number.word().is_some_and(Word::is_number)
+            && number.next().is_some_and(|word| !word.is_number())
+            && number.acts_on_next();
+        let is_joined = is_lead && self.follows("and then") && !word.text.ends_with("ly");
+        (is_joined || is_said) && self.has_object()
+            || is_said && is_counted
+            || is_lead && self.at == 0 && is_third && self.acts_on_next()
+    }
+
+    /// "This tool has side effects", "DESTRUCTIVE", "uses it up", "costs $5"
+    fn is_flag(&self, text: &str) -> bool {
+        match text {
+            "destructive" | "irreversible" | "irreversibly" | "destructs" => {
+                self.role != Role::Aside
+            }
+            "side" => self.precedes("effect effects"),
+            "gone" => self.follows("is are"),
+            "made" => self.precedes("if when"),
+            "out" => self.follows("go goes"),
+            // "Get a new token"
+            "new" | "fresh" => {
+                self.follows("a")
+                    && self
+                        .back(2)
+                        .is_some_and(|word| is_in("get gets", &word.text))
+            }
+            "text" => self.follows("type types"),
+            "up" if self.precedes("to") => false,
+            "up" => [1, 2].iter().any(|steps| {
+                self.back(*steps)
+                    .is_some_and(|word| is_in("use uses used", &word.text))
+            }),
+            "costs" => self.next().is_some_and(Word::is_number) || self.precedes("credits money"),
+            _ => false,
+        }
+    }
+
+    /// "generate a report", "takes a photo": a word for making, and what stays or costs when it is made.
+    fn makes_thing(&self, text: &str) -> bool {
+        const MAKING: &str =
+            "build builds generate generates make makes produce produces take takes";
+        is_in(MAKING, text)
+            && (self.precedes_soon(THINGS) || text == "make" && self.precedes("one"))
     }
 
     /// Whether what is run may do anything; a server that says that it only reads runs no commands.
@@ -171,7 +264,12 @@ impl<'a> Place<'a> {
                     && self.is_continuous_act(verb)
             }
             // A list of occasions says what the caller does, and so do hints to the caller.
-            Form::Base if self.role == Role::Aside || (self.reading.is_hinted && !is_lead) => false,
+            Form::Base if self.role == Role::Aside => false,
+            Form::Base if self.reading.is_hinted && !is_lead => {
+                let is_next = self.follows("will then")
+                    || self.follows("also") && self.back(2).is_some_and(|word| word.text == "will");
+                is_next && self.is_finite_act(verb)
+            }
             Form::Base | Form::Third => self.is_finite_act(verb),
         }
     }
@@ -179,7 +277,7 @@ impl<'a> Place<'a> {
     /// "does not modify", "never deletes", "without changing", "nothing is deleted", "deletes nothing".
     fn is_denied(&self, form: Form) -> bool {
         if self.precedes("nothing no none nobody") {
-            return true;
+            return !self.precedes_soon("but except");
         }
         let mut nouns = 0;
         let mut is_passive = false;
@@ -225,6 +323,10 @@ impl<'a> Place<'a> {
         let Some(other) = (0..sentence.len()).find(names) else {
             return false;
         };
+        // "since this call deletes"
+        if self.clause().any(|word| word.text == "this") {
+            return false;
+        }
         let begins_with_purpose = sentence
             .first()
             .is_some_and(|word| is_in("to for if when before after instead", &word.text));
@@ -338,7 +440,18 @@ impl<'a> Place<'a> {
             });
             return is_done && self.role == Role::Lead;
         };
-        let of_others = || self.clause().any(|word| is_in(MARKERS, &word.text));
+        if self.is_sequel() || self.follows("then") {
+            return true;
+        }
+        // "If it is stale it is deleted": the tool acts where the clause of the marker has a verb of its own.
+        let of_others = || {
+            let mut clause = self.clause().skip(steps);
+            let mut between = clause
+                .by_ref()
+                .take_while(|word| !is_in(MARKERS, &word.text));
+            let is_own = between.any(|word| is_in("is are call called", &word.text));
+            !is_own && self.clause().any(|word| is_in(MARKERS, &word.text))
+        };
         let needs = |at: usize| {
             let word = self.back(at);
             word.is_some_and(|word| {
@@ -350,7 +463,7 @@ impl<'a> Place<'a> {
         };
         match before.text.as_str() {
             "get" | "gets" => self.back(steps + 1).is_some() && steps == 1 && !of_others(),
-            "is" | "are" | "being" => !of_others(),
+            "is" | "are" | "being" | "it's" | "they're" => !of_others(),
             "be" => !needs(steps + 1) && !needs(steps + 2) && !of_others(),
             "was" | "were" | "been" => !of_others() && !self.sentence.iter().any(Word::reads),
             // "are fetched and deleted"
@@ -362,6 +475,13 @@ impl<'a> Place<'a> {
             }),
             _ => false,
         }
+    }
+
+    /// "deleted afterwards", "removed after this call"
+    fn is_sequel(&self) -> bool {
+        let mut after = self.sentence.iter().skip(self.at + 1).take(FAR);
+        after.any(|word| is_in("afterwards afterward thereafter", &word.text))
+            || self.precedes("after") && self.precedes_soon("call read reading use retrieval")
     }
 
     fn is_continuous_act(&self, verb: Verb) -> bool {
@@ -480,6 +600,35 @@ impl<'a> Place<'a> {
             && head_is_third
             && (self.precedes("to into on as from in up back")
                 || (verb.used == Use::VerbOrNoun && self.acts_on_next()));
-        self.follows("then") || self.has_object() || (joins_verb && !is_described) || continues
+        let has_distant_object = self.precedes("on for") && self.step(1).precedes("it them");
+        self.follows("then")
+            || self.has_object()
+            || has_distant_object
+            || (joins_verb && !is_described)
+            || continues
     }
+}
+
+impl Word {
+    /// Whether it can be a verb that is not in the table.
+    fn may_be_unknown_verb(&self) -> bool {
+        let text = self.text.as_str();
+        let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_known = [DETERMINERS, PREPOSITIONS, MARKERS, SUBJECTS, TOOL_WORDS];
+        is_word
+            && !self.is_identifier
+            && !self.opens()
+            && !is_known.iter().any(|list| is_in(list, text))
+    }
+}
+
+fn is_in_third_person(text: &str) -> bool {
+    text.ends_with('s') && !["ss", "us", "is"].iter().any(|end| text.ends_with(end))
+}
+
+pub(super) fn is_neutral(text: &str) -> bool {
+    let bases = [Some(text), text.strip_suffix('s'), text.strip_suffix("es")];
+    bases.into_iter().flatten().any(|base| is_in(NEUTRAL, base))
+        || is_in(NEUTRAL_THIRD, text)
+        || text == "verifies"
 }

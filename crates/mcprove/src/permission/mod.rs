@@ -9,15 +9,17 @@ mod prose;
 mod schema;
 mod sentences;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use mcprove_score::agent::words::fits;
+use mcprove_score::agent::words::{fits, tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::protocol::Tool;
 use name::Saying;
-use prose::{Prose, Reading};
+use prose::{Prose, Reading, is_in};
 use schema::Clue;
 
 /// The rule in short, for people.
@@ -29,6 +31,8 @@ Which tools are called:
     describe, count, show, …) or computes (echo, convert, format, parse, sleep, …), and no word of its name,
     title, description or enum values names a write, in any inflection. `add` computes only if all of its
     arguments are numbers. Arguments that are programs, commands or SQL, or files to write, rule a tool out.
+  Hinted or not: a text that is not in English, an order with an unknown verb (\"Honk the horn\"), a warning such as
+  \"destructive\" or \"side effects\", and a second tool of the same name that writes rule a tool out.
   Everything else is skipped, and listed with the reason.
 ";
 
@@ -158,6 +162,23 @@ pub fn judge(tool: &Tool) -> Permission {
     }
 }
 
+/// Tools of one name are called by that name: if one of them may not be called, none may.
+pub(crate) fn settle_repeated(tools: &mut [Tool]) {
+    let mut seen = BTreeSet::new();
+    let again = tools.iter().filter(|tool| !seen.insert(&tool.name));
+    let repeated: BTreeSet<&String> = again.map(|tool| &tool.name).collect();
+    let is_refused = |tool: &&Tool| repeated.contains(&tool.name) && !judge(tool).may_call;
+    let refused = tools
+        .iter()
+        .filter(is_refused)
+        .map(|tool| tool.name.clone());
+    let refused: BTreeSet<String> = refused.collect();
+    for tool in tools.iter_mut().filter(|tool| refused.contains(&tool.name)) {
+        let hints = tool.annotations.get_or_insert_default();
+        hints.read_only_hint = Some(false);
+    }
+}
+
 /// The reason to call, or the reason not to.
 fn allow(tool: &Tool) -> Result<Reason, Reason> {
     let hints = tool.annotations.clone().unwrap_or_default();
@@ -180,7 +201,9 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     let [name, title, other_title, description] = texts.map(|text| text.map(|text| visible(text)));
     let name = name.unwrap_or_default();
     let saying = name::read(&name);
-    let adds = schema::has_numbers_only(&tool.input_schema);
+    let is_amount = |word: &String| is_in("account amount id item quantity user", word);
+    let adds = schema::has_numbers_only(&tool.input_schema)
+        && !arguments(&tool.input_schema).any(|(name, _)| name.iter().any(is_amount));
     for (place, saying) in [
         ("name", Some(saying.clone())),
         ("title", title.as_deref().map(name::read)),
@@ -195,16 +218,28 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
             _ => {}
         }
     }
-    let prose = Prose::new(description.as_deref().unwrap_or_default());
+    if let Some(word) = name::runs(&name).filter(|_| is_read_only && takes_text(&tool.input_schema))
+    {
+        return Err(Reason::Write {
+            place: "name",
+            word,
+        });
+    }
     let reading = Reading {
         is_hinted: is_read_only,
         adds,
     };
-    if let Some(word) = prose.write(reading) {
-        return Err(Reason::Write {
-            place: "description",
-            word: word.to_owned(),
-        });
+    let [title, other_title, prose] = [title, other_title, description]
+        .map(|text| Prose::new(text.as_deref().unwrap_or_default()));
+    for (place, text) in [
+        ("title", &title),
+        ("title", &other_title),
+        ("description", &prose),
+    ] {
+        if let Some(word) = text.write(reading) {
+            let word = word.to_owned();
+            return Err(Reason::Write { place, word });
+        }
     }
     let clue = schema::clue(&tool.input_schema, is_read_only);
     match clue.clone() {
@@ -214,11 +249,11 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
         Some(Clue::TooLarge) => return Err(Reason::TooLong),
         Some(Clue::File(_)) | None => {}
     }
-    if is_read_only {
-        return Ok(Reason::ReadOnlyHint);
-    }
     if !name.is_ascii() || !prose.is_english() {
         return Err(Reason::NotEnglish);
+    }
+    if is_read_only {
+        return Ok(Reason::ReadOnlyHint);
     }
     let verb = match &saying {
         Saying::Reads(word) | Saying::Adds(word) => word.as_str(),
@@ -226,13 +261,43 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     };
     match clue {
         Some(Clue::File(argument)) if changes_in_place(verb) => Err(Reason::Output(argument)),
+        _ if changes_in_place(verb) && names_thing(&tool.input_schema) => Err(Reason::Write {
+            place: "name",
+            word: verb.to_owned(),
+        }),
         _ => Ok(Reason::Verb(verb.to_owned())),
     }
 }
 
+/// The arguments of a tool, each with its words and its schema.
+fn arguments(schema: &Value) -> impl Iterator<Item = (Vec<String>, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let arguments = properties.into_iter().flatten();
+    arguments.map(|(name, schema)| (tokens(name), schema))
+}
+
+/// Whether an argument is a text that may be a program.
+fn takes_text(schema: &Value) -> bool {
+    const NAMING: &str =
+        "id ids name names url uri path date type format namespace cursor region project";
+    arguments(schema).any(|(name, schema)| {
+        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
+        let is_name = name.last().is_some_and(|word| is_in(NAMING, word));
+        is_text && !is_name && schema.get("enum").is_none() && schema.get("const").is_none()
+    })
+}
+
+/// Whether an argument names a thing that the server keeps, such as a layer or a range of a sheet.
+fn names_thing(schema: &Value) -> bool {
+    arguments(schema).any(|(name, _)| {
+        let is_thing = |word: &String| is_in("range layer track object selection line", word);
+        name.iter().any(is_thing) || (name.len() > 1 && name.ends_with(&["id".to_owned()]))
+    })
+}
+
 /// A text as it is seen: what has no width could split a word.
 fn visible(text: &str) -> String {
-    let is_hidden = |character: &char| matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let is_hidden = |character: &char| matches!(character, '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     text.chars()
         .filter(|character| !is_hidden(character))
         .collect()
@@ -251,6 +316,8 @@ fn changes_in_place(verb: &str) -> bool {
                 | "encode"
                 | "decode"
                 | "extract"
+                | "filter"
+                | "round"
         )
     )
 }

@@ -3,7 +3,7 @@
 use mcprove_score::agent::words::tokens;
 use mcprove_score::trace::verbs::{Effect, Form, Use, Verb, find};
 
-use super::prose::changes;
+use super::prose::{changes, computes};
 
 /// What a name says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub(super) enum Saying {
 /// Words that join a second act to the first: `get_or_create`.
 const JOINING: [&str; 5] = ["and", "or", "then", "plus", "n"];
 /// Nouns that ask for what they name, where they are the whole name.
-const READING_NOUNS: [&str; 8] = [
-    "about", "help", "info", "stat", "stats", "status", "version", "whoami",
+const READING_NOUNS: [&str; 9] = [
+    "about", "help", "info", "stat", "stats", "status", "uuid", "version", "whoami",
 ];
 /// Things that are looked up when they are resolved; anything else is settled.
 const RESOLVABLE: [&str; 24] = [
@@ -74,7 +74,19 @@ pub(super) fn read(name: &str) -> Saying {
         Effect::Runs => Some(Saying::Runs(first.to_owned())),
         _ => None,
     };
+    if computes(&words) {
+        return Saying::Reads(first.to_owned());
+    }
     find(first).and_then(to_saying).unwrap_or(Saying::Unclear)
+}
+
+/// The verb of a name that says only that something is run: `browser_evaluate`.
+pub(super) fn runs(name: &str) -> Option<String> {
+    let words = tokens(name);
+    let mut verbs = words.iter().filter(|word| find(word).is_some());
+    let first = verbs.next()?;
+    let is_run = |word: &String| find(word).is_some_and(|verb| verb.effect == Effect::Runs);
+    (is_run(first) && verbs.all(is_run)).then(|| first.clone())
 }
 
 /// Whether a word of a name is an act that changes something.
@@ -90,11 +102,11 @@ fn is_write(words: &[&str], at: usize) -> bool {
         return joins_verb || turns;
     };
     match verb.effect {
-        Effect::Reads => false,
-        Effect::Adds => at > 0 && verb.lemma == "add",
-        Effect::Computes => {
+        Effect::Reads if verb.lemma == "return" => at == 0 || next == "to",
+        Effect::Adds => at > 0 || words.iter().any(|word| changes(verb.lemma, word)),
+        Effect::Reads | Effect::Computes => {
             let is_left = verb.lemma == "check" && matches!(next, "in" | "out" | "off");
-            is_left || words.iter().any(|word| changes(verb.lemma, word))
+            is_left || at == 0 && words.iter().any(|word| changes(verb.lemma, word))
         }
         Effect::Runs => at > 0 && is_joined,
         Effect::Writes => match (verb.form, verb.used) {
@@ -114,9 +126,9 @@ fn is_write(words: &[&str], at: usize) -> bool {
 
 /// `list_push`: a word that ends a name is a verb where the first may be a noun.
 fn ends_as_verb(words: &[&str], at: usize) -> bool {
-    const NOUN_FIRST: [&str; 14] = [
-        "count", "diff", "echo", "filter", "format", "hash", "info", "list", "query", "rank",
-        "search", "sort", "status", "view",
+    const NOUN_FIRST: [&str; 15] = [
+        "count", "diff", "echo", "filter", "format", "hash", "info", "lint", "list", "query",
+        "rank", "search", "sort", "status", "view",
     ];
     let first = words.first().copied().unwrap_or_default();
     at > 0 && at + 1 == words.len() && NOUN_FIRST.contains(&first)

@@ -6,7 +6,7 @@
 
 use mcprove_score::trace::verbs::{Effect, Verb};
 
-use super::act::Place;
+use super::act::{Place, is_neutral};
 use super::sentences;
 
 /// A word of a sentence, in lower case.
@@ -57,7 +57,17 @@ const OPENERS: &str = "this the a an tool tools function method command endpoint
     helps help please simple optionally primary main your read-only readonly only";
 
 pub(super) fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
+    list.split(' ').any(|listed| listed == word)
+}
+
+/// Whether a word mixes letters of scripts, or has letters of another width or style: "d\u{435}lete".
+fn is_disguised(word: &str) -> bool {
+    let is_styled =
+        |letter: char| matches!(letter, '\u{ff01}'..='\u{ff5e}' | '\u{1d400}'..='\u{1d7ff}');
+    let is_other = |letter: char| matches!(letter, '\u{370}'..='\u{58f}');
+    let has_ascii = word.chars().any(|letter| letter.is_ascii_alphabetic());
+    word.chars()
+        .any(|letter| is_styled(letter) || (has_ascii && is_other(letter)))
 }
 
 impl Prose {
@@ -67,25 +77,44 @@ impl Prose {
         }
     }
 
-    /// Whether a text of some length has words of English.
+    /// Whether a text of some length has words of English, and no word in letters that look like others.
     pub(super) fn is_english(&self) -> bool {
         const COMMON: &str =
-            "a the of for in by to with from on is are and as all an at your this that it if or";
+            "a an the of for in on by to with from is are and as at all your this that it if or";
+        const PLAIN: &str =
+            "available current data details given information number random text time user users";
         let mut words = 0;
         let mut foreign = 0;
         let mut known = 0;
         for word in self.sentences.iter().flat_map(|sentence| &sentence.words) {
+            if is_disguised(&word.text) {
+                return false;
+            }
             words += 1;
             foreign += usize::from(!word.text.is_ascii());
-            known += usize::from(word.verb.is_some() || is_in(COMMON, &word.text));
+            let is_plain = is_in(PLAIN, &word.text);
+            known += if word.verb.is_some() || is_plain {
+                2
+            } else {
+                usize::from(is_in(COMMON, &word.text) || is_neutral(&word.text))
+            };
         }
-        foreign * 5 <= words && (words < 4 || known > 0)
+        foreign * 5 <= words && (words < 3 || known > 1)
     }
 
     /// The first verb, where the text begins with one that reads or computes.
     pub(super) fn reading_verb(&self, adds: bool) -> Option<&str> {
         // "Notion | Retrieve a page"
         for sentence in self.sentences.iter().take(3) {
+            let words: Vec<&str> = sentence
+                .words
+                .iter()
+                .take(6)
+                .map(|word| word.text.as_str())
+                .collect();
+            if computes(&words) {
+                return words.first().copied();
+            }
             if let Some(verb) = head(&sentence.words) {
                 let counts = adds && verb.verb.is_some_and(|verb| verb.effect == Effect::Adds);
                 return (verb.reads() || counts).then_some(verb.text.as_str());
@@ -112,16 +141,43 @@ impl Prose {
     }
 }
 
-/// Whether a verb that computes changes such a thing: to format a disk, to extract an archive.
+/// Whether words begin with one that computes only with what follows: `generate_uuid`, "Roll two dice".
+pub(super) fn computes(words: &[&str]) -> bool {
+    let things = match words.first().copied().unwrap_or_default() {
+        "generate" | "generates" => "uuid uuids guid ulid random",
+        "test" | "tests" => "regex regexp regular",
+        "roll" | "rolls" => "dice die",
+        _ => return false,
+    };
+    words.iter().any(|word| is_in(things, word))
+}
+
+/// Whether a verb that reads or computes changes such a thing: to format a disk, to list a product for sale.
 pub(super) fn changes(lemma: &str, thing: &str) -> bool {
     let things = match lemma {
         "format" => {
-            "disk disks drive drives volume partition partitions usb device sdcard hdd ssd filesystem file files \
-            project workspace"
+            "disk disks drive drives volume partition partitions usb device sdcard card hdd ssd filesystem file files \
+            project workspace cells"
         }
-        "sort" => "file files inbox",
+        "sort" | "filter" => "file files inbox emails mails",
         "extract" => "archive archives zip tar tarball",
-        "convert" => "lead leads quote trial prospect opportunity",
+        "convert" => "lead leads quote trial prospect opportunity points wallet layer",
+        "transform" | "normalize" | "encode" | "round" => {
+            "database table object track layer corners bucket"
+        }
+        "add" | "subtract" => "account balance cart credits funds group item points user",
+        "rank" => "up",
+        "get" => "rid",
+        "show" | "display" => {
+            "popup toast dialog banner tv wall led screen desktop lights slide audience off"
+        }
+        "ping" => "team user users channel slack everyone",
+        "echo" | "explain" => "channel customer",
+        "check" => "off checkbox",
+        "recall" => "email message drone vehicle",
+        "identify" => "light bulb lamp blinking",
+        "suggest" => "change changes attendees",
+        "sleep" => "computer machine pc device",
         _ => return false,
     };
     is_in(things, thing)
@@ -131,6 +187,16 @@ impl Word {
     pub(super) fn reads(&self) -> bool {
         self.verb
             .is_some_and(|verb| matches!(verb.effect, Effect::Reads | Effect::Computes))
+    }
+
+    pub(super) fn is_number(&self) -> bool {
+        let mut bytes = self.text.bytes();
+        bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+    }
+
+    /// Whether it can stand before the first verb.
+    pub(super) fn opens(&self) -> bool {
+        is_in(OPENERS, &self.text) || self.text.ends_with("ly") || !self.text.is_ascii()
     }
 }
 
@@ -145,8 +211,7 @@ pub(super) fn head(sentence: &[Word]) -> Option<&Word> {
                 .map(|(_, word)| word)
                 .find(|word| word.reads());
         }
-        let opens =
-            is_in(OPENERS, &word.text) || word.text.ends_with("ly") || !word.text.is_ascii();
+        let opens = word.opens();
         if word.verb.is_some() && !(opens && words.peek().is_some()) {
             return Some(word);
         }

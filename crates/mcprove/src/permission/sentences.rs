@@ -1,6 +1,6 @@
 //! A description cut into sentences of words.
 
-use mcprove_score::trace::verbs::find;
+use mcprove_score::trace::verbs::{Effect, Form, find};
 
 use super::prose::{Role, Sentence, Word, head, is_in};
 
@@ -8,6 +8,9 @@ use super::prose::{Role, Sentence, Word, head, is_in};
 const HEADINGS: &str = "when need needs cases case workflow example examples tip tips note notes guidance usage feature \
     features include includes including returns return parameters parameter args arguments options option error \
     errors fields for values types input inputs output outputs purpose hints hint prerequisites keys syntax";
+
+/// How many words a sentence has; a longer one is cut.
+const WORDS_MAX: usize = 200;
 
 /// Cuts a text into sentences of words.
 #[derive(Default)]
@@ -22,6 +25,8 @@ struct Cutter {
     is_item: bool,
     /// Whether the last heading is one over occasions, examples or fields.
     is_aside: bool,
+    /// Whether it is between lines of three backticks.
+    is_code: bool,
     has_lead: bool,
 }
 
@@ -34,18 +39,14 @@ impl Cutter {
     fn cut(mut self, text: &str) -> Vec<Sentence> {
         let characters: Vec<char> = text.chars().collect();
         let mut at = 0;
-        let mut is_code = false;
         while let Some(&character) = characters.get(at) {
             if characters.get(at..at + 3) == Some(&['`', '`', '`']) {
-                is_code = !is_code;
                 self.end();
+                self.is_code = !self.is_code;
                 at += 3;
                 continue;
             }
-            let name = code_end(&characters, at).filter(|_| !is_code);
-            if is_code {
-                at += 1;
-            } else if let Some(end) = name {
+            if let Some(end) = code_end(&characters, at) {
                 let name: String = characters
                     .get(at + 1..end)
                     .unwrap_or_default()
@@ -69,6 +70,9 @@ impl Cutter {
     }
 
     fn add(&mut self, word: &str, is_named: bool) {
+        if self.words.len() >= WORDS_MAX {
+            self.end();
+        }
         for (text, is_identifier) in split_word(word) {
             let is_identifier = is_identifier || is_named;
             self.words.push(Word {
@@ -151,7 +155,7 @@ impl Cutter {
         let role = if !self.has_lead && self.depth == 0 {
             self.has_lead = !is_header;
             Role::Lead
-        } else if self.is_aside && self.is_item {
+        } else if self.is_code || self.is_aside && self.is_item {
             Role::Aside
         } else {
             Role::Plain
@@ -185,13 +189,28 @@ fn word_end(characters: &[char], from: usize) -> usize {
         let next = characters.get(at + 1);
         let is_inner = matches!(character, '-' | '\'' | '’' | '.')
             && next.is_some_and(|next| is_word_character(*next))
-            && at > from;
+            && at > from
+            && !(character == '.' && begins_write(characters.get(at + 1..).unwrap_or_default()));
         if !is_word_character(character) && !is_inner {
             break;
         }
         at += 1;
     }
     at
+}
+
+/// Whether a sentence begins without a space before it: "Get x.Deletes it".
+fn begins_write(characters: &[char]) -> bool {
+    let letters = characters
+        .iter()
+        .take_while(|letter| letter.is_alphabetic());
+    let verb = find(&letters.collect::<String>().to_lowercase());
+    let is_capital = characters
+        .first()
+        .is_some_and(|letter| letter.is_uppercase());
+    verb.is_some_and(|verb| {
+        verb.effect == Effect::Writes && (is_capital || verb.form == Form::Third)
+    })
 }
 
 /// The words of a hyphenated word, each with whether it is an identifier: `create_issue`, `getUser`, `a-b-c`, `a.b`.
@@ -202,7 +221,14 @@ fn split_word(word: &str) -> Vec<(String, bool)> {
         was_small = character.is_lowercase();
         is_hump
     });
-    let lower = word.to_lowercase().replace('’', "'");
+    let mut lower = word.to_lowercase().replace('’', "'");
+    // "re-index"
+    if ["re-", "de-", "un-"]
+        .iter()
+        .any(|prefix| lower.starts_with(prefix))
+    {
+        lower = lower.replacen('-', "", 1);
+    }
     let is_identifier = word.contains('_')
         || is_camel
         || lower.matches('-').count() > 1

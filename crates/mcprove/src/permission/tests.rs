@@ -1,5 +1,3 @@
-mod phrases;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -146,20 +144,17 @@ struct Row {
     tool: Tool,
 }
 
-/// The table of tools of public servers, labelled by what they do.
-fn table() -> Vec<Row> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../testing/tools/tools.jsonl"
-    );
-    let text = std::fs::read_to_string(path).unwrap();
+/// The rows of a table of tools.
+fn table<T: serde::de::DeserializeOwned>(name: &str) -> Vec<T> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/tools/");
+    let text = std::fs::read_to_string(format!("{folder}{name}.jsonl")).unwrap();
     let rows = text.lines().map(|line| serde_json::from_str(line).unwrap());
     rows.collect()
 }
 
 #[test]
 fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
-    let rows = table();
+    let rows: Vec<Row> = table("tools");
     assert!(rows.len() >= 150, "{} rows", rows.len());
     let mut called = Vec::new();
     let mut left_out = Vec::new();
@@ -188,18 +183,82 @@ fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
     );
 }
 
+#[derive(Debug, Deserialize)]
+struct Phrase {
+    called: bool,
+    /// The rule is known to judge it wrong.
+    #[serde(default)]
+    gap: bool,
+    name: String,
+    description: Option<String>,
+    hint: Option<bool>,
+    properties: Option<Value>,
+}
+
 #[test]
 fn phrases_of_writing_tools_are_told_from_those_of_reading_ones() {
-    let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}});
-    let judged = |(name, description): &(&str, &str)| {
-        reason(json!({"name": name, "description": description, "inputSchema": schema}))
-    };
-    for row in phrases::WRITES {
-        let Permission { may_call, reason } = judged(row);
-        assert!(!may_call, "{row:?}: {reason}");
+    let mut wrong = Vec::new();
+    for row in table::<Phrase>("phrases") {
+        let id = json!({"id": {"type": "string"}});
+        let properties = row.properties.clone().unwrap_or(id);
+        let Permission { may_call, reason } = reason(json!({
+            "name": row.name,
+            "description": row.description,
+            "annotations": {"readOnlyHint": row.hint},
+            "inputSchema": {"type": "object", "properties": properties},
+        }));
+        if (may_call == row.called) == row.gap {
+            wrong.push(format!("{row:?}: {reason}"));
+        }
     }
-    for row in phrases::READS {
-        let Permission { may_call, reason } = judged(row);
-        assert!(may_call, "{row:?}: {reason}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_hint_in_snake_case_counts_where_it_is_stricter() {
+    let hinted = |name: &str, hints: Value| may_call(json!({"name": name, "annotations": hints}));
+    assert!(!hinted("search", json!({"destructive_hint": true})));
+    assert!(!hinted(
+        "search",
+        json!({"readOnlyHint": true, "read_only_hint": false})
+    ));
+    assert!(!hinted("weather", json!({"read_only_hint": true})));
+    assert!(hinted(
+        "search",
+        json!({"destructive_hint": false, "read_only_hint": "no"})
+    ));
+}
+
+#[test]
+fn of_tools_with_one_name_the_strictest_counts() {
+    let tools = json!([
+        {"name": "get_x", "annotations": {"readOnlyHint": true}},
+        {"name": "get_x"},
+        {"name": "get_y"},
+        {"name": "get_y"},
+        {"name": "get_x", "annotations": {"destructiveHint": true}},
+    ]);
+    let mut tools: Vec<Tool> = serde_json::from_value(tools).unwrap();
+    settle_repeated(&mut tools);
+    let called: Vec<&str> = tools
+        .iter()
+        .filter(|tool| judge(tool).may_call)
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(called, ["get_y", "get_y"]);
+}
+
+#[test]
+fn titles_and_look_alikes_are_read_too() {
+    assert!(!may_call(
+        json!({"name": "get_pizza", "title": "Order a pizza"})
+    ));
+    let hint = json!({"readOnlyHint": true});
+    for name in ["d\u{435}lete", "\u{ff44}elete"] {
+        assert!(!may_call(json!({"name": name, "annotations": hint})));
     }
+    let disguised = "Get the values of all the rows of a table that is named. D\u{435}letes it.";
+    assert!(!may_call(
+        json!({"name": "get_x", "description": disguised, "annotations": hint})
+    ));
 }

@@ -108,7 +108,7 @@ pub struct Tool {
 
 /// What a server says of a tool's effects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", from = "ListedAnnotations")]
 pub struct ToolAnnotations {
     /// What people call the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +121,43 @@ pub struct ToolAnnotations {
     pub idempotent_hint: Option<bool>,
     /// It reaches outside of its own world.
     pub open_world_hint: Option<bool>,
+}
+
+/// Annotations as they are listed. Hints in snake case are no part of the protocol; they count where they are stricter.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ListedAnnotations {
+    title: Option<String>,
+    read_only_hint: Option<bool>,
+    destructive_hint: Option<bool>,
+    idempotent_hint: Option<bool>,
+    open_world_hint: Option<bool>,
+    #[serde(rename = "read_only_hint")]
+    snake_read_only: Value,
+    #[serde(rename = "destructive_hint")]
+    snake_destructive: Value,
+}
+
+impl From<ListedAnnotations> for ToolAnnotations {
+    fn from(listed: ListedAnnotations) -> Self {
+        let is_writing = listed.snake_read_only == false;
+        let is_destructive = listed.snake_destructive == true;
+        Self {
+            title: listed.title,
+            read_only_hint: if is_writing {
+                Some(false)
+            } else {
+                listed.read_only_hint
+            },
+            destructive_hint: if is_destructive {
+                Some(true)
+            } else {
+                listed.destructive_hint
+            },
+            idempotent_hint: listed.idempotent_hint,
+            open_world_hint: listed.open_world_hint,
+        }
+    }
 }
 
 /// How a tool runs.

@@ -8,6 +8,7 @@ use mcprove_score::trace::ErrorCategory;
 use serde_json::{Value, json};
 
 use super::{CallError, Request, Session, ViolationKind};
+use crate::permission::settle_repeated;
 use crate::protocol::parameter_headers::ParameterHeaders;
 use crate::protocol::{Era, Tool, VALUES_MAX, count_values};
 use crate::quantity::describe_duration;
@@ -81,6 +82,7 @@ impl Session {
             .rules
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = rules;
+        settle_repeated(&mut tools);
         Ok(tools)
     }
 

@@ -65,37 +65,39 @@ const READS: &str = "browse describe detect discover display enumerate examine e
     return scrape search see show suggest view";
 
 /// Nouns and particles that stand for a reading verb in a name.
-const READING_NOUNS: &str = "about exists has help info is stat stats status version whoami";
+const READING_NOUNS: &str = "about exists has help info is stat stats status uuid version whoami";
 
-const COMPUTES: &str = "analyse analyze average calculate check classify compare compute convert count decode decompile determine disassemble diff \
-    echo encode estimate extract filter forecast format geocode hash infer lint measure multiply normalize parse predict rank \
-    round sleep solve sort subtract sum summarise summarize tokenize transform translate validate wait";
+const COMPUTES: &str = "analyse analyze average calculate check classify compare compute convert count decode decompile determine \
+    diff disassemble divide echo encode estimate extract filter forecast format geocode hash infer lint \
+    measure multiply normalize parse predict rank round sleep solve sort sqrt subtract sum summarise summarize \
+    tokenize transform translate validate wait";
 
 const ADDS: &str = "add";
 
 /// Verbs that change something, whatever stands beside them.
 const WRITES: &str = "abort acknowledge acquire activate adjust allocate alter amend append approve assign associate attach \
-    authorize ban bind blacklist bootstrap cancel clone configure create deactivate decrement delete demote deny deploy \
-    deprovision dequeue deregister destroy detach disable disassociate discard disconnect dismiss donate \
-    edit eject enable enqueue enroll erase escalate evict expel flush forget freeze fulfill grant hibernate \
-    hide impersonate increment ingest insert install integrate invalidate kick kill launch memorize migrate mkdir \
-    modify mute navigate notify obliterate offboard onboard overwrite pay persist populate prepend promote \
-    provision prune publish purge put quarantine quit rebase reboot rebuild reconfigure redeem redeploy redo \
-    regenerate reimburse reinstall reject relaunch reload relocate remember remove rename renew reopen reorder \
-    replace reprovision requeue reschedule resend reset resize restart restore retract revert revoke rewrite \
-    rm rmdir rotate save scaffold seize send shred snooze spawn stash submit subscribe suspend swipe synchronize \
-    teardown terminate toggle transmit truncate unarchive unassign unblock undeploy undo unfollow uninstall \
-    unlink unlock unmount unmute unpin unpublish unregister unset unshare unstar unsubscribe upsert wipe \
-    withdraw write";
+    authorize autofix ban bind blacklist bootstrap burn cancel clone configure consume cordon create deactivate \
+    decrement deduct del delete demote deny deploy deprovision dequeue deregister destroy detach disable \
+    disassociate discard disconnect dismiss donate drain edit eject enable enqueue enroll erase escalate evict \
+    expel flush forget freeze fulfill grant halt hibernate hide impersonate increment ingest inject \
+    insert install integrate invalidate kick kill launch lend liquidate memorize migrate mkdir modify mutate \
+    mute navigate notify nuke obliterate offboard onboard overwrite pay persist populate poweroff prepend \
+    promote provision prune publish purge put quarantine quit rebase reboot rebuild reconfigure redeem \
+    redeploy redo regenerate reimburse reinstall reject relaunch reload relocate remember remove rename renew \
+    reopen reorder replace reprovision requeue reschedule resend reset resize restart restore retract revert \
+    revoke rewrite rm rmdir rotate save scaffold seize send shred snooze spawn squash stash submit subscribe \
+    suspend swipe synchronize teardown terminate toggle transmit truncate unarchive unassign unblock undeploy \
+    undo unfollow uninstall unlink unlock unmount unmute unpin unpublish unregister unset unshare unstar \
+    unsubscribe upsert wipe withdraw write";
 
 /// Verbs that change something, and are nouns or adjectives too.
 const WRITES_OR_NOUN: &str = "apply archive backup bill boot broadcast buy cache cast change charge checkin checkout clean clear click \
-    close compact complete connect copy debit deposit dial dispatch download drag drop dump duplicate empty export \
-    fill fire fix forward hold import invite join lock login logoff logout mail mark merge mint mount move \
-    optimize patch pause play pop post press purchase push react refresh refund register rent repair \
-    reply reserve resolve resume rollback scale schedule scroll seed sell set share ship shut shutdown sign \
-    silence speak spend stake start steer stop store swap switch sync tap touch transfer trash trigger tweet \
-    update upgrade upload vacuum vote wake zip";
+    close compact complete connect copy debit deposit dial dispatch download drag drop dump duplicate empty \
+    export fill fire fix flash forward hold import invite join lock login logoff logout mail mark merge mint \
+    mount move optimize patch pause play pop post press purchase push react refresh refund register rent \
+    repair reply reserve resolve resume rollback scale schedule scroll seed sell set share ship shut shutdown \
+    sign silence speak spend stake start steer stop store swap switch sync tap touch transfer trash trigger \
+    tweet update upgrade upload vacuum vote wake wire zip";
 
 /// Nouns in most names and sentences, where they stand for a thing and not for an act.
 const NOUNS: &str = "alert bid block book bookmark branch claim comment commit draft email exchange fork index \
@@ -103,7 +105,7 @@ const NOUNS: &str = "alert bid block book bookmark branch claim comment commit d
     trade train watch";
 
 /// Verbs of which only the object shows what they do.
-const RUNS: &str = "eval evaluate exec execute invoke run";
+const RUNS: &str = "bash eval evaluate exec execute invoke run shell terminal";
 
 /// Words for an act that are no form of a verb.
 const ACTS: &str = "activation allocation cancellation creation deactivation deletion destruction erasure insertion \
