@@ -259,6 +259,11 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
         Saying::Reads(word) | Saying::Adds(word) => word.as_str(),
         _ => prose.reading_verb(adds).ok_or(Reason::NoVerb)?,
     };
+    let is_query =
+        mcprove_score::trace::verbs::find(verb).is_some_and(|verb| verb.lemma == "query");
+    if let Some(argument) = schema::query(&tool.input_schema).filter(|_| is_query) {
+        return Err(Reason::Program(argument.to_owned()));
+    }
     match clue {
         Some(Clue::File(argument)) if changes_in_place(verb) => Err(Reason::Output(argument)),
         _ if changes_in_place(verb) && names_thing(&tool.input_schema) => Err(Reason::Write {

@@ -329,6 +329,31 @@ fn is_write_name(name: &[String]) -> bool {
     (first.is_some_and(is_write) && !is_time) || is_new || is_replacing || is_given
 }
 
+/// The argument that is a query in a language that is not named; of a tool that queries, it decides what is done.
+pub(super) fn query(schema: &Value) -> Option<&str> {
+    let properties = schema.get("properties").and_then(Value::as_object)?;
+    let is_query = |(name, schema): &(&String, &Value)| {
+        let property = Property {
+            argument: name,
+            schema,
+            is_required: true,
+            is_hinted: false,
+        };
+        let is_search = |word: &String| {
+            is_in(
+                "search term terms keyword keywords text question natural language find match name",
+                word,
+            )
+        };
+        let is_named = tokens(name)
+            .last()
+            .is_some_and(|word| is_in("query statement", word));
+        is_named && property.has_kind("string") && !property.words().iter().any(is_search)
+    };
+    let mut properties = properties.iter();
+    properties.find(is_query).map(|(name, _)| name.as_str())
+}
+
 /// Whether every argument is a number, and there is one.
 pub(super) fn has_numbers_only(schema: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
