@@ -24,7 +24,8 @@ const ADDRESSES: &str = "url urls uri uris href link endpoint webhook callback w
 const HOSTS: &str = "host hosts hostname hostnames domain domains ip ips";
 const COMMANDS: &str = "command commands cmd shell script bash powershell argv exec";
 /// Switches that keep a tool from writing: they are always on.
-const SAFEGUARDS: &str = "dry dryrun preview simulate simulated simulation readonly noop peek keep";
+const SAFEGUARDS: &str =
+    "dry dryrun preview simulate simulated simulation readonly noop peek keep preserve";
 
 /// What an argument stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

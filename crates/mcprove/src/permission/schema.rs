@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcprove_score::agent::words::tokens;
-use mcprove_score::trace::verbs::{Effect, Form, Use, Verb, find};
+use mcprove_score::trace::verbs::{Effect, Form, Use, find};
 use serde_json::Value;
 
 use super::prose::is_in;
@@ -36,7 +36,7 @@ const PROGRAMS: &str = "sql command cmd commands shell script bash powershell ja
 const LANGUAGE_NAMES: &str = "sql cypher javascript js python bash shell powershell graphql";
 /// Names of arguments that are programs when the description says so.
 const TEXTS: &str =
-    "code query function expression statement statements queries program input source filter";
+    "code query function expression statement statements queries program input source filter where";
 const LANGUAGES: &str = "sql cypher javascript js python shell bash command commands script code mutation sparql graphql";
 /// What is no program although a language stands before it.
 const ABOUT: &str = "version type dialect id name path file enabled";
@@ -115,15 +115,19 @@ impl<'a> Property<'a> {
             return Some(self.to_act(value));
         }
         let is_listed = self.schema.get("enum").is_some() || self.schema.get("const").is_some();
-        if self.argument.is_empty() || (is_listed && !self.is_yes_or_no()) {
+        if self.argument.is_empty() {
             return None;
         }
         let counts = self.is_required || !self.is_hinted;
+        if is_listed && !self.is_yes_or_no() {
+            return (counts && is_write_name(&name)).then(|| self.to_act("any value"));
+        }
         if self.has_kind("boolean") || self.is_yes_or_no() {
             if is_safeguard(self.argument) {
                 return Some(self.to_act("false"));
             }
-            return (counts && is_switch(&name)).then(|| self.to_act("true"));
+            let is_switch = is_switch(&name) || self.words().first().is_some_and(is_write);
+            return (counts && is_switch).then(|| self.to_act("true"));
         }
         let is_text = self.has_kind("string") || self.has_kind("array");
         let said = is_text.then(|| self.text_clue(&name)).flatten();
@@ -197,11 +201,8 @@ impl<'a> Property<'a> {
         let words = self.words();
         let mut pairs = words.windows(2).take(6);
         pairs.any(|pair| {
-            let verb = pair.get(1).and_then(|word| find(word));
-            let writes = |verb: Verb| {
-                verb.effect == Effect::Writes && verb.used == Use::Verb && verb.form == Form::Base
-            };
-            pair.first().is_some_and(|word| word == "to") && verb.is_some_and(writes)
+            let posts = |word: &String| is_write(word) || is_in("post update upload share", word);
+            pair.first().is_some_and(|word| word == "to") && pair.get(1).is_some_and(posts)
         })
     }
 
@@ -218,6 +219,10 @@ impl<'a> Property<'a> {
             || (named(LANGUAGE_NAMES) && !last_is(ABOUT))
             || (named("command") && last_is("line args arguments"))
             || (named(TEXTS) && says(LANGUAGES) && (runs || says("sql cypher mutation graphql")))
+            || (named("expression filter where") && says("python javascript js"))
+            || words
+                .windows(3)
+                .any(|said| said[0] == "command" && said[1] == "to" && runs)
             || (last_is("pipeline") && self.has_kind("array"))
             || self.suggests_sql();
         if is_program {
@@ -278,7 +283,8 @@ fn is_act(value: &str, chooses: bool) -> bool {
     if chooses && (is_in("on off", &value.to_lowercase())) {
         return true;
     }
-    let considered = if chooses { words.len().min(4) } else { 1 };
+    // A long text is a sentence, of which only an order counts.
+    let considered = if words.len() <= 4 { words.len() } else { 1 };
     words.iter().take(considered).enumerate().any(|(at, word)| {
         let Some(verb) = find(word) else { return false };
         let of_time = words.get(at + 1).is_some_and(|word| is_in(OF_TIME, word));
@@ -295,7 +301,7 @@ fn is_act(value: &str, chooses: bool) -> bool {
 fn is_switch(name: &[String]) -> bool {
     const HARMLESS: &str = "cache complete empty refresh sync update";
     const SHOWS: &str = "include includes with show has is only list return can allow was without exclude skip ignore";
-    const OTHERS: &str = "ack autofix consume";
+    const OTHERS: &str = "ack autofix confirm consume permanent permanently yes";
     if name.first().is_some_and(|word| is_in(SHOWS, word)) {
         return false;
     }
@@ -312,21 +318,25 @@ fn is_switch(name: &[String]) -> bool {
 
 /// Whether an argument of this name is something to write: `delete_id`, `new_name`, `replacement`.
 fn is_write_name(name: &[String]) -> bool {
-    let is_write = |word: &String| {
-        find(word).is_some_and(|verb| {
-            verb.effect == Effect::Writes && verb.used == Use::Verb && verb.form == Form::Base
-        })
-    };
+    const SENDS: &str = "webhook callback body payload replacement";
     let first = name.first();
     let is_time = name
         .last()
         .is_some_and(|word| is_in("at time date by after before", word));
-    let is_new = name.len() > 1 && first.is_some_and(|word| word == "new");
+    let is_new = name.len() > 1 && first.is_some_and(|word| is_in("new desired set", word));
+    let is_sent = first.is_some_and(|word| is_in(SENDS, word))
+        || name.starts_with(&["email".to_owned(), "to".to_owned()]);
     let is_given = name
         .windows(2)
         .any(|pair| pair[0] == "to" && is_write(&pair[1]));
-    let is_replacing = first.is_some_and(|word| word == "replacement");
-    (first.is_some_and(is_write) && !is_time) || is_new || is_replacing || is_given
+    (first.is_some_and(is_write) && !is_time) || is_new || is_sent || is_given
+}
+
+/// Whether a word is a verb that writes, in its base form.
+fn is_write(word: &String) -> bool {
+    find(word).is_some_and(|verb| {
+        verb.effect == Effect::Writes && verb.used == Use::Verb && verb.form == Form::Base
+    })
 }
 
 /// The argument that is a query in a language that is not named; of a tool that queries, it decides what is done.
@@ -347,7 +357,7 @@ pub(super) fn query(schema: &Value) -> Option<&str> {
         };
         let is_named = tokens(name)
             .last()
-            .is_some_and(|word| is_in("query statement", word));
+            .is_some_and(|word| is_in("q query statement", word));
         is_named && property.has_kind("string") && !property.words().iter().any(is_search)
     };
     let mut properties = properties.iter();
@@ -455,7 +465,14 @@ mod tests {
             json!({"delete_id": {"type": "integer"}}),
             json!({"new_name": {"type": "string"}}),
             json!({"amount_to_send": {"type": "number"}}),
-            json!({"body": {"type": "string", "description": "The message to send"}}),
+            json!({"text": {"type": "string", "description": "The message to send"}}),
+            json!({"x": {"type": "string", "description": "Text to post to the channel"}}),
+            json!({"flag": {"type": "boolean", "description": "Delete the items after reading"}}),
+            json!({"kind": {"enum": ["list", "all_delete"]}}),
+            json!({"desired_state": {"enum": ["started", "stopped"], "type": "string"}}),
+            json!({"confirm": {"type": "boolean"}}),
+            json!({"webhook_url": {"type": "string"}}),
+            json!({"email_to": {"type": "string"}}),
         ] {
             assert!(acts(properties.clone()), "{properties}");
         }
