@@ -88,8 +88,14 @@ fn of_agent(agent: &AgentTestPlan, environment: &Environment) {
     }
 }
 
+/// Values of the suite itself are taken for secrets as those on the command line are.
 fn fill_values(texts: &BTreeMap<String, String>, environment: &Environment) {
     fill_all(texts.values(), environment);
+    for text in texts.values() {
+        if !text.contains("${") && secret::is_given_secret(text) {
+            environment.note(text);
+        }
+    }
 }
 
 fn fill_all<'t>(texts: impl IntoIterator<Item = &'t String>, environment: &Environment) {

@@ -80,7 +80,8 @@ async fn secrets_of_headers_are_not_recorded() {
         ..Settings::default()
     };
     let proxy = Running::start(&server.url, settings).await;
-    let message = call("1", "echo");
+    // Somebody sends it back.
+    let message = call("1", "echo").replace("echo", "echo-s3cret");
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret\r\nContent-Length: {}\r\n\r\n{message}",
         message.len()
