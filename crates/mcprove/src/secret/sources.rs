@@ -51,14 +51,23 @@ pub(crate) fn is_path(value: &str) -> bool {
     path.is_absolute() && path.exists()
 }
 
+/// The secrets in a variable that is no text: the parts of it that are.
+fn texts_of(name: &str, value: &[u8]) -> Vec<String> {
+    let texts = value.utf8_chunks().map(|chunk| chunk.valid());
+    let texts = texts.filter(|text| is_inherited_secret(name, text));
+    texts.map(str::to_owned).collect()
+}
+
 /// The secrets in the environment of this process.
 pub(crate) fn inherited() -> BTreeSet<String> {
     let mut secrets = BTreeSet::new();
     for (name, value) in std::env::vars_os() {
-        let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else {
+        let name = name.to_string_lossy();
+        let Some(value) = value.to_str() else {
+            secrets.extend(texts_of(&name, value.as_encoded_bytes()));
             continue;
         };
-        if is_inherited_secret(name, value) {
+        if is_inherited_secret(&name, value) {
             secrets.extend(parts(value));
         } else {
             let long = |secret: &String| secret.chars().count() >= UNNAMED_CHARS_MIN;
@@ -218,8 +227,9 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
                 let texts = own.iter().filter_map(Value::as_str);
                 let texts = texts.filter(|text| is_secret(name, text));
                 found.extend(texts.map(str::to_owned));
-                own.iter()
-                    .for_each(|value| within_json(value, is_secret, found));
+                for value in own {
+                    within_json(value, is_secret, found);
+                }
             }
         }
         Value::Array(values) => {
@@ -300,6 +310,8 @@ mod tests {
         assert!(!is_inherited_secret("PWD", "/places/somebody"));
         assert!(!is_inherited_secret("OLDPWD", "/places/somebody"));
         assert!(is_inherited_secret("MYSQL_PWD", "/places/somebody"));
+        let parts = texts_of("RAW_API_KEY", b"\xe9Nutf-8Key77\xffshort");
+        assert_eq!(parts, ["Nutf-8Key77"]);
     }
 
     #[test]

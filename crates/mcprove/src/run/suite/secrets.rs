@@ -103,3 +103,22 @@ fn fill_all<'t>(texts: impl IntoIterator<Item = &'t String>, environment: &Envir
         let _ = environment.fill(text);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_the_suite_itself_are_secrets_unless_they_are_ordinary() {
+        let environment = Environment::new(|_| None);
+        let values = [
+            ("ACCESS", "plainlit-Secret9"),
+            ("LOG", "info,tower=warn"),
+            ("PORT", "80808080"),
+            ("OTHER", "${B:-x12345678}"),
+        ];
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        fill_values(&values.into(), &environment);
+        assert_eq!(Vec::from_iter(environment.secrets()), ["plainlit-Secret9"]);
+    }
+}
