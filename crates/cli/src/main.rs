@@ -18,6 +18,8 @@ mod sides;
 mod target;
 mod terminal;
 
+use std::io::Write as _;
+
 use clap::Parser;
 use mcprove::process::{self, OwnLimit};
 
@@ -33,11 +35,24 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = process::supervise(std::env::args_os()) {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| leave(&error));
     process::raise_descriptor_limit();
     end_on_panic();
     exit_in_order_without_memory();
     run(cli).number().into()
+}
+
+/// Prints what is wrong with the arguments, or the help that was asked for, which must arrive whole.
+fn leave(error: &clap::Error) -> ! {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    let code = match printed {
+        Err(lost) if lost.kind() != std::io::ErrorKind::BrokenPipe => {
+            terminal::print_error(&format!("error: standard output was not written: {lost}\n"));
+            i32::from(ExitCode::CouldNotRun.number())
+        }
+        _ => error.exit_code(),
+    };
+    std::process::exit(code)
 }
 
 fn run(cli: Cli) -> ExitCode {

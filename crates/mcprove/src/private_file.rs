@@ -33,12 +33,38 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// Takes the permissions of others from a file. Whoever names a file that is not theirs, or a device, means it.
 #[cfg(unix)]
 fn tighten(file: &File) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let is_open =
-        |file: &std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o077 != 0;
     if file.metadata().is_ok_and(|file| is_open(&file)) {
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(0o600));
+        let _ = file.set_permissions(private());
     }
+}
+
+/// Takes the permissions of others from the file at a path, if there is one, without opening it.
+pub(crate) fn tighten_at(path: &Path) {
+    #[cfg(unix)]
+    if std::fs::metadata(path).is_ok_and(|file| is_open(&file)) {
+        let _ = std::fs::set_permissions(path, private());
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+#[cfg(unix)]
+fn is_open(file: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.is_file() && file.permissions().mode() & 0o077 != 0
+}
+
+#[cfg(unix)]
+fn private() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o600)
+}
+
+/// Creates a folder and those above it, as far as they are not there.
+pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
 }
 
 /// Creates a folder, which must not be there yet.
@@ -69,10 +95,12 @@ mod tests {
         write_private(&path, "new").unwrap();
         append(&folder.path().join("added")).unwrap();
         create_dir(&folder.path().join("run")).unwrap();
+        create_dir_all(&folder.path().join("agents/of")).unwrap();
         assert_eq!(
             [mode("old"), mode("added"), mode("run")],
             [0o600, 0o600, 0o700]
         );
+        assert_eq!([mode("agents"), mode("agents/of")], [0o700, 0o700]);
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         // A device stays what it is.
         write_private(Path::new("/dev/null"), "x").unwrap();

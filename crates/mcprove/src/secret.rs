@@ -17,7 +17,7 @@ pub use forms::SECRET_CHARS_MIN;
 pub(crate) use redactor::fits;
 pub use redactor::{PLACES_MAX, Redacted, Redactor};
 pub(crate) use sources::{inherited, is_path};
-pub use sources::{is_given_secret, secrets_of};
+pub use sources::{is_given_secret, secrets_of, secrets_of_arguments};
 pub use stream::StreamRedactor;
 
 /// What stands in the place of a secret.
@@ -40,7 +40,15 @@ const SECRET_WORDS: &[&str] = &[
 ];
 
 /// Whole words in such names: as parts of others they mean nothing.
-const WHOLE_SECRET_WORDS: &[&str] = &["pwd", "jwt", "csrf", "xsrf"];
+const WHOLE_SECRET_WORDS: &[&str] = &[
+    "pwd", "pw", "jwt", "csrf", "xsrf", "creds", "pgpass", "webhook",
+];
+
+/// Words that such names end with: before others they mean nothing.
+const LAST_SECRET_WORDS: &[&str] = &["pass", "auth", "pat", "salt"];
+
+/// Further names of secrets among the parameters of an address.
+const SECRET_PARAMETERS: &[&str] = &["sig", "signature", "code"];
 
 /// The header of the protocol itself. Whoever looks for what happened in a session needs it, and it
 /// lets nobody in by itself.
@@ -51,6 +59,9 @@ pub(crate) const SECRET_PREFIXES: &[&str] = &[
     "sk-",
     "sk_live_",
     "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "AIza",
     "ghp_",
     "gho_",
     "ghs_",
@@ -65,6 +76,8 @@ pub(crate) const SECRET_PREFIXES: &[&str] = &[
 
 /// Tokens of services are longer than this.
 const TOKEN_CHARS_MIN: usize = 8;
+/// The names of users in addresses are mostly shorter.
+const USER_KEY_CHARS_MIN: usize = 16;
 
 /// Whether what has this name is a secret.
 ///
@@ -80,9 +93,10 @@ pub fn is_secret_name(name: &str) -> bool {
         return true;
     }
     let words = words_of(name);
-    let ends_with_pass = words.last().is_some_and(|word| word == "pass");
+    let last = words.last();
+    let ends_with_secret = last.is_some_and(|word| LAST_SECRET_WORDS.contains(&word.as_str()));
     let has_session_id = words.windows(2).any(|pair| pair == ["session", "id"]);
-    ends_with_pass
+    ends_with_secret
         || has_session_id && lower != SESSION_HEADER
         || words
             .iter()
@@ -147,8 +161,14 @@ pub fn redact_text(text: &str) -> String {
 
 fn redact_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut is_value_secret = false;
+    // With which mark a secret of several words ends.
+    let mut quote = None;
     words
         .map(|word| {
+            if let Some(mark) = quote {
+                quote = (!word.contains(mark)).then_some(mark);
+                return REDACTED.to_owned();
+            }
             let is_flag = word.starts_with('-');
             if is_value_secret && !is_flag {
                 is_value_secret = is_scheme(word);
@@ -160,6 +180,12 @@ fn redact_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
             }
             is_value_secret = is_scheme(word);
             if let Some(redacted) = redact_pair(word) {
+                let value = word.split_once('=').map_or("", |(_, value)| value);
+                let mark = value
+                    .chars()
+                    .next()
+                    .filter(|mark| matches!(mark, '\'' | '"'));
+                quote = mark.filter(|mark| value.matches(*mark).count() == 1);
                 return redacted;
             }
             if is_secret_value(word) {
@@ -204,7 +230,7 @@ pub fn redact_urls(text: &str) -> String {
     let authority = match authority.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
             Some((name, _)) if !is_secret_value(name) => format!("{name}:{REDACTED}@{host}"),
-            None if !is_secret_value(user) => authority.to_owned(),
+            None if !is_secret_value(user) && !is_user_key(user) => authority.to_owned(),
             _ => format!("{REDACTED}@{host}"),
         },
         None => authority.to_owned(),
@@ -217,6 +243,11 @@ pub fn redact_urls(text: &str) -> String {
         None => path.to_owned(),
     };
     format!("{scheme}://{authority}{path}")
+}
+
+/// Whether a user without a password is a key, as some services have it.
+fn is_user_key(user: &str) -> bool {
+    user.len() >= USER_KEY_CHARS_MIN && user.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Where the user, the password and the host of an address end. A password may have marks that should be encoded.
@@ -242,7 +273,11 @@ fn redact_query(query: &str) -> String {
     for part in query.split_inclusive(['&', '#', ';']) {
         let parameter = part.trim_end_matches(['&', '#', ';']);
         match parameter.split_once('=') {
-            Some((name, value)) if is_secret_name(name) || is_secret_value(value) => {
+            Some((name, value))
+                if is_secret_name(name)
+                    || is_secret_value(value)
+                    || SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) =>
+            {
                 text.push_str(name);
                 text.push('=');
                 text.push_str(REDACTED);
@@ -281,6 +316,14 @@ mod tests {
             "sessionId",
             "JSESSIONID",
             "X-Other-Session-Id",
+            "DB_PW",
+            "MY_CREDS",
+            "REGISTRY_AUTH",
+            "GITHUB_PAT",
+            "PGPASS",
+            "SIGNING_SALT",
+            "SLACK_WEBHOOK",
+            "SLACK_WEBHOOK_URL",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
@@ -296,6 +339,10 @@ mod tests {
             "session",
             "session_idle",
             "Mcp-Session-Id",
+            "AUTH_MODE",
+            "SSH_AUTH_SOCK",
+            "PATTERN",
+            "SALT_MASTER",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }
@@ -361,6 +408,15 @@ mod tests {
                 "http://h/#access_token=<redacted>&b=2",
             ),
             ("http://h?q=sk-s3cret-s3cret", "http://h?q=<redacted>"),
+            (
+                "http://h?sig=s3cret&code=x1",
+                "http://h?sig=<redacted>&code=<redacted>",
+            ),
+            ("https://0123456789abcdef@h/1", "https://<redacted>@h/1"),
+            (
+                "https://some-long-user-name@h/1",
+                "https://some-long-user-name@h/1",
+            ),
         ] {
             assert_eq!(redact_urls(url), redacted);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove::Server;
-use mcprove::agent::command::{ProxySetup, lost_sign};
+use mcprove::agent::command::{ProxySetup, RecordingReport};
 use mcprove::fault::{FaultSpec, tell_apart};
 use mcprove::hosting::PublicHost;
 use mcprove::proxy::{ProxySummary, Settings, http, stdio, summary_text};
@@ -155,6 +155,10 @@ pub struct Arguments {
     #[arg(skip)]
     secrets: Vec<String>,
 
+    /// Who is told what becomes of the recording, from `--setup`.
+    #[arg(skip)]
+    report: Option<Arc<RecordingReport>>,
+
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -204,7 +208,7 @@ async fn between_http(
         .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
     let settings = arguments.settings(faults, &server)?;
-    warn_of_losses(&settings, terminal::print_error);
+    warn_of_losses(&settings, None, terminal::print_error);
     files.into_iter().for_each(OutputFile::keep);
     let proxy = bound
         .public_hosts(arguments.public_hosts.clone())
@@ -260,7 +264,8 @@ async fn between_pipes(
         }
     };
     let told = Arc::clone(&stderr);
-    warn_of_losses(&settings, move |text| told.write(text.as_bytes()));
+    let report = arguments.report.as_ref();
+    warn_of_losses(&settings, report, move |text| told.write(text.as_bytes()));
     files.into_iter().for_each(OutputFile::keep);
     let ends = (stdio::standard_input(), stdio::standard_output());
     let ended = started.run(settings, ends, stop).await;
@@ -285,7 +290,8 @@ impl Arguments {
             )
         };
         let setup = ProxySetup::fetch(path).await;
-        let setup = setup.map_err(|error| unreadable(error.to_string()))?;
+        let (setup, report) = setup.map_err(|error| unreadable(error.to_string()))?;
+        arguments.report = Some(Arc::new(report));
         arguments.server_name = setup.server_name;
         arguments.command = std::iter::once(setup.program).chain(setup.args).collect();
         arguments.server_env = setup.env;
@@ -376,6 +382,10 @@ impl Arguments {
             }
             None => None,
         };
+        if let (Some(recording), Some(report)) = (&recording, &self.report) {
+            recording.write_at_once();
+            report.begun();
+        }
         Ok(Settings {
             server_name: self.server_name.clone(),
             faults,
@@ -398,25 +408,21 @@ impl Arguments {
 
     /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
     fn tell_suite(&self, server: &Server, why: &str) {
-        let settings = match &self.setup {
-            Some(_) => self.settings(Vec::new(), server).ok(),
-            None => None,
-        };
+        let Some(report) = &self.report else { return };
+        let settings = self.settings(Vec::new(), server).ok();
         if let Some(recording) = settings.and_then(|settings| settings.recording) {
             recording.crashed(why);
-            recording.finish();
+            if let Some(reason) = recording.finish().failure {
+                report.lost(&reason);
+            }
         }
     }
 
     /// Writes how it went to the file for it, and notes what is missing in the recording.
     fn keep(&self, summary: &ProxySummary) {
         let recorded = self.record.as_ref().zip(summary.recording.as_ref());
-        let loss = recorded.and_then(|(path, recording)| Some((path, recording.loss(path)?)));
-        if let Some((path, loss)) = loss {
-            if self.setup.is_some() && !loss.is_limit {
-                // An agent need not tell its suite what its servers say.
-                let _ = std::fs::File::create(lost_sign(path));
-            }
+        let loss = recorded.and_then(|(path, recording)| recording.loss(path));
+        if let Some(loss) = loss {
             losses::add([loss]);
         }
         if let Some(path) = &self.summary {
@@ -426,12 +432,20 @@ impl Arguments {
 }
 
 /// Tells at once, and not only at the end, that the recording cannot be written.
-fn warn_of_losses(settings: &Settings, tell: impl Fn(&str) + Send + Sync + 'static) {
+fn warn_of_losses(
+    settings: &Settings,
+    report: Option<&Arc<RecordingReport>>,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) {
+    let report = report.cloned();
     if let Some(recording) = &settings.recording {
         recording.on_failure(move |reason| {
             let text = format!(
                 "mcprove: warning: the recording cannot be written: {reason}; the proxy goes on\n"
             );
+            if let Some(report) = &report {
+                report.lost(reason);
+            }
             tell(&text);
         });
     }

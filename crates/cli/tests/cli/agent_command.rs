@@ -305,15 +305,40 @@ fn the_folder_of_a_suite_is_applied_once() {
 #[test]
 fn an_agent_of_which_not_all_was_recorded_is_not_judged() {
     let Some(python) = python() else { return };
-    let mut agent = Agent::small(python);
-    agent.prompt = "echo the weather there";
-    // The file that its proxy leaves when it cannot write on.
-    let sign = "import glob, json, os, sys\n\
-                config = os.environ['MCPROVE_MCP_CONFIG']\n\
-                open(os.path.join(os.path.dirname(config), '0.lost'), 'w').close()\n\
-                print('done')\n";
-    agent.program = python.to_owned();
-    agent.args = vec!["-c".to_owned(), sign.to_owned()];
-    let error = agent.run(&[process("files")]).unwrap_err();
-    assert!(error.to_string().contains("is not complete"), "{error}");
+    // Each kills its server, as many clients do after a while.
+    let script = "import json, os, resource, subprocess, sys\n\
+        path = os.environ['MCPROVE_MCP_CONFIG']\n\
+        entry = list(json.load(open(path))['mcpServers'].values())[0]\n\
+        record = os.path.join(os.path.dirname(path), '0.jsonl')\n\
+        if sys.argv[1] == 'unwritable': os.mkdir(record)\n\
+        def limit():\n \
+            if sys.argv[1] == 'limited': resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n\
+        server = subprocess.Popen([entry['command']] + entry['args'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limit)\n\
+        def ask(id, method, params):\n \
+            message = {'jsonrpc': '2.0', 'id': id, 'method': method, 'params': params}\n \
+            try:\n  \
+                server.stdin.write(json.dumps(message).encode() + b'\\n')\n  \
+                server.stdin.flush()\n  \
+                server.stdout.readline()\n \
+            except BrokenPipeError: pass\n\
+        ask(0, 'initialize', {'protocolVersion': '2025-06-18', 'capabilities': {}, 'clientInfo': {'name': 'c', 'version': '1'}})\n\
+        for id in range(1, 51): ask(id, 'tools/call', {'name': 'echo', 'arguments': {'text': 'x' * 100}})\n\
+        server.kill()\n\
+        server.wait()\n\
+        print('done')";
+    let run = |how: &str| Agent::new(python, &["-c", script, how]).run(&[process("files")]);
+    let done = run("killed").unwrap();
+    assert_eq!(done.run.tool_calls.len(), 50, "all that passed is there");
+    for (how, reason) in [
+        ("limited", "File too large"),
+        ("unwritable", "before it could record"),
+    ] {
+        let error = run(how).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("is not complete") && told.contains(reason),
+            "{told}"
+        );
+        assert!(error.hint().contains("SIGTERM"), "{}", error.hint());
+    }
 }

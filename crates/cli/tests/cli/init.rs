@@ -95,6 +95,21 @@ fn what_cannot_be_done_leaves_nothing_behind() {
 #[test]
 fn secrets_are_not_written_down() {
     let folder = tempfile::tempdir().unwrap();
+    // Neither what has no name of a secret, nor in the name that a server gives itself.
+    let tools = folder.path().join("tools.yml");
+    std::fs::write(
+        &tools,
+        "name: its opensesame99\ntools:\n  - { name: get_it, inputSchema: { type: object }, response: ok }\n",
+    )
+    .unwrap();
+    let tools = tools.display().to_string();
+    let given = ["--out", "other.yml", "--env", "ACCESS=opensesame99", "--"];
+    let mock = [MCPROVE, "mock", "--tools-from", &tools];
+    let output = init(folder.path(), &[&given[..], &mock].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let (text, _) = read(folder.path(), "other.yml");
+    assert!(!text.contains("sesame"), "{text}");
+    assert!(text.contains("ACCESS: \"${ACCESS}\""), "{text}");
     let output = init(
         folder.path(),
         &[

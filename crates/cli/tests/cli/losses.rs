@@ -513,6 +513,8 @@ fn a_standard_output_that_takes_nothing_is_told() {
         &probe,
         &["list-scenarios"],
         &["schema", "metrics"],
+        &["--version"],
+        &["run", "--help"],
     ] {
         let mut command = mcprove(arguments);
         let full = File::options().write(true).open("/dev/full").unwrap();

@@ -254,34 +254,48 @@ fn threads_that_cannot_be_started() {
         std::fs::set_permissions(folder.path(), all).unwrap();
     }
     let program = program.to_str().unwrap();
-    let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid=64321", "--clear-groups", "prlimit", "--nproc=8"])
-        .args([
-            program,
-            "run",
-            "--tool",
-            "echo",
-            "--sessions",
-            "40",
-            "--concurrent",
-            "40",
-        ])
-        .args([
-            "-d",
-            "1s",
-            "--out",
-            folder.path().join("runs").to_str().unwrap(),
-        ])
-        .args(["--", program, "fixture", "normal"])
-        .current_dir(folder.path());
-    let output = finish(command);
+    let limited = |processes: u32, arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid=64321", "--clear-groups", "prlimit"])
+            .args([&format!("--nproc={processes}"), program])
+            .args(arguments)
+            .current_dir(folder.path());
+        finish(command)
+    };
+    let runs = folder.path().join("runs").display().to_string();
+    let load = [
+        "run",
+        "--tool",
+        "echo",
+        "--sessions",
+        "40",
+        "--concurrent",
+        "40",
+    ];
+    let rest = [
+        "-d", "1s", "--out", &runs, "--", program, "fixture", "normal",
+    ];
+    let output = limited(8, &[&load[..], &rest].concat());
     assert_own_error(
         &output,
         "mcprove could not start another process or thread",
         "ulimit -u",
     );
     assert_eq!(findings(&folder.path().join("runs")), Vec::<Value>::new());
+    // A suite has threads of its own: to read it, and for each test.
+    let suite = format!(
+        "servers:\n  own: {{ command: [{program:?}, fixture, normal] }}\n\
+         tools:\n  - {{ name: echoes, server: own, tool: echo, args: {{ message: x }} }}\n"
+    );
+    std::fs::write(folder.path().join("suite.yml"), suite).unwrap();
+    for processes in 1..=14 {
+        let output = limited(processes, &["run", "suite.yml"]);
+        let told = format!("{}{}", output.stdout, output.stderr);
+        let is_own = output.code == Some(2) && told.contains("ulimit -u");
+        assert!(is_own || output.code == Some(0), "{processes}: {output:?}");
+        assert!(!told.contains("please report"), "{processes}: {output:?}");
+    }
 }
 
 #[test]

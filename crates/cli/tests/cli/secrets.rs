@@ -4,20 +4,11 @@ use std::path::Path;
 
 use super::support::{Fixture, MCPROVE, Output, finish, mcprove, run};
 
-const SECRET: &str = "hunter2-planted";
+const SECRET: &str = "Jw4Zx8-Qv6Ky3Xj9-Wz5Kq7";
 
-/// Every file under `folder` whose bytes hold the secret.
-fn leaks(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(leaks(&path));
-        } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(SECRET) {
-            found.push(path.display().to_string());
-        }
-    }
-    found
+/// Every file under `folder` that has a part of the secret.
+fn leaks(folder: &Path) -> Vec<(String, String)> {
+    parts_left(folder, SECRET)
 }
 
 fn assert_silent(output: &Output) {
@@ -36,7 +27,7 @@ fn check_run(arguments: &[String]) {
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_silent(&output);
     assert!(output.stdout.contains("<redacted>"), "{output:?}");
-    assert_eq!(leaks(folder.path()), Vec::<String>::new());
+    assert_eq!(leaks(folder.path()), []);
     let directory = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
     let metrics = std::fs::read_to_string(directory.unwrap().path().join("metrics.json")).unwrap();
     assert!(metrics.contains("<redacted>"), "{metrics}");
@@ -116,7 +107,7 @@ fn errors_do_not_tell_secrets() {
             assert_eq!(output.code, Some(2), "{output:?}");
             assert_silent(&output);
             assert!(output.stderr.contains("hint: "), "{output:?}");
-            assert_eq!(leaks(folder.path()), Vec::<String>::new());
+            assert_eq!(leaks(folder.path()), []);
         }
     }
 }
@@ -141,11 +132,10 @@ fn a_comparison_tells_no_secrets() {
         &out,
     ]);
     assert_silent(&output);
-    assert_eq!(leaks(folder.path()), Vec::<String>::new());
+    assert_eq!(leaks(folder.path()), []);
 }
 
 /// Every file under a folder.
-#[cfg(unix)]
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -160,7 +150,6 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
 }
 
 /// Four characters of a secret in a row that a file has, and which file.
-#[cfg(unix)]
 fn parts_left(folder: &Path, secret: &str) -> Vec<(String, String)> {
     let mut left = Vec::new();
     for path in files(folder).into_iter().filter(|path| path.is_file()) {
@@ -271,6 +260,65 @@ fn given_values_are_in_no_file_however_a_server_repeats_them() {
     assert!(log.contains("key: <redacted>\n<redacted>"), "{log}");
 }
 
+#[cfg(unix)]
+#[test]
+fn arguments_with_names_of_secrets_are_in_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let arguments = serde_json::json!({ "message": format!("it is {RARE}"), "password": RARE });
+    let load = ["run", "--duration", "200ms", "--tool", "echo", "--args"];
+    let arguments = arguments.to_string();
+    let rest = [
+        &arguments,
+        "--out",
+        &at("runs"),
+        "--",
+        MCPROVE,
+        "fixture",
+        "normal",
+    ];
+    let output = run(&[&load[..], &rest].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(parts_left(folder.path(), RARE), []);
+    assert!(!output.stdout.contains("Zq7X"), "{output:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_of_the_lab_are_not_in_its_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (audit, out, key) = (at("a.db"), at("runs"), format!("bob={RARE}"));
+    let lab = [
+        "lab",
+        "--http",
+        "127.0.0.1:0",
+        "--audit",
+        &audit,
+        "--api-key",
+        &key,
+    ];
+    let server = Fixture::start_command(mcprove(&lab));
+    let header = format!("X-Api-Key: {RARE}");
+    let arguments = serde_json::json!({ "message": format!("before {RARE} after") }).to_string();
+    let load = [
+        "run",
+        "--url",
+        &server.url,
+        "--header",
+        &header,
+        "--duration",
+        "300ms",
+    ];
+    let rest = ["--tool", "echo", "--args", &arguments, "--out", &out];
+    let output = run(&[&load[..], &rest].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    drop(server);
+    assert_eq!(parts_left(folder.path(), RARE), []);
+    let rows = run(&["lab", "audit", &audit, "--export", "jsonl"]);
+    assert!(rows.stdout.contains("before <redacted> after"), "{rows:?}");
+}
+
 /// What servers of ours and the proxy keep of calls that carry a secret.
 #[cfg(unix)]
 #[test]
@@ -330,9 +378,11 @@ fn only_the_owner_may_read_what_a_run_leaves() {
         at("s.log"),
         at("a.db"),
     );
-    // One that is there already.
-    std::fs::write(&trace, "").unwrap();
-    std::fs::set_permissions(&trace, std::fs::Permissions::from_mode(0o644)).unwrap();
+    // Those that are there already.
+    for path in [&trace, &audit] {
+        std::fs::write(path, "").unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
     let server = ["--", MCPROVE, "fixture", "normal"];
     let load = [
         &[
@@ -406,7 +456,7 @@ fn a_report_of_an_old_trace_has_no_secrets() {
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_silent(&output);
     std::fs::remove_file(&trace).unwrap();
-    assert_eq!(leaks(folder.path()), Vec::<String>::new());
+    assert_eq!(leaks(folder.path()), []);
     let html = std::fs::read_to_string(directory.join("report.html")).unwrap();
     assert!(html.contains("redacted"), "{html}");
 }

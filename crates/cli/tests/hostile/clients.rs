@@ -134,7 +134,7 @@ fn posted(body: &str) -> Vec<u8> {
 /// A frame of a WebSocket with this text, from a client.
 fn masked(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).unwrap().to_be_bytes();
-    [&[0x81, 0x80 | 126][..], &length, &[0; 4], text.as_bytes()].concat()
+    [&[0x81, 0x80 | 0x7e][..], &length, &[0; 4], text.as_bytes()].concat()
 }
 
 /// Reads up to the end of the headers.

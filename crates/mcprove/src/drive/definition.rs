@@ -10,6 +10,7 @@ use super::defaults;
 use super::kind::ScenarioKind;
 use super::workload::{Pattern, Step, ToolCall};
 use crate::quantity::seconds;
+use crate::secret::secrets_of_arguments;
 
 /// A scenario. Made by one of the constructors, refined in any order.
 ///
@@ -50,6 +51,15 @@ impl Scenario {
             }
             _ => !self.tool_calls.is_empty(),
         }
+    }
+
+    /// The secrets in the arguments of its calls.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut scenario = self.clone();
+        let calls = scenario.calls_mut();
+        calls
+            .flat_map(|call| secrets_of_arguments(&call.args))
+            .collect()
     }
 
     /// The calls of tools, also those that are steps of patterns.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use mcprove_score::trace::{Event, EventKind, TraceRecord};
 
@@ -25,7 +25,7 @@ const NAME: &str = "trace file";
 pub struct TraceFile {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
-    redactor: Redactor,
+    redactor: Arc<RwLock<Redactor>>,
 }
 
 /// What a finished trace holds.
@@ -78,15 +78,24 @@ impl TraceFile {
         Self {
             output: Arc::new(Mutex::new(output)),
             value_bytes_max: TRACE_VALUE_BYTES_MAX,
-            redactor: Redactor::default(),
+            redactor: Arc::default(),
         }
     }
 
     /// Sets which secrets are known. They are redacted before a line is put together.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Redactor) -> Self {
-        self.redactor = redactor;
+        self.redactor = Arc::new(RwLock::new(redactor));
         self
+    }
+
+    /// Has further secrets redacted from here on.
+    pub(crate) fn add_secrets(&self, secrets: impl IntoIterator<Item = String>) {
+        let mut redactor = self
+            .redactor
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *redactor = redactor.with_secrets(secrets);
     }
 
     /// Sets how large the trace may become.
@@ -124,7 +133,7 @@ impl Sink for TraceFile {
         Box::new(TraceShard {
             output: Arc::clone(&self.output),
             value_bytes_max: self.value_bytes_max,
-            redactor: self.redactor.clone(),
+            redactor: Arc::clone(&self.redactor),
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
             held: Held::default(),
         })
@@ -134,7 +143,7 @@ impl Sink for TraceFile {
 struct TraceShard {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
-    redactor: Redactor,
+    redactor: Arc<RwLock<Redactor>>,
     buffer: Vec<u8>,
     /// What the buffer holds.
     held: Held,
@@ -152,7 +161,9 @@ impl Shard for TraceShard {
         let Self {
             buffer, redactor, ..
         } = self;
-        let is_cut = write_line(buffer, event, self.value_bytes_max, redactor);
+        let redactor = redactor.read().unwrap_or_else(PoisonError::into_inner);
+        let is_cut = write_line(buffer, event, self.value_bytes_max, &redactor);
+        drop(redactor);
         self.held.events += 1;
         self.held.requests += u64::from(matches!(event.kind, EventKind::Request { .. }));
         self.held.cut += u64::from(is_cut);

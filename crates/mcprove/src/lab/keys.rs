@@ -124,6 +124,11 @@ impl ApiKeys {
         self.keys.iter().map(|(name, _)| name.as_str())
     }
 
+    /// The keys, which nothing that is written down may have.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        self.keys.iter().map(|(_, key)| key.clone())
+    }
+
     /// Who sent these headers.
     pub(super) fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
         if self.keys.is_empty() {

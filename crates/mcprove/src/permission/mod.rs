@@ -302,10 +302,9 @@ fn names_thing(schema: &Value) -> bool {
 
 /// A text as it is seen: what has no width could split a word.
 fn visible(text: &str) -> String {
-    let is_hidden = |character: &char| matches!(character, '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    text.chars()
-        .filter(|character| !is_hidden(character))
-        .collect()
+    let parts_words = |character: char| character.is_control() || character.is_whitespace();
+    let is_seen = |it: &char| parts_words(*it) || !crate::report::is_hidden(*it);
+    text.chars().filter(is_seen).collect()
 }
 
 /// Whether a verb that computes changes a file that it is given: `format_file`.

@@ -1,10 +1,11 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,12 +20,15 @@ use crate::event::{EventStream, Recorder, Sink, TraceFile};
 use crate::fault::PastCalls;
 use crate::loss::{Loss, Missing};
 use crate::private_file;
-use crate::secret::Redactor;
+use crate::secret::{Redactor, is_secret_name, secrets_of};
+use crate::server::Server;
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
 /// The name of the last line of a recording that was not broken off.
 pub const ENDED: &str = "recording_ended";
+/// How many different secrets of clients are known.
+const SHOWN_MAX: usize = 64;
 /// How many bytes of a result are kept; a longer one is cut.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 /// How long a line stays in memory at most: what a kill can lose.
@@ -123,10 +127,14 @@ pub(super) struct Shared {
     sessions: AtomicU32,
     requests: AtomicU64,
     is_over: AtomicBool,
+    /// Whether each line is written at once.
+    is_unbuffered: AtomicBool,
     /// Whether lines wait to be written out, and who is told so.
     is_dirty: AtomicBool,
     wake: SyncSender<()>,
     past: PastCalls,
+    /// What clients showed to be let in.
+    shown: Mutex<BTreeSet<String>>,
 }
 
 impl Recording {
@@ -181,9 +189,11 @@ impl Recording {
             sessions: AtomicU32::new(before.next_session),
             requests: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
+            is_unbuffered: AtomicBool::new(false),
             is_dirty: AtomicBool::new(false),
             wake,
             past: before.past,
+            shown: Mutex::default(),
         });
         let recording = Arc::downgrade(&shared);
         thread::Builder::new()
@@ -199,6 +209,23 @@ impl Recording {
     /// same as now.
     pub fn past(&self) -> &PastCalls {
         &self.0.past
+    }
+
+    /// From here on each line is in the file before its message is passed on, so that a kill loses nothing.
+    pub fn write_at_once(&self) {
+        self.0.is_unbuffered.store(true, Ordering::Relaxed);
+    }
+
+    /// A header of a client. One that lets it in is a secret from here on: servers may send it back.
+    pub fn header(&self, name: &str, value: &str) {
+        if !is_secret_name(name) {
+            return;
+        }
+        let mut shown = self.0.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.len() < SHOWN_MAX && shown.insert(value.to_owned()) {
+            let client = Server::http("").header(name, value);
+            self.0.trace.add_secrets(secrets_of(&client));
+        }
     }
 
     /// A new session, with the next number.
@@ -291,6 +318,10 @@ impl Shared {
             return;
         }
         self.recorder.record(at, kind);
+        if self.is_unbuffered.load(Ordering::Relaxed) {
+            self.recorder.merge();
+            return;
+        }
         if !self.is_dirty.swap(true, Ordering::AcqRel) {
             // If it is full, the thread is about to look anyway.
             let _ = self.wake.try_send(());

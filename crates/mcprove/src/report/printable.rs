@@ -124,7 +124,8 @@ pub(crate) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180e}' | '\u{3164}' | '\u{ffa0}' | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
                 | '\u{fff9}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}' | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
@@ -148,6 +149,9 @@ mod tests {
             ("\u{1b}\u{1b}[2Ja", "a"),
             ("a\u{9b}2Jb\u{7f}\u{8}", "a\\u{9b}2Jb\\u{7f}\\u{8}"),
             ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
+            ("a\u{115f}b\u{1160}c", "a\\u{115f}b\\u{1160}c"),
+            ("a\u{3164}b\u{ffa0}c", "a\\u{3164}b\\u{ffa0}c"),
+            ("a\u{17b4}b\u{17b5}c", "a\\u{17b4}b\\u{17b5}c"),
             ("a\u{200b}b\u{e0041}c", "a\\u{200b}b\\u{e0041}c"),
             ("\u{263a}\u{fe0f} \u{fffd}", "\u{263a}\u{fe0f} \u{fffd}"),
             ("one\r\ntwo", "one two"),

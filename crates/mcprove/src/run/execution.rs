@@ -50,7 +50,8 @@ pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<R
     let server = &run.server;
     let redactor = run.session.redactor.take();
     let redactor = redactor.unwrap_or_else(|| Redactor::of_server(server));
-    run.session.redactor = Some(redactor);
+    let secrets = run.scenario.secrets();
+    run.session.redactor = Some(redactor.with_secrets(secrets));
     match check(&run).and_then(|()| open(&run)) {
         Err(error) => (Err(error), None),
         Ok(opened) => {

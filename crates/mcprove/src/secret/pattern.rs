@@ -1,6 +1,6 @@
 //! A secret, and where a text has it: whole, or the beginning or the end of it where the text was cut.
 
-use super::spelling::{Unit, units};
+use super::spelling::{Unit, is_escape, is_number, units};
 
 /// A shorter part of a secret beside a cut gives nothing away.
 const PART_CHARS_MIN: usize = 4;
@@ -16,7 +16,7 @@ pub(super) struct Pattern {
     /// The secret itself.
     pub value: String,
     units: Vec<Unit>,
-    /// The letters and digits that it begins with, which all write as they are.
+    /// The letters and digits that it begins with, which most write as they are.
     first: Vec<u8>,
 }
 
@@ -53,8 +53,8 @@ impl Pattern {
     /// Whether it may be written with these bytes first.
     pub fn may_begin_with(&self, first: u8, second: u8) -> bool {
         match self.units.as_slice() {
-            [one @ Unit::Plain(_), two, ..] => {
-                one.may_begin_with(first) && two.may_begin_with(second)
+            [Unit::Plain(own), two, ..] => {
+                *own == first && two.may_begin_with(second) || is_number(first, second)
             }
             [one, ..] => one.may_begin_with(first),
             [] => false,
@@ -63,7 +63,9 @@ impl Pattern {
 
     /// Where it ends, if it begins here.
     pub fn end(&self, text: &[u8], from: usize) -> Option<usize> {
-        if !text.get(from..)?.starts_with(&self.first) {
+        let mut pairs = text.get(from..)?.iter().zip(&self.first);
+        let other = pairs.find(|(there, own)| there != own);
+        if other.is_some_and(|(there, _)| !is_escape(*there)) {
             return None;
         }
         match along(&self.units, text, from, PART_CHARS_MIN) {
@@ -131,14 +133,18 @@ fn along(units: &[Unit], text: &[u8], from: usize, chars_min: usize) -> Along {
     // The characters that were read so far.
     let mut count = 0;
     for unit in units {
+        let mut is_escaped = false;
         if let (Unit::Plain(byte), [place]) = (unit, places.as_mut_slice()) {
             match text.get(*place) {
                 Some(there) if there == byte => *place += 1,
                 None if count >= chars_min => return Along::Cut,
+                Some(there) if is_escape(*there) => is_escaped = true,
                 _ => return not(is_cut),
             }
-            count += 1;
-            continue;
+            if !is_escaped {
+                count += 1;
+                continue;
+            }
         }
         next.clear();
         for place in &places {

@@ -10,7 +10,7 @@
 //! [`StreamRedactor`](super::StreamRedactor)'s.
 
 mod json;
-mod names;
+pub(super) mod names;
 pub(super) mod plain;
 
 #[cfg(test)]
@@ -185,7 +185,7 @@ impl Redactor {
 
     /// JSON of a trace without secrets: JSON again, whatever is in it.
     pub(crate) fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        if !self.may_change(json.as_bytes()) {
+        if !self.may_change(json.as_bytes()) && !json::has_escaped_ascii(json) {
             return Cow::Borrowed(json);
         }
         if serde_json::from_str::<IgnoredAny>(json).is_err() {

@@ -14,14 +14,28 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use super::redactor::names;
 use super::{REDACTED, forms, is_scheme, is_secret_name, is_secret_value};
-use super::{redact_arguments, redact_text, redact_value};
+use super::{redact_arguments, redact_text, redact_urls, redact_value};
 use crate::server::{Server, Transport};
 
 /// Shorter values of inherited variables, and of variables without the name of a secret, are no secrets.
 const UNNAMED_CHARS_MIN: usize = 8;
 /// Where a process is and was, by which shells mean no password.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
+/// A secret, and the words of it that are secrets too, as in `Token 9944b091`: the last one, and others that
+/// are no plain words.
+fn parts(value: &str) -> Vec<String> {
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let last = words.len().saturating_sub(1);
+    let is_secret = |(place, word): &(usize, &&str)| {
+        word.chars().count() >= UNNAMED_CHARS_MIN && (*place == last || is_given_secret(word))
+    };
+    let words = words.iter().enumerate().filter(is_secret);
+    let words = words.map(|(_, word)| (*word).to_owned());
+    std::iter::once(value.to_owned()).chain(words).collect()
+}
 
 /// Whether an inherited variable is a secret by its name.
 pub(crate) fn is_inherited_secret(name: &str, value: &str) -> bool {
@@ -37,15 +51,24 @@ pub(crate) fn is_path(value: &str) -> bool {
     path.is_absolute() && path.exists()
 }
 
+/// The secrets in a variable that is no text: the parts of it that are.
+fn texts_of(name: &str, value: &[u8]) -> Vec<String> {
+    let texts = value.utf8_chunks().map(|chunk| chunk.valid());
+    let texts = texts.filter(|text| is_inherited_secret(name, text));
+    texts.map(str::to_owned).collect()
+}
+
 /// The secrets in the environment of this process.
 pub(crate) fn inherited() -> BTreeSet<String> {
     let mut secrets = BTreeSet::new();
     for (name, value) in std::env::vars_os() {
-        let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else {
+        let name = name.to_string_lossy();
+        let Some(value) = value.to_str() else {
+            secrets.extend(texts_of(&name, value.as_encoded_bytes()));
             continue;
         };
-        if is_inherited_secret(name, value) {
-            secrets.insert(value.to_owned());
+        if is_inherited_secret(&name, value) {
+            secrets.extend(parts(value));
         } else {
             let long = |secret: &String| secret.chars().count() >= UNNAMED_CHARS_MIN;
             secrets.extend(within(value).into_iter().filter(long));
@@ -61,10 +84,11 @@ pub fn secrets_of(server: &Server) -> BTreeSet<String> {
     words.extend_from_slice(&server.args);
     for (word, redacted) in words.iter().zip(redact_arguments(&words)) {
         secrets.extend(taken_out(word, &redacted));
+        secrets.extend(within(word));
     }
     let mut add = |name: &str, value: &str| {
         if !is_path(value) && redact_value(name, value) == REDACTED {
-            secrets.insert(value.to_owned());
+            secrets.extend(parts(value));
         }
         if name.to_ascii_lowercase().contains("cookie") {
             let values = value.split(';').filter_map(|part| part.split_once('='));
@@ -124,7 +148,7 @@ fn is_like_path(value: &str) -> bool {
 pub(super) fn within(value: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(value) {
-        within_json(&json, &mut found);
+        within_json(&json, &is_named_secret, &mut found);
         return found;
     }
     let trimmed = value.trim();
@@ -144,22 +168,74 @@ pub(super) fn within(value: &str) -> Vec<String> {
     for part in value.split([';', ',']).chain([value]) {
         found.extend(taken_out(part.trim(), &redact_text(part.trim())));
     }
+    // There, commas and spaces are of the value.
+    let pairs = value.split(';').filter_map(|part| part.split_once('='));
+    let pairs = pairs.filter(|(name, _)| is_secret_name(name) && !name.contains("://"));
+    found.extend(pairs.map(|(_, value)| value.trim().to_owned()));
+    found.extend(quoted(value));
+    found.extend(taken_out(trimmed, &redact_urls(trimmed)));
     found
 }
 
-fn within_json(json: &Value, found: &mut Vec<String>) {
+/// Values in quotes behind names of secrets: `password='two words'`.
+fn quoted(value: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in value.match_indices('=') {
+        let (before, behind) = (&value[..at], &value[at + 1..]);
+        let name = before.rsplit([' ', ';', ',', '&']).next();
+        let mark = behind
+            .chars()
+            .next()
+            .filter(|mark| matches!(mark, '\'' | '"'));
+        let inside = mark.and_then(|mark| behind.get(1..)?.split(mark).next());
+        if let (Some(name), Some(inside)) = (name, inside)
+            && is_secret_name(name)
+        {
+            found.push(inside.to_owned());
+        }
+    }
+    found
+}
+
+/// The secrets in the arguments of a tool: texts under names such as `password` or `api_key`.
+///
+/// ```
+/// use mcprove::secret::secrets_of_arguments;
+///
+/// let arguments = serde_json::json!({ "password": "hunter22", "key": "a-name", "page_token": "12345678" });
+/// assert_eq!(secrets_of_arguments(&arguments), ["hunter22"]);
+/// ```
+pub fn secrets_of_arguments(arguments: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    within_json(arguments, &names::is_secret, &mut found);
+    found
+}
+
+fn is_named_secret(name: &str, text: &str) -> bool {
+    is_secret_name(name) || is_secret_value(text)
+}
+
+/// Texts that are secrets by their names, which those of a list have from the list.
+fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut Vec<String>) {
     match json {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match value.as_str() {
-                    Some(text) if is_secret_name(name) || is_secret_value(text) => {
-                        found.push(text.to_owned());
-                    }
-                    _ => within_json(value, found),
+                let own = match value {
+                    Value::Array(values) => values.as_slice(),
+                    value => std::slice::from_ref(value),
+                };
+                let texts = own.iter().filter_map(Value::as_str);
+                let texts = texts.filter(|text| is_secret(name, text));
+                found.extend(texts.map(str::to_owned));
+                for value in own {
+                    within_json(value, is_secret, found);
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| within_json(value, found)),
+        Value::Array(values) => {
+            let deeper = |value| within_json(value, is_secret, found);
+            values.iter().for_each(deeper);
+        }
         _ => {}
     }
 }
@@ -234,6 +310,8 @@ mod tests {
         assert!(!is_inherited_secret("PWD", "/places/somebody"));
         assert!(!is_inherited_secret("OLDPWD", "/places/somebody"));
         assert!(is_inherited_secret("MYSQL_PWD", "/places/somebody"));
+        let parts = texts_of("RAW_API_KEY", b"\xe9Nutf-8Key77\xffshort");
+        assert_eq!(parts, ["Nutf-8Key77"]);
     }
 
     #[test]
@@ -253,6 +331,42 @@ mod tests {
             assert!(found.iter().any(|it| it == secret), "{secret}: {found:?}");
         }
         assert!(!found.iter().any(|it| it == "debug" || it == "my_mcp"));
+    }
+
+    #[test]
+    fn passwords_within_values_are_whole() {
+        for (value, secret) in [
+            (
+                "host=h password='my s3cret phrase' db=d",
+                "my s3cret phrase",
+            ),
+            ("Server=h;Password=hun,ter2222;Timeout=3", "hun,ter2222"),
+            ("Server=h;Password=two words 9;Timeout=3", "two words 9"),
+            ("amqp://u:pa ss word9@h/", "pa ss word9"),
+            (r#"{"tokens":["Tr0ub4dorXY"]}"#, "Tr0ub4dorXY"),
+            ("https://0123456789abcdef@h/1", "0123456789abcdef"),
+        ] {
+            let found = within(value);
+            assert!(found.iter().any(|it| it == secret), "{value}: {found:?}");
+        }
+        assert_eq!(within("level=debug;name='two words'"), Vec::<String>::new());
+        let shown = super::super::redact_text("host=h password='my s3cret phrase' db=d");
+        assert_eq!(
+            shown,
+            "host=h password=<redacted> <redacted> <redacted> db=d"
+        );
+    }
+
+    #[test]
+    fn words_behind_any_scheme_are_secrets() {
+        let server = Server::http("http://h/")
+            .header("Authorization", "Token 9944b09199c62bcf")
+            .header("X-Api-Key", "ApiKey abcdefghijkl");
+        let found = secrets(&server);
+        for secret in ["9944b09199c62bcf", "abcdefghijkl"] {
+            assert!(found.iter().any(|it| it == secret), "{secret}: {found:?}");
+        }
+        assert!(!found.iter().any(|it| it == "Token" || it == "ApiKey"));
     }
 
     #[test]

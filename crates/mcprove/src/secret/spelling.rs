@@ -1,7 +1,7 @@
 //! The ways in which a character of a secret may be written by others: escaped in JSON, in the languages of
 //! programs, on pages and in addresses, any number of times over.
 //!
-//! Letters and digits are written as they are by all of them.
+//! Letters and digits are mostly written as they are, or by their number.
 
 /// A part of a secret that is written in one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +50,15 @@ impl Unit {
     /// Whether it may be written with this byte first.
     pub fn may_begin_with(self, byte: u8) -> bool {
         match self {
-            Self::Plain(own) => own == byte,
-            Self::Backslashes(_) => matches!(byte, b'\\' | b'%' | b'&'),
+            Self::Plain(own) => own == byte || is_escape(byte),
+            Self::Backslashes(_) => is_escape(byte),
             // Behind a backslash, what is left of an escape may be a letter.
             Self::Other(_, true) => true,
             Self::Other(letter, false) => {
                 let mut bytes = [0; 4];
                 let first = letter.encode_utf8(&mut bytes).as_bytes().first();
                 first == Some(&byte)
-                    || matches!(byte, b'\\' | b'%' | b'&')
+                    || is_escape(byte)
                     || letter == ' ' && byte == b'+'
                     || letter.is_control() && matches!(byte, b' ' | b'\r')
             }
@@ -68,7 +68,8 @@ impl Unit {
     /// Adds where it ends, for every way in which it stands in a text from here on.
     pub fn ends(self, text: &[u8], from: usize, ends: &mut Vec<usize>) {
         match self {
-            Self::Plain(byte) => ends.extend((text.get(from) == Some(&byte)).then_some(from + 1)),
+            Self::Plain(byte) if text.get(from) == Some(&byte) => ends.push(from + 1),
+            Self::Plain(byte) => ends.extend(numbered(byte, text, from)),
             Self::Other(letter, is_after) => other(letter, is_after, text, from, ends),
             Self::Backslashes(count) => backslashes(count, text, from, ends),
         }
@@ -79,9 +80,14 @@ impl Unit {
         if rest.is_empty() {
             return true;
         }
-        let is_escape = matches!(rest.first(), Some(b'\\' | b'%' | b'&'));
+        let is_escape = rest.first().is_some_and(|byte| is_escape(*byte));
         match self {
-            Self::Plain(_) => false,
+            Self::Plain(_) => {
+                let is_of_escape = |byte: &u8| {
+                    self::is_escape(*byte) || byte.is_ascii_alphanumeric() || b"#{;".contains(byte)
+                };
+                is_escape && rest.len() <= SPELLING_BYTES_MAX && rest.iter().all(is_of_escape)
+            }
             Self::Backslashes(_) => is_escape && rest.len() <= SPELLING_BYTES_MAX,
             Self::Other(letter, _) => {
                 let mut bytes = [0; 4];
@@ -90,6 +96,33 @@ impl Unit {
             }
         }
     }
+}
+
+/// Whether an escape may begin with this byte.
+pub(super) const fn is_escape(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'%' | b'&')
+}
+
+/// Whether the escape of a letter or a digit may begin with these bytes.
+pub(super) const fn is_number(first: u8, second: u8) -> bool {
+    match first {
+        b'\\' => matches!(second, b'\\' | b'u' | b'U' | b'x'),
+        b'%' => second.is_ascii_hexdigit(),
+        b'&' => matches!(second, b'#' | b'a'),
+        _ => false,
+    }
+}
+
+/// Where a letter or a digit ends that is written by its number: `\u0047`, `%47`, `&#71;`.
+fn numbered(byte: u8, text: &[u8], from: usize) -> Option<usize> {
+    if !is_number(*text.get(from)?, *text.get(from + 1)?) {
+        return None;
+    }
+    let behind = after_backslashes(text, from);
+    if behind > from {
+        return escaped(char::from(byte), &[byte], text, behind);
+    }
+    in_address(&[byte], text, from).or_else(|| on_page(char::from(byte), text, from))
 }
 
 fn other(letter: char, is_after: bool, text: &[u8], from: usize, ends: &mut Vec<usize>) {

@@ -114,7 +114,8 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
     serving::check_era(sse.as_ref(), arguments.era)?;
-    let store = Arc::new(open(arguments.audit.as_ref(), arguments.audit_rows)?);
+    let store = open(arguments.audit.as_ref(), arguments.audit_rows)?;
+    let store = Arc::new(store.with_secrets(api_keys.secrets()));
     store.on_loss(|error| {
         terminal::print_error(&format!("warning: {error}; the lab goes on\n"));
     });

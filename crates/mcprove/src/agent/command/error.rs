@@ -79,6 +79,14 @@ pub enum CommandError {
         /// What happened.
         message: String,
     },
+    /// A recording does not have all that passed, so that nothing can be judged by it.
+    #[error("the recording of the server {server:?} is not complete: {reason}")]
+    Incomplete {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
     /// It said something of its run that is not possible.
     #[error("what the agent printed is not right: {0}")]
     Output(String),
@@ -112,6 +120,9 @@ impl CommandError {
             Self::Unreached { server, .. } => format!(
                 "check the command or the address of {server:?} under `servers`, and try it by itself: mcprove probe"
             ),
+            Self::Incomplete { .. } => {
+                "check the space on the disk of the temporary folder; let the agent close its servers' input, or end them with SIGTERM, instead of SIGKILL".into()
+            }
             Self::Output(_) => {
                 "print a text, or one JSON object: final_response is a text, tokens has whole numbers from 0 up (prompt, completion, total), turns is a list of objects with role and text".into()
             }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::CommandError;
 use super::process::{Ended, How};
 use super::reached::never_reached;
+use super::setup::Kept;
 use super::stand::Written;
 
 /// The largest recording that is read; the rest is left out.
@@ -41,16 +42,22 @@ pub(super) fn merge(
 ) -> Result<Merged, CommandError> {
     let mut texts = Vec::new();
     for (name, written) in names.iter().zip(written) {
+        let missing = match (&written.kept, &ended.how) {
+            (Kept::Lost(reason), _) => Some(reason.as_str()),
+            // An agent that was ended may not have come to its first call.
+            (Kept::Unbegun, How::Done) => Some("its proxy ended before it could record"),
+            (Kept::Unbegun | Kept::All, _) => None,
+        };
+        if let Some(reason) = missing {
+            return Err(CommandError::Incomplete {
+                server: (*name).to_owned(),
+                reason: reason.to_owned(),
+            });
+        }
         let text = text_of(written).map_err(|source| CommandError::File {
             what: format!("the recording of the server {name:?} cannot be read"),
             source,
         })?;
-        if !written.is_whole {
-            return Err(CommandError::File {
-                what: format!("the recording of the server {name:?} is not complete"),
-                source: io::Error::other("its end could not be written"),
-            });
-        }
         if let Some(message) = never_reached(&text) {
             return Err(CommandError::Unreached {
                 server: (*name).to_owned(),

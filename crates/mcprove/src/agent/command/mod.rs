@@ -34,8 +34,7 @@ use crate::suite::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
 pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
 pub use error::CommandError;
 pub use process::OUTPUT_BYTES_MAX;
-pub use setup::ProxySetup;
-pub use stand::lost_sign;
+pub use setup::{ProxySetup, RecordingReport};
 
 /// What an agent is run with.
 #[derive(Debug, Clone, Copy)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 
-use super::setup::ProxySetup;
+use super::setup::{Kept, Offer, ProxySetup};
 use super::{CommandError, Ground};
 use crate::fault::FaultSpec;
 use crate::mock::{Kind, Listening, Mock, Options};
@@ -29,8 +29,8 @@ pub(super) struct Stand {
     pub entry: Value,
     record: PathBuf,
     listening: Option<Proxy>,
-    /// Tells the proxy of a process what to do.
-    _setup: Option<JoinSet<()>>,
+    /// Tells the proxies of a process what to do, and hears of their recordings.
+    setup: Option<Offer>,
 }
 
 /// A proxy that listens in this process.
@@ -44,8 +44,7 @@ struct Proxy {
 /// What the proxy of one server wrote down.
 pub(super) struct Written {
     pub path: PathBuf,
-    /// Whether all of it could be written.
-    pub is_whole: bool,
+    pub kept: Kept,
 }
 
 /// Puts a proxy before each server.
@@ -141,7 +140,7 @@ async fn before_process(
         entry: json!({ "command": program, "args": ["proxy", "--setup", setup] }),
         record,
         listening: None,
-        _setup: Some(offered),
+        setup: Some(offered),
     })
 }
 
@@ -202,30 +201,28 @@ async fn before_address(
             task,
             _mock: mock,
         }),
-        _setup: None,
+        setup: None,
     })
-}
-
-/// The file that says of a recording that it could not be written to its end.
-pub fn lost_sign(record: &Path) -> PathBuf {
-    record.with_extension("lost")
 }
 
 /// Ends the proxies, so that what they wrote down is whole.
 pub(super) async fn take_down(stands: Vec<Stand>) -> Vec<Written> {
     let mut written = Vec::with_capacity(stands.len());
     for stand in stands {
-        // What the agent started leaves a sign.
-        let mut is_whole = !lost_sign(&stand.record).exists();
+        let mut kept = Kept::All;
         if let Some(proxy) = stand.listening {
             let _ = proxy.stop.send(());
-            // A task that broke has written what it could.
-            let ended = proxy.task.await.ok();
-            let recording = ended.and_then(|ended| ended.summary.recording);
-            is_whole = recording.is_none_or(|recording| recording.failure.is_none());
+            let failure = match proxy.task.await {
+                Ok(ended) => ended.summary.recording.and_then(|it| it.failure),
+                Err(error) => Some(error.to_string()),
+            };
+            kept = failure.map_or(kept, Kept::Lost);
+        }
+        if let Some(setup) = stand.setup {
+            kept = setup.end().await;
         }
         let path = stand.record;
-        written.push(Written { path, is_whole });
+        written.push(Written { path, kept });
     }
     written
 }

@@ -137,12 +137,18 @@ fn address(path: &str) -> String {
     format!("file:{path}?immutable=1")
 }
 
-/// Makes a new file that only its owner may read: it holds what clients sent. SQLite gives those
-/// beside it the same permissions.
+/// Makes a file that only its owner may read: it holds what clients sent. SQLite gives those beside it the same
+/// permissions; older ones get them here.
 fn create_private(path: &Path) {
     let mut options = std::fs::OpenOptions::new();
-    // One that is there stays as it is, and SQLite says what is wrong with the others.
-    let _ = private_file::open(path, options.write(true).create_new(true));
+    // SQLite says what is wrong with others. One that is there is not opened: closing it would end its locks.
+    if private_file::open(path, options.write(true).create_new(true)).is_err() {
+        for beside in ["", "-wal", "-shm"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(beside);
+            private_file::tighten_at(Path::new(&name));
+        }
+    }
 }
 
 /// SQLite says only that it cannot open the file.

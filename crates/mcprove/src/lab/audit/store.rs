@@ -123,6 +123,13 @@ impl AuditStore {
         })
     }
 
+    /// The same, which knows further secrets: what clients send has the keys of the lab.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
+        self.redactor = self.redactor.with_secrets(secrets);
+        self
+    }
+
     /// Takes a row. The disk is not waited for, unless the queue to the thread that writes is full:
     /// then the caller's thread waits for room, as a row is never dropped. After [`close`](Self::close) rows
     /// are not taken.

@@ -247,6 +247,12 @@ async fn serve(hub: Arc<Hub>, stream: TcpStream, public_hosts: Arc<[PublicHost]>
     let connection = hub.connection();
     let service = service_fn(move |mut request: Request<Incoming>| {
         let checked = names::check(request.headers(), local, &public_hosts);
+        if let Some(recording) = &hub.watch.recording {
+            for (name, value) in request.headers() {
+                let value = String::from_utf8_lossy(value.as_bytes());
+                recording.header(name.as_str(), &value);
+            }
+        }
         request.extensions_mut().insert(connection.clone());
         Arc::clone(&hub).handle(request, checked)
     });

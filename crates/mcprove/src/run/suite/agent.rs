@@ -23,6 +23,7 @@ use crate::agent::cassette::{
     self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict,
 };
 use crate::loss::Loss;
+use crate::private_file;
 use crate::secret::Redactor;
 use crate::suite::plan::{AgentTestPlan, SuitePlan};
 use crate::whole_file::write_private;
@@ -309,7 +310,7 @@ fn write_trace(
 ) -> std::io::Result<()> {
     let path = trace_path(test, context);
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        private_file::create_dir_all(folder)?;
     }
     let mut written = serde_json::to_string_pretty(trace).map_err(std::io::Error::other)?;
     written.push('\n');

@@ -21,6 +21,7 @@ use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
 use crate::contained::contain;
 use crate::drive::StopLevel;
+use crate::process::OwnLimit;
 use crate::server::SHUTDOWN_TIMEOUT;
 use crate::suite::plan::{Reach, SuitePlan};
 
@@ -216,11 +217,18 @@ async fn run_repeatedly<'a>(
 
 fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
     let mut report = test.report();
+    let (message, hint) = match OwnLimit::of_panic(message) {
+        Some(limit) => (limit.to_string(), limit.hint()),
+        None => (
+            format!("mcprove itself failed in this test: {message}"),
+            "please report this, with the suite that led to it",
+        ),
+    };
     report.errors.push(ScoreError {
         target: None,
         run: None,
-        message: format!("mcprove itself failed in this test: {message}"),
-        hint: "please report this, with the suite that led to it".to_owned(),
+        message,
+        hint: hint.to_owned(),
     });
     report.judged()
 }

@@ -88,12 +88,37 @@ fn of_agent(agent: &AgentTestPlan, environment: &Environment) {
     }
 }
 
+/// Values of the suite itself are taken for secrets as those on the command line are.
 fn fill_values(texts: &BTreeMap<String, String>, environment: &Environment) {
     fill_all(texts.values(), environment);
+    for text in texts.values() {
+        if !text.contains("${") && secret::is_given_secret(text) {
+            environment.note(text);
+        }
+    }
 }
 
 fn fill_all<'t>(texts: impl IntoIterator<Item = &'t String>, environment: &Environment) {
     for text in texts {
         let _ = environment.fill(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_the_suite_itself_are_secrets_unless_they_are_ordinary() {
+        let environment = Environment::new(|_| None);
+        let values = [
+            ("ACCESS", "plainlit-Secret9"),
+            ("LOG", "info,tower=warn"),
+            ("PORT", "80808080"),
+            ("OTHER", "${B:-x12345678}"),
+        ];
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        fill_values(&values.into(), &environment);
+        assert_eq!(Vec::from_iter(environment.secrets()), ["plainlit-Secret9"]);
     }
 }

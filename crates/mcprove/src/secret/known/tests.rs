@@ -47,6 +47,34 @@ fn every_form_is_taken_out() {
 }
 
 #[test]
+fn letters_may_be_written_by_their_numbers() {
+    let secrets = known(&["GkT7x-Secret"]);
+    let each = |form: fn(u8) -> String| "GkT7x-Secret".bytes().map(form).collect::<String>();
+    for text in [
+        each(|byte| format!("\\u{byte:04x}")),
+        each(|byte| format!("\\\\u{byte:04X}")),
+        each(|byte| format!("\\x{byte:02x}")),
+        each(|byte| format!("%{byte:02X}")),
+        each(|byte| format!("%25{byte:02X}")),
+        each(|byte| format!("&#{byte};")),
+        each(|byte| format!("&#x{byte:x};")),
+        "Gk\\u0054\\u0037x%2DSecret".to_owned(),
+        "\\u0047kT7x-Secre\\u0074".to_owned(),
+    ] {
+        let whole = secrets.text(&format!("a {text} b"));
+        assert_eq!(whole.as_deref(), Some("a <redacted> b"), "{text}");
+        assert!(secrets.may_have(text.as_bytes()), "{text}");
+    }
+    for text in ["\\u0047kT7x", "100%\n", "a & b", "\\u0048kT7x-Secret"] {
+        assert_eq!(secrets.text(text), None, "{text}");
+        assert_eq!(
+            secrets.pending(format!("{text}\n").as_bytes()),
+            text.len() + 1
+        );
+    }
+}
+
+#[test]
 fn no_part_is_left_beside_a_cut() {
     let secret = "s3cret-value-0123456789";
     let secrets = known(&[secret]);

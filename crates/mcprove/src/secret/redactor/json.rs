@@ -14,6 +14,13 @@ pub(super) fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
+/// Whether a character of ASCII is written by its number, in which nothing would be seen from outside.
+pub(super) fn has_escaped_ascii(text: &str) -> bool {
+    let escapes = memchr::memmem::find_iter(text.as_bytes(), b"\\u00");
+    let mut digits = escapes.filter_map(|at| text.as_bytes().get(at + 4));
+    digits.any(|digit| matches!(digit, b'2'..=b'7'))
+}
+
 /// Where in a document the reader is.
 enum Level<'a> {
     /// In an object, behind this key.

@@ -65,7 +65,7 @@ const TOKEN_CHARS_MIN: usize = 8;
 const SESSION_CHARS_MIN: usize = 16;
 
 /// Whether this value under this name is a secret.
-pub(super) fn is_secret(name: &str, value: &str) -> bool {
+pub(in crate::secret) fn is_secret(name: &str, value: &str) -> bool {
     if value.is_empty() || !is_secret_name(name) {
         return false;
     }

@@ -80,8 +80,8 @@ pub(in crate::secret) fn pending(text: &[u8]) -> usize {
 
 /// How words begin that are secrets or announce one, in small letters.
 const SIGNS: &[&[u8]] = &[
-    b"sk-", b"sk_", b"gh", b"glpat-", b"xox", b"eyj", b"akia", b"hvs.", b"bearer", b"basic", b"=",
-    b"://",
+    b"sk-", b"sk_", b"rk_", b"aiza", b"gh", b"glpat-", b"xox", b"eyj", b"akia", b"hvs.", b"bearer",
+    b"basic", b"=", b"://",
 ];
 
 /// Calls `note` with each pair of bytes that a sign begins with.

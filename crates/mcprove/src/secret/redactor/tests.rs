@@ -86,6 +86,18 @@ fn names_and_values_show_secrets() {
 }
 
 #[test]
+fn escapes_hide_nothing_in_traces() {
+    let redactor = Redactor::new(["Gk-T7x99".to_owned()]);
+    for (json, redacted) in [
+        (r#"{"a":"\u0047\u006b-T7x99"}"#, r#"{"a":"<redacted>"}"#),
+        (r#"{"a":"\u0073k-abc123def456"}"#, r#"{"a":"<redacted>"}"#),
+        (r#"{"a":"\u00e9 \u0041"}"#, r#"{"a":"\u00e9 \u0041"}"#),
+    ] {
+        assert_eq!(redactor.json(json), redacted);
+    }
+}
+
+#[test]
 fn places_are_told_and_the_rest_keeps_its_bytes() {
     let text = "{ \"n\": 1.50,\t\"m\":[{\"text\":\"p4ss\\u0021\"},{\"e\":\"\\u00e9\"}] }";
     let redactor = redactor();

@@ -13,6 +13,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Spanned};
 
 use super::{Data, Field, Node, Source, SyntaxError};
+use crate::process::OwnLimit;
 
 /// How deep lists and tables may be in each other.
 const DEPTH_MAX: usize = 64;
@@ -49,17 +50,22 @@ pub(super) fn parse_with_repeats(
     report: &mut dyn FnMut(SyntaxError),
     repeat: &mut dyn FnMut(SyntaxError),
 ) -> Option<Node> {
+    let unread = |limit: Option<OwnLimit>| SyntaxError {
+        span: 0..0,
+        message: limit.map_or("no thread could read the YAML".into(), |it| {
+            format!("it cannot be read: {it}")
+        }),
+        hint: limit
+            .map_or("write the file as TOML", |it| it.hint())
+            .into(),
+    };
     let read = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let reading = thread.spawn_scoped(scope, || read_all(source)).ok()?;
-        reading.join().ok()
+        let reading = thread.spawn_scoped(scope, || read_all(source));
+        let reading = reading.map_err(|error| unread(OwnLimit::of_start(&error)))?;
+        reading.join().unwrap_or_else(|_| Err(unread(None)))
     });
-    let unread = || SyntaxError {
-        span: 0..0,
-        message: "no thread could read the YAML".into(),
-        hint: "try again when fewer programs run, or write the file as TOML".into(),
-    };
-    let (root, repeats) = read.unwrap_or_else(|| Err(unread())).map_err(report).ok()?;
+    let (root, repeats) = read.map_err(report).ok()?;
     repeats.into_iter().for_each(repeat);
     Some(root)
 }

@@ -72,7 +72,8 @@ impl Given {
         let mut words = vec![literal(&server.command)];
         let mut before = "";
         for (argument, redacted) in server.args.iter().zip(&redacted) {
-            words.push(text(&self.concealed(argument, redacted, before)));
+            let redacted = self.redactor.plain(redacted).into_owned();
+            words.push(text(&self.concealed(argument, &redacted, before)));
             before = argument;
         }
         self.lines.push(format!("command: [{}]", words.join(", ")));
@@ -84,7 +85,8 @@ impl Given {
 
     fn address(&mut self, url: &str, headers: &BTreeMap<String, String>, transport: Option<&str>) {
         let (url, has_password) = without_password(url);
-        let shown = self.concealed(&url, &redact_urls(&url), "");
+        let redacted = self.redactor.plain(&redact_urls(&url)).into_owned();
+        let shown = self.concealed(&url, &redacted, "");
         self.lines.push(format!("url: {}", text(&shown)));
         let mut headers = headers.clone();
         if has_password {
@@ -105,7 +107,8 @@ impl Given {
         }
         self.lines.push(format!("{key}:"));
         for (name, value) in values {
-            let shown = if redact_value(name, value) == *value {
+            let is_known = self.redactor.plain(value) != *value;
+            let shown = if redact_value(name, value) == *value && !is_known {
                 escaped(value)
             } else {
                 self.hide(value);

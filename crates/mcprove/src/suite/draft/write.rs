@@ -64,7 +64,7 @@ pub(super) fn write_readable(
 
 /// Writes the suite.
 pub(super) fn write(given: &Given, explored: &Explored) -> Draft {
-    let server = server_name(&explored.server);
+    let server = server_name(&given.masked(&explored.server));
     let mut draft = Draft {
         text: head(&server, given),
         tests: 0,

@@ -186,7 +186,7 @@ fn a_file_of_the_first_version_is_read_as_it_is_and_brought_up_by_who_writes() {
 
 #[cfg(unix)]
 #[test]
-fn a_new_file_is_for_its_owner_alone() {
+fn a_file_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.db");
@@ -199,11 +199,11 @@ fn a_new_file_is_for_its_owner_alone() {
         assert_eq!(mode & 0o777, 0o600, "{suffix}");
     }
     store.close().unwrap();
-    // What is there keeps what its owner gave it.
+    // One that is there becomes private too.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     AuditStore::open(&path).unwrap().close().unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

@@ -80,15 +80,16 @@ async fn secrets_of_headers_are_not_recorded() {
         ..Settings::default()
     };
     let proxy = Running::start(&server.url, settings).await;
-    let message = call("1", "echo");
+    // Somebody sends it back.
+    let message = call("1", "echo").replace("echo", "echo-s3cret-99");
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret\r\nContent-Length: {}\r\n\r\n{message}",
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cret-99\r\nContent-Length: {}\r\n\r\n{message}",
         message.len()
     );
     proxy.exchange(request.as_bytes()).await.unwrap();
     assert_eq!(
         server.asked()[0].header("authorization"),
-        Some("Bearer s3cret")
+        Some("Bearer s3cret-99")
     );
     proxy.stop().await;
     let text = std::fs::read_to_string(file.path()).unwrap();
