@@ -77,6 +77,17 @@ fn pings_whose_answers_nobody_reads_end_the_connection() {
 }
 
 #[test]
+fn requests_whose_answers_nobody_reads_are_named() {
+    let ping = r#"frame(b'{"jsonrpc":"2.0","id":1,"method":"ping"}') * 1000"#;
+    let script = format!(
+        "def hostile(connection, request):\n    forever(connection, {ping})\n\
+         serve_websocket({{'server/discover': hostile, 'initialize': hostile}})"
+    );
+    let outcome = probe_address(&["--url", URL, "--startup-timeout", "5s"], &script);
+    outcome.ended(2).says(&["does not read", "hint:"]);
+}
+
+#[test]
 fn frames_that_are_none() {
     at_once(
         &[
