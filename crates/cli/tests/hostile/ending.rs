@@ -135,7 +135,7 @@ fn an_interrupt_leaves_a_partial_report() {
         let marker = Marker::new(signal);
         let running = start("probe", &marker, &["fine", "hangs"]);
         marker.wait_for(FAMILY);
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::sleep(Duration::from_secs(4));
         running.signal(signal);
         let outcome = running.end();
         outcome
@@ -197,11 +197,10 @@ fn a_second_interrupt_does_not_wait() {
 
 #[test]
 fn an_interrupt_gives_the_server_time_to_end() {
-    let commands: [(&str, &[&str]); 4] = [
+    let commands: [(&str, &[&str]); 3] = [
         ("probe", &["probe", "--allow-writes"]),
         ("list", &["probe"]),
         ("run", &["run", "--tool", "waits", "--duration", "100s"]),
-        ("deadlock", &["deadlock-probe", "--tool", "waits"]),
     ];
     at_once(&commands, |(name, arguments)| {
         let folder = tempfile::tempdir().unwrap();
