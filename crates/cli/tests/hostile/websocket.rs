@@ -77,19 +77,6 @@ fn pings_whose_answers_nobody_reads_end_the_connection() {
 }
 
 #[test]
-fn requests_whose_answers_nobody_reads_are_named() {
-    // Each is answered with its id, of 10,000 bytes.
-    let ping =
-        r#"frame(b'{"jsonrpc":"2.0","method":"ping","id":"' + MEBIBYTE[:10000] + b'"}') * 10"#;
-    let script = format!(
-        "def hostile(connection, request):\n    forever(connection, {ping})\n\
-         serve_websocket({{'server/discover': hostile, 'initialize': hostile}})"
-    );
-    let outcome = probe_address(&["--url", URL, "--startup-timeout", "5s"], &script);
-    outcome.ended(2).says(&["does not read", "hint:"]);
-}
-
-#[test]
 fn frames_that_are_none() {
     at_once(
         &[
