@@ -3,11 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tokio::sync::Notify;
+
 /// How many bytes may be held at a time. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     max: usize,
-    held: Arc<AtomicUsize>,
+    held: Arc<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    bytes: AtomicUsize,
+    released: Notify,
 }
 
 /// Bytes that are held, until this is dropped.
@@ -38,6 +46,33 @@ impl Budget {
         let mut charge = self.open();
         charge.add(bytes).then_some(charge)
     }
+
+    /// Holds so many bytes, also if that is more than the limit leaves: whoever makes us hold more has to wait for
+    /// [`Budget::room`].
+    pub(crate) fn exceed(&self, bytes: usize) -> Charge {
+        self.held.bytes.fetch_add(bytes, Ordering::AcqRel);
+        Charge {
+            budget: self.clone(),
+            bytes,
+        }
+    }
+
+    /// Whether so many bytes more can be held.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        let held = self.held.bytes.load(Ordering::Acquire);
+        held.saturating_add(bytes) <= self.max
+    }
+
+    /// Waits until less is held than the limit.
+    pub(crate) async fn room(&self) {
+        loop {
+            let released = self.held.released.notified();
+            if self.has_room(1) {
+                return;
+            }
+            released.await;
+        }
+    }
 }
 
 impl Charge {
@@ -46,6 +81,7 @@ impl Charge {
         let Budget { max, held } = &self.budget;
         let grow = |held: usize| held.checked_add(bytes).filter(|held| held <= max);
         let is_added = held
+            .bytes
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, grow)
             .is_ok();
         if is_added {
@@ -63,7 +99,9 @@ impl Charge {
     pub(crate) fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        self.budget.held.fetch_sub(bytes, Ordering::AcqRel);
+        let held = &self.budget.held;
+        held.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        held.released.notify_waiters();
     }
 
     /// Holds nothing any more.
@@ -92,5 +130,22 @@ mod tests {
         assert!(first.add(4) && first.bytes() == 10);
         first.clear();
         assert!(budget.charge(10).is_some() && budget.charge(usize::MAX).is_none());
+    }
+
+    #[tokio::test]
+    async fn whoever_exceeds_the_limit_waits_for_room() {
+        let budget = Budget::new(10);
+        let (first, second) = (budget.exceed(9), budget.exceed(9));
+        assert!(!budget.has_room(1));
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(first);
+        waiting.await.unwrap();
+        assert!(budget.has_room(1) && !budget.has_room(2));
+        drop(second);
     }
 }

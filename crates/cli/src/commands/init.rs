@@ -84,11 +84,9 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let server = arguments.server.resolve(&arguments.session)?;
     let is_printed = arguments.out == Path::new("-");
-    let file = if is_printed {
-        None
-    } else {
-        Some(reserve(&arguments.out, arguments.force)?)
-    };
+    if !is_printed {
+        check_place(&arguments.out, arguments.force)?;
+    }
     let mut session = arguments.session.options(&arguments.server);
     session.call_timeout = arguments.session.call_timeout.unwrap_or(CALL_TIMEOUT);
     let options = DraftOptions {
@@ -110,14 +108,13 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let drafted = draft(&server, &options, &mut on_progress, interrupt::requested()).await;
     drop(status);
     let draft = drafted.map_err(describe)?;
-    match file {
-        None => terminal::print(&draft.text),
-        Some(file) => {
-            write_whole(&arguments.out, &draft.text)
-                .map_err(|error| cannot_write(&arguments.out, &error))?;
-            file.keep();
-            terminal::print(&summary(&draft, &arguments.out));
-        }
+    if is_printed {
+        terminal::print(&draft.text);
+    } else {
+        check_free(&arguments.out, arguments.force)?;
+        write_whole(&arguments.out, &draft.text)
+            .map_err(|error| cannot_write(&arguments.out, &error))?;
+        terminal::print(&summary(&draft, &arguments.out));
     }
     // Nothing was tested, because nothing may be called.
     let is_empty = draft.tests == 0 && draft.left_alone > 0;
@@ -134,14 +131,23 @@ fn describe(error: DraftError) -> Failure {
     }
 }
 
-fn reserve(path: &Path, is_forced: bool) -> Result<OutputFile, Failure> {
+/// Finds out whether the file can be written. It is not left there meanwhile: an empty one would be in the way of the
+/// next try if this one is killed.
+fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    check_free(path, is_forced)?;
+    let reserved = OutputFile::reserve(path).map_err(|error| cannot_write(path, &error))?;
+    drop(reserved);
+    Ok(())
+}
+
+fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
     if !is_forced && path.symlink_metadata().is_ok() {
         return Err(Failure::new(
             format!("{} is there already", path.display()),
             "give another file with --out, or --force to write over it",
         ));
     }
-    OutputFile::reserve(path).map_err(|error| cannot_write(path, &error))
+    Ok(())
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -135,7 +135,7 @@ fn an_interrupt_leaves_a_partial_report() {
         let marker = Marker::new(signal);
         let running = start("probe", &marker, &["fine", "hangs"]);
         marker.wait_for(FAMILY);
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::sleep(Duration::from_secs(4));
         running.signal(signal);
         let outcome = running.end();
         outcome
@@ -187,9 +187,120 @@ fn a_second_interrupt_does_not_wait() {
     marker.wait_for(FAMILY);
     std::thread::sleep(Duration::from_secs(1));
     running.signal("-INT");
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_secs(2));
+    // The server has its time.
+    assert_eq!(marker.processes().len(), FAMILY);
     running.signal("-INT");
     running.end().ended(130);
+    marker.assert_gone();
+}
+
+#[test]
+fn an_interrupt_gives_the_server_time_to_end() {
+    let commands: [(&str, &[&str]); 3] = [
+        ("probe", &["probe", "--allow-writes"]),
+        ("list", &["probe"]),
+        ("run", &["run", "--tool", "waits", "--duration", "100s"]),
+    ];
+    at_once(&commands, |(name, arguments)| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let silent = if *name == "list" {
+            "tools/list"
+        } else {
+            "tools/call"
+        };
+        let program = python(&format!(
+            "def wait(request): open('asked', 'w').close()\n\
+             serve({{'{silent}': wait}}, [{{'name': 'waits', 'inputSchema': {{'type': 'object'}}}}])\n\
+             time.sleep(0.5)\n\
+             open('ended', 'w').close()"
+        ));
+        let mut command = mcprove(arguments);
+        command.args(["--call-timeout", "100s", "--", "python3", "-c", &program]);
+        command.current_dir(folder.path());
+        let running = Running::start(command);
+        let began = Instant::now();
+        while !at("asked").exists() {
+            assert!(began.elapsed() < DEADLINE, "{name}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        running.signal("-INT");
+        running.end().ended(130);
+        assert!(at("ended").exists(), "{name}: the server was killed");
+    });
+}
+
+/// The supervisors of the servers of a run.
+fn supervisors(running: &Running) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", running.process.id())).unwrap();
+    let children =
+        tasks.flat_map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    let children: Vec<String> = children.collect();
+    children
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_killed_supervisor_is_no_finding() {
+    let commands: [(&str, &[&str]); 3] = [
+        ("probe", &["probe", "--call-timeout", "100s"]),
+        ("run", &["run", "--tool", "hangs", "--duration", "100s"]),
+        (
+            "idle",
+            &["run", "--tool", "fine", "--rate", "1", "--duration", "100s"],
+        ),
+    ];
+    at_once(&commands, |(name, arguments)| {
+        let marker = Marker::new(&format!("lost-{name}"));
+        let program = family(&marker);
+        let folder = tempfile::tempdir().unwrap();
+        let server: &[&str] = &["--", "python3", "-c", &program, "fine", "hangs"];
+        let mut command = mcprove(&[*arguments, server].concat());
+        command.current_dir(folder.path());
+        let running = Running::start(command);
+        marker.wait_for(FAMILY);
+        std::thread::sleep(Duration::from_secs(2));
+        let supervisors = supervisors(&running);
+        assert!(!supervisors.is_empty());
+        let killed = std::process::Command::new("kill")
+            .arg("-KILL")
+            .args(&supervisors)
+            .status();
+        assert!(killed.unwrap().success());
+        let outcome = running.end();
+        outcome.ended(2).says(&["supervises the server was killed"]);
+        assert!(
+            !outcome.text().contains("still running"),
+            "{}",
+            outcome.excerpt()
+        );
+        // Only the supervisor knew the process that had lost its parent and its environment.
+        for (pid, _) in marker.processes() {
+            let pid = pid.to_string();
+            let _ = std::process::Command::new("kill")
+                .args(["-KILL", &pid])
+                .status();
+        }
+        marker.assert_gone();
+    });
+}
+
+#[test]
+fn a_killed_init_leaves_no_file() {
+    let marker = Marker::new("init");
+    let program = family(&marker);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = mcprove(&["init", "--", "python3", "-c", &program, "mute"]);
+    command.current_dir(folder.path());
+    let running = Running::start(command);
+    marker.wait_for(FAMILY);
+    running.signal("-KILL");
+    running.end();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     marker.assert_gone();
 }
 

@@ -3,6 +3,16 @@
 use crate::run::{Running, SMALL_MEMORY_MIB_MAX, at_once, mcprove, probe, python};
 
 #[test]
+fn a_server_that_does_not_know_ping_is_alive() {
+    probe(
+        &[],
+        "def unknown(request): write({'jsonrpc': '2.0', 'id': request['id'], 'error': {'code': -32601, 'message': 'no'}})\n\
+         serve({'ping': unknown}, [{'name': 'fine', 'inputSchema': {'type': 'object'}}])",
+    )
+    .ended(0);
+}
+
+#[test]
 fn a_list_with_endless_pages() {
     probe(
         &[],

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcprove_score::trace::ErrorCategory;
 
-use crate::session::{CallError, Reply, Session};
+use crate::session::{CallError, Session};
 use crate::transport::Failure;
 
 /// How long a server may take to show that it outlived a call.
@@ -130,7 +130,7 @@ pub(crate) async fn end_within(session: &Session, limit: Duration) -> Option<Fai
 }
 
 /// Whether anything came back: an error, or something broken, is an answer too.
-fn is_answer(outcome: &Result<Reply, CallError>) -> bool {
+fn is_answer(outcome: &Result<Duration, CallError>) -> bool {
     !outcome.as_ref().is_err_and(|error| {
         matches!(
             error.category(),

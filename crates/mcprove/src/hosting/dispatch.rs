@@ -51,11 +51,15 @@ pub(crate) struct Peer {
 /// How many bytes a frame takes once it is read: small values take far more room in memory than in JSON.
 pub(super) fn weight(frame: &[u8]) -> usize {
     let is_large = frame.len() > LIGHT_BYTES_MAX;
-    let values = match std::str::from_utf8(frame) {
-        Ok(text) if is_large => count_values(text),
-        _ => 0,
-    };
-    frame.len() + values * VALUE_BYTES
+    match std::str::from_utf8(frame) {
+        Ok(text) if is_large => weight_kept(text),
+        _ => frame.len(),
+    }
+}
+
+/// The same of JSON that is kept for long, be it small.
+pub(super) fn weight_kept(text: &str) -> usize {
+    text.len() + count_values(text) * VALUE_BYTES
 }
 
 /// Refuses what there is no room for now.
@@ -256,6 +260,7 @@ async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
 /// The right to be worked on; none if there are too many. A client that does not read its answers is
 /// waited for first: it holds up its own work.
 async fn slot(exchange: &Exchange, output: &Output) -> Option<OwnedSemaphorePermit> {
+    exchange.session.unread().room().await;
     let slots = exchange.host.slots.of(&exchange.request.method);
     loop {
         if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {

@@ -334,7 +334,7 @@ impl Exchange {
     /// Tells this client of changes of a resource; for the handshake era. False if it has subscribed to
     /// too many.
     pub fn subscribe(&self, uri: &str) -> bool {
-        self.session.subscribe(uri)
+        self.session.subscribe(uri, &self.host.kept)
     }
 
     /// Stops telling this client of changes of a resource.
@@ -384,7 +384,10 @@ impl Exchange {
         }
         match self.host.answers.charge(bytes.len()) {
             Some(charge) => Outgoing {
-                bytes: kept_with(bytes.clone(), charge),
+                bytes: kept_with(
+                    bytes.clone(),
+                    (charge, self.session.unread().exceed(bytes.len())),
+                ),
                 ..outgoing
             },
             None if ending.is_final() => {

@@ -4,14 +4,15 @@ use serde_json::{Map, Value, json};
 
 use super::behaviour::Behaviour;
 use super::changes;
+use super::dispatch::weight_kept;
 use super::exchange::Exchange;
 use super::host::{Eras, Host};
 use super::message::{
     INVALID_PARAMS, INVALID_REQUEST, META_CAPABILITIES, META_VERSION, METHOD_NOT_FOUND, Refusal,
-    Request,
+    Request, TOO_BUSY,
 };
 use super::page::page;
-use super::session::Session;
+use super::session::{AGREEMENT_BYTES_MAX, Session};
 use super::tools;
 use crate::protocol::{Era, Revision};
 
@@ -42,7 +43,7 @@ pub(super) fn admit(
     }
     match (session.revision(), request.method.as_str()) {
         (_, "server/discover") => Err(method_not_found(request)),
-        (_, "initialize") => agree(session, request),
+        (_, "initialize") => agree(host, session, request),
         (Some(revision), _) => Ok(revision),
         (None, "ping") => Ok(Revision::LATEST_HANDSHAKE),
         (None, _) => Err(Refusal::new(
@@ -134,7 +135,7 @@ fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value
 }
 
 /// Settles the revision at once, so that what follows in the same write is served in it.
-fn agree(session: &Session, request: &Request) -> Result<Revision, Refusal> {
+fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
     let wanted = request.params.get("protocolVersion");
     let Some(wanted) = wanted.and_then(Value::as_str) else {
         return Err(Refusal::new(
@@ -147,13 +148,20 @@ fn agree(session: &Session, request: &Request) -> Result<Revision, Refusal> {
         .ok()
         .filter(|revision: &Revision| revision.era() == Era::Handshake)
         .unwrap_or(Revision::LATEST_HANDSHAKE);
-    let capabilities = request.params.get("capabilities").cloned();
-    let client = request.params.get("clientInfo").cloned();
-    session.agree(
-        revision,
-        capabilities.unwrap_or_default(),
-        client.unwrap_or_default(),
-    );
+    let said = |name: &str| request.params.get(name).cloned().unwrap_or_default();
+    let said = (said("capabilities"), said("clientInfo"));
+    let bytes = weight_kept(&said.0.to_string()) + weight_kept(&said.1.to_string());
+    if bytes > AGREEMENT_BYTES_MAX {
+        let kibibytes = AGREEMENT_BYTES_MAX / 1024;
+        return Err(Refusal::new(
+            INVALID_PARAMS,
+            format!("Invalid params: capabilities and clientInfo take more than {kibibytes} KiB"),
+        ));
+    }
+    let Some(charge) = host.kept.charge(bytes) else {
+        return Err(Refusal::new(TOO_BUSY, "Too many bytes of sessions"));
+    };
+    session.agree(revision, said, charge);
     Ok(revision)
 }
 

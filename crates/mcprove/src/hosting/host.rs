@@ -14,7 +14,7 @@ use super::changes::{BEHIND_MAX, Change};
 use super::exchange::ANSWER_BYTES_MAX;
 use super::http_limits::REQUEST_BYTES_MAX;
 use super::names::PublicHost;
-use super::session::Session;
+use super::session::{SESSION_BYTES_MAX, Session};
 use super::slots::Slots;
 use super::watch::Ended;
 use crate::budget::Budget;
@@ -85,6 +85,8 @@ pub struct Host {
     pub(crate) requests: Budget,
     /// Answers that wait to be read.
     pub(crate) answers: Budget,
+    /// What sessions keep of what their clients said.
+    pub(crate) kept: Budget,
     public_hosts: OnceLock<Vec<PublicHost>>,
     stderr: Stderr,
     is_stalled: AtomicBool,
@@ -103,6 +105,7 @@ impl Host {
             slots: Slots::new(),
             requests: Budget::new(REQUEST_BYTES_MAX),
             answers: Budget::new(ANSWER_BYTES_MAX),
+            kept: Budget::new(SESSION_BYTES_MAX),
             public_hosts: OnceLock::new(),
             stderr,
             is_stalled: AtomicBool::new(false),

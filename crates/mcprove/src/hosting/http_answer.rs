@@ -25,6 +25,7 @@ use super::dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, too_busy, weight};
 use super::exchange::{Away, Ending, Outgoing, kept_with};
 use super::http_limits::{self, Read};
 use super::message::{METHOD_NOT_FOUND, Message, Refusal};
+use super::names;
 use super::watch::TurnedAway;
 use crate::budget::{Budget, Charge};
 use crate::protocol::Era;
@@ -148,11 +149,11 @@ pub(super) fn unauthorised(refused: &Unauthorised) -> Answer {
     answer
 }
 
-/// 403, with why.
-pub(super) fn forbidden(why: String) -> Answer {
+/// Why the request is refused, whatever it asks for.
+pub(super) fn refused_by_name((status, why): names::Refused) -> Answer {
     let reason = why.trim_end().to_owned();
     let body = whole_body(why.into());
-    with_reason(answer(StatusCode::FORBIDDEN, "text/plain", body), &reason)
+    with_reason(answer(status, "text/plain", body), &reason)
 }
 
 /// An answer after which the connection is closed, for what the client still says is not read.

@@ -54,10 +54,14 @@ async fn handle<E: Endpoint>(endpoint: &E, request: Request<Incoming>, ends: End
         match answer::authorise(behaviour, E::WAY, ends.remote, request.headers()) {
             Ok(caller) => {
                 let caller = Arc::new(caller);
-                let checked = names::check(&caller.headers, ends.local, host.names());
+                let checked = names::check(
+                    (request.uri(), request.version(), &caller.headers),
+                    ends.local,
+                    host.names(),
+                );
                 let answered = match checked {
                     Ok(()) => endpoint.admit(request, &caller).await,
-                    Err(why) => Err(answer::forbidden(why)),
+                    Err(why) => Err(answer::refused_by_name(why)),
                 };
                 match answered {
                     Ok(answer) => return answer,

@@ -15,8 +15,11 @@ use crate::budget::{Budget, Charge};
 /// How long a client may take over the head of a request, from the end of the last answer on: also how long a
 /// connection may be idle. Nothing is limited while an answer is pending or a stream is open.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_mins(1);
-/// The largest head of a request.
-pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// The largest head of a request, and what is read of a connection at once: what a client that does not finish its
+/// heads makes us hold.
+pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
+/// The most connections at a time; further ones wait to be accepted. With [`HEAD_BYTES_MAX`], 128 MiB for heads.
+pub(crate) const CONNECTIONS_MAX: usize = 8_192;
 /// How long a client may say nothing in the middle of a body.
 pub(crate) const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a whole body may take.
@@ -31,7 +34,7 @@ pub(crate) fn builder() -> http1::Builder {
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
-        .max_header_size(HEAD_BYTES_MAX);
+        .max_buf_size(HEAD_BYTES_MAX);
     builder
 }
 

@@ -37,20 +37,21 @@ impl HttpSessions {
         Some(Arc::clone(&kept.session))
     }
 
+    /// Forgets the session that was idle longest, and gives it back. A session with requests in flight is not idle.
+    pub(super) fn evict(&self) -> Option<Arc<Session>> {
+        take_idlest(&mut lock(&self.kept))
+    }
+
     /// Keeps a session, and gives back the one that had to make room for it. A session with requests in
     /// flight makes none; if all have some, the new one is given back.
     pub(super) fn insert(&self, name: String, session: Arc<Session>) -> Option<Arc<Session>> {
         let mut kept = lock(&self.kept);
         let mut evicted = None;
         if kept.len() >= self.max {
-            let idle = kept
-                .iter()
-                .filter(|(_, kept)| !kept.session.in_flight().is_busy());
-            let idlest = idle.min_by_key(|(_, kept)| kept.used);
-            let Some(idlest) = idlest.map(|(name, _)| name.clone()) else {
+            evicted = take_idlest(&mut kept);
+            if evicted.is_none() {
                 return Some(session);
-            };
-            evicted = kept.remove(&idlest).map(|kept| kept.session);
+            }
         }
         let used = Instant::now();
         kept.insert(name, Kept { session, used });
@@ -69,6 +70,15 @@ impl HttpSessions {
             .map(|kept| Arc::clone(&kept.session))
             .collect()
     }
+}
+
+fn take_idlest(kept: &mut HashMap<String, Kept>) -> Option<Arc<Session>> {
+    let idle = kept
+        .iter()
+        .filter(|(_, kept)| !kept.session.in_flight().is_busy());
+    let (idlest, _) = idle.min_by_key(|(_, kept)| kept.used)?;
+    let idlest = idlest.clone();
+    kept.remove(&idlest).map(|kept| kept.session)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::host::Host;
 use super::http_endpoint;
+use super::http_limits::CONNECTIONS_MAX;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
 use super::serve_websocket;
@@ -16,8 +17,6 @@ use crate::guarded::{Guarded, UNREAD_TIME_MAX};
 use crate::process::LimitWatch;
 use crate::transport::BoxFuture;
 
-/// The most connections at a time; further ones wait to be accepted.
-const CONNECTIONS_MAX: usize = 16_384;
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 

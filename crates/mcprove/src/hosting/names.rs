@@ -4,9 +4,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Authority;
+use hyper::{StatusCode, Uri, Version};
 
 use crate::text::shorten;
 
@@ -37,13 +37,25 @@ impl FromStr for PublicHost {
     }
 }
 
+/// The status and text with which a request is refused.
+pub(crate) type Refused = (StatusCode, String);
+
 /// Refuses a request that names a foreign host, or comes from a page of one. `local` is the address at which it
 /// arrived. An error says why, and what would accept it.
 pub(crate) fn check(
-    headers: &HeaderMap,
+    (uri, version, headers): (&Uri, Version, &HeaderMap),
     local: SocketAddr,
     public: &[PublicHost],
-) -> Result<(), String> {
+) -> Result<(), Refused> {
+    if version >= Version::HTTP_11 && !headers.contains_key(HOST) {
+        let text = "Host is missing; HTTP/1.1 requires it\n".to_owned();
+        return Err((StatusCode::BAD_REQUEST, text));
+    }
+    // It takes the place of `Host` where there is one.
+    let target = uri.authority().map(|authority| {
+        let authority = authority.as_str();
+        ("request target", authority, host_of(authority))
+    });
     let hosts = headers.get_all(HOST).iter().map(|value| {
         let value = value.to_str().unwrap_or_default();
         ("Host", value, host_of(value))
@@ -62,7 +74,7 @@ pub(crate) fn check(
             name.and_then(|name| host_of(name.as_str())),
         )
     });
-    for (header, value, name) in hosts.chain(origins) {
+    for (header, value, name) in target.into_iter().chain(hosts).chain(origins) {
         let is_known = name.as_deref().is_some_and(|name| {
             is_own(name, local) || public.iter().any(|PublicHost(public)| public == name)
         });
@@ -72,10 +84,11 @@ pub(crate) fn check(
                 || "NAME".to_owned(),
                 |name| shorten(&name, NAME_CHARACTERS_SHOWN),
             );
-            return Err(format!(
+            let text = format!(
                 "foreign {header} {value:?}: this server answers to loopback names and its own address; \
                  start it with --public-host {name} to accept more\n"
-            ));
+            );
+            return Err((StatusCode::FORBIDDEN, text));
         }
     }
     Ok(())
@@ -111,7 +124,39 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_str(value).unwrap());
         let public = ["Lab.Example", "fd00::7"].map(|name| name.parse().unwrap());
-        check(&headers, "192.0.2.1:80".parse().unwrap(), &public).err()
+        headers
+            .entry(HOST)
+            .or_insert(HeaderValue::from_static("localhost"));
+        refusal("/mcp", Version::HTTP_11, &headers, &public).map(|(_, why)| why)
+    }
+
+    fn refusal(
+        uri: &str,
+        version: Version,
+        headers: &HeaderMap,
+        public: &[PublicHost],
+    ) -> Option<Refused> {
+        let local = "192.0.2.1:80".parse().unwrap();
+        check((&uri.parse().unwrap(), version, headers), local, public).err()
+    }
+
+    #[test]
+    fn the_target_of_a_request_is_judged_and_a_host_required() {
+        let mut headers = HeaderMap::new();
+        let ask = |uri, version, headers: &HeaderMap| {
+            refusal(uri, version, headers, &[]).map(|(status, _)| status.as_u16())
+        };
+        assert_eq!(ask("/mcp", Version::HTTP_10, &headers), None);
+        assert_eq!(ask("/mcp", Version::HTTP_11, &headers), Some(400));
+        headers.insert(HOST, HeaderValue::from_static("localhost"));
+        assert_eq!(ask("/mcp", Version::HTTP_11, &headers), None);
+        assert_eq!(
+            ask("http://localhost:1/mcp", Version::HTTP_11, &headers),
+            None
+        );
+        for version in [Version::HTTP_10, Version::HTTP_11] {
+            assert_eq!(ask("http://evil.example/mcp", version, &headers), Some(403));
+        }
     }
 
     #[test]
@@ -134,10 +179,6 @@ mod tests {
             assert_eq!(refused(HOST, host), None, "{host}");
             assert_eq!(refused(ORIGIN, &format!("http://{host}")), None, "{host}");
         }
-        assert_eq!(
-            check(&HeaderMap::new(), "127.0.0.1:1".parse().unwrap(), &[]),
-            Ok(())
-        );
     }
 
     #[test]

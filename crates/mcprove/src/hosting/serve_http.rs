@@ -25,7 +25,7 @@ use super::http_stream::{news, rest, stream};
 use super::http_waiting::Waiting;
 use super::lean;
 use super::message::{INVALID_REQUEST, Message, Refusal};
-use super::session::{Session, Shared};
+use super::session::{AGREEMENT_BYTES_MAX, Session, Shared};
 use super::watch::Ended;
 use crate::budget::Charge;
 use crate::protocol::{Era, Revision};
@@ -231,6 +231,11 @@ impl HttpServer {
         value: Value,
         charge: Arc<Charge>,
     ) -> Result<Answer, Answer> {
+        while !self.host.kept.has_room(AGREEMENT_BYTES_MAX)
+            && let Some(idle) = self.sessions.evict()
+        {
+            idle.close(Ended::GivenUp);
+        }
         let name = self.host.unique_name();
         let session = Session::new(Some(name.clone()), caller.identity.clone());
         let session = Arc::new(session);

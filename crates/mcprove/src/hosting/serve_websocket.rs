@@ -7,7 +7,7 @@ use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio_tungstenite::accept_hdr_async_with_config;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
-use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
@@ -19,7 +19,7 @@ use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
 use super::exchange::{Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
 use super::host::Host;
 use super::http_answer;
-use super::http_limits::{BODY_PAUSE_MAX, HEAD_TIME_MAX};
+use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::listener::{self, Ends};
 use super::names;
 use super::session::Session;
@@ -43,6 +43,7 @@ pub(super) async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends)
     let pongs = stream.pongs();
     let config = WebSocketConfig::default()
         .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_frame_size(Some(FRAME_BYTES_MAX))
         .read_buffer_size(READ_BYTES);
     let agreed = accept_hdr_async_with_config(stream, &mut agree_with, Some(config));
     let agreed = tokio::time::timeout(HEAD_TIME_MAX, agreed).await;
@@ -156,8 +157,15 @@ fn agree(
         *refused.status_mut() = status;
         Err(refused)
     };
-    if let Err(why) = names::check(request.headers(), local, host.names()) {
-        return refuse(StatusCode::FORBIDDEN, why);
+    let headers = request.headers();
+    let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+    if headers.iter().map(length).sum::<usize>() > HEAD_BYTES_MAX {
+        let text = format!("headers of more than {HEAD_BYTES_MAX} bytes\n");
+        return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text);
+    }
+    let head = (request.uri(), request.version(), headers);
+    if let Err((status, why)) = names::check(head, local, host.names()) {
+        return refuse(status, why);
     }
     let offers_mcp = request
         .headers()

@@ -2,7 +2,7 @@
 //! questions the server has asked, and the requests that can still be cancelled.
 
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -16,6 +16,7 @@ use super::in_flight::InFlight;
 use super::lock;
 use super::logging::LogLevel;
 use super::watch::Ended;
+use crate::budget::{Budget, Charge};
 use crate::protocol::Revision;
 
 /// The most resources that one client may subscribe to.
@@ -23,12 +24,23 @@ const SUBSCRIPTIONS_MAX: usize = 10_000;
 /// The most streams of one client that wait to be taken up again.
 const PARKED_MAX: usize = 64;
 
+/// The most that is kept of what one client says at `initialize`.
+pub(super) const AGREEMENT_BYTES_MAX: usize = 64 * 1024;
+/// How many bytes of what clients say are kept with their sessions, for all clients together: what they said at
+/// `initialize`, and the names of resources that they subscribed to.
+pub(super) const SESSION_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// What a subscription takes besides the name of its resource.
+const SUBSCRIPTION_BYTES: usize = 128;
+/// How many bytes of answers may wait for one client before its next request is worked on.
+pub(super) const UNREAD_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// What `initialize` settled.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Agreement {
     revision: Revision,
     client_capabilities: Value,
     client: Value,
+    _charge: Charge,
 }
 
 /// What a behaviour keeps with a client, for itself, over as many sessions as it has.
@@ -46,7 +58,9 @@ pub struct Session {
     in_flight: InFlight,
     closed: watch::Sender<bool>,
     log_level: Mutex<Option<LogLevel>>,
-    subscriptions: Mutex<HashSet<String>>,
+    subscriptions: Mutex<HashMap<String, Charge>>,
+    /// Answers that wait for this client.
+    unread: Budget,
     /// How many streams for messages that belong to no request were opened; the last one gets them.
     streams: AtomicU64,
     /// Streams that the server closed before the answer, by the id of their last event.
@@ -65,7 +79,8 @@ impl Session {
             in_flight: InFlight::default(),
             closed: watch::Sender::new(false),
             log_level: Mutex::new(None),
-            subscriptions: Mutex::new(HashSet::new()),
+            subscriptions: Mutex::new(HashMap::new()),
+            unread: Budget::new(UNREAD_BYTES_MAX),
             streams: AtomicU64::new(0),
             parked: Mutex::new(HashMap::new()),
             attachment: Shared::default(),
@@ -120,11 +135,17 @@ impl Session {
     }
 
     /// Notes what `initialize` settled.
-    pub(crate) fn agree(&self, revision: Revision, client_capabilities: Value, client: Value) {
+    pub(super) fn agree(
+        &self,
+        revision: Revision,
+        (client_capabilities, client): (Value, Value),
+        charge: Charge,
+    ) {
         *lock(&self.agreement) = Some(Agreement {
             revision,
             client_capabilities,
             client,
+            _charge: charge,
         });
     }
 
@@ -182,14 +203,22 @@ impl Session {
         *lock(&self.log_level) = Some(level);
     }
 
-    /// Tells the client of changes of this resource from now on; false if there are too many.
-    pub(super) fn subscribe(&self, uri: &str) -> bool {
+    /// Answers that wait for this client.
+    pub(super) const fn unread(&self) -> &Budget {
+        &self.unread
+    }
+
+    /// Tells the client of changes of this resource from now on; false if there are too many, or `kept` has no room.
+    pub(super) fn subscribe(&self, uri: &str, kept: &Budget) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
-        let has_room = subscriptions.len() < SUBSCRIPTIONS_MAX || subscriptions.contains(uri);
-        if has_room {
-            subscriptions.insert(uri.to_owned());
+        if subscriptions.contains_key(uri) {
+            return true;
         }
-        has_room
+        let charge = kept.charge(uri.len() + SUBSCRIPTION_BYTES);
+        let charge = charge.filter(|_| subscriptions.len() < SUBSCRIPTIONS_MAX);
+        charge
+            .map(|charge| subscriptions.insert(uri.to_owned(), charge))
+            .is_some()
     }
 
     pub(super) fn unsubscribe(&self, uri: &str) {
@@ -199,7 +228,7 @@ impl Session {
     /// Whether the client is to hear of this, in the handshake era.
     pub(super) fn hears_of(&self, change: &Change) -> bool {
         match change {
-            Change::Resource(uri) => lock(&self.subscriptions).contains(uri),
+            Change::Resource(uri) => lock(&self.subscriptions).contains_key(uri),
             Change::Tools | Change::Prompts | Change::Resources => self.revision().is_some(),
         }
     }

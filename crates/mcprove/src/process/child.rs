@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use super::platform::{self, Pipes, Process};
-use super::{SpawnError, StderrLog, error};
+use super::{LimitedResource, OwnLimit, SpawnError, StderrLog, error};
 use crate::server::Server;
 
 /// How long a process may take to exit after it was told to terminate.
@@ -104,6 +104,12 @@ impl Child {
     /// The exit status, once the process exited.
     pub fn exit_status(&self) -> Option<ExitStatus> {
         self.life.borrow().exit()
+    }
+
+    /// Whether the process ended because something killed its supervisor; known once it exited.
+    pub(crate) fn lost_supervisor(&self) -> Option<OwnLimit> {
+        let is_lost = self.process.is_lost();
+        is_lost.then(|| OwnLimit::now(LimitedResource::Supervisor))
     }
 
     /// Waits until the process exited. Any number of callers may wait.

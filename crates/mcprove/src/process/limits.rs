@@ -14,7 +14,7 @@ use tokio::sync::watch;
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Something that this process ran out of.
+/// Something that this process ran out of, or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLimit {
     /// What.
@@ -37,6 +37,8 @@ pub enum LimitedResource {
     Memory,
     /// Local addresses and ports to connect from.
     Ports,
+    /// The process that supervises a server: something killed it.
+    Supervisor,
 }
 
 impl OwnLimit {
@@ -128,6 +130,9 @@ impl OwnLimit {
                 "wait a minute until used ports are free again, widen their range (`sysctl \
                  net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once"
             }
+            LimitedResource::Supervisor => {
+                "something else killed it, such as the system for lack of memory: see its log, and run the command again"
+            }
         }
     }
 }
@@ -140,6 +145,9 @@ impl fmt::Display for OwnLimit {
             LimitedResource::Processes => "mcprove could not start another process or thread",
             LimitedResource::Memory => "mcprove ran out of memory",
             LimitedResource::Ports => "mcprove has no local address or port left to connect from",
+            LimitedResource::Supervisor => {
+                "the process of mcprove that supervises the server was killed, and the server with it"
+            }
         })?;
         match self.limit {
             Some(bytes) if self.resource == LimitedResource::Memory => {
@@ -225,7 +233,9 @@ fn current(resource: LimitedResource) -> Option<u64> {
         LimitedResource::Descriptors => Resource::Nofile,
         LimitedResource::Processes => Resource::Nproc,
         LimitedResource::Memory => Resource::As,
-        LimitedResource::SystemDescriptors | LimitedResource::Ports => return None,
+        LimitedResource::SystemDescriptors
+        | LimitedResource::Ports
+        | LimitedResource::Supervisor => return None,
     };
     getrlimit(known).current
 }

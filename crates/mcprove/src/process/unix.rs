@@ -68,6 +68,14 @@ impl Process {
         }
     }
 
+    /// Whether it ended because its supervisor was killed.
+    pub(super) fn is_lost(&self) -> bool {
+        match self {
+            Self::Direct(_) => false,
+            Self::Supervised(link) => link.is_lost(),
+        }
+    }
+
     /// Notes the descendants, before their parents end and hide whose they are.
     pub(super) fn observe(&self) {
         match self {

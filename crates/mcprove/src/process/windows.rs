@@ -84,6 +84,12 @@ impl Process {
         self.pid
     }
 
+    /// There is no supervisor to lose: the job ends the process with us.
+    #[expect(clippy::unused_self, reason = "as elsewhere")]
+    pub(super) const fn is_lost(&self) -> bool {
+        false
+    }
+
     /// Waits, as long as it takes, until the process exited.
     pub(super) fn wait_for_exit(&self) -> ExitStatus {
         loop {

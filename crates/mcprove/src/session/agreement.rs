@@ -364,6 +364,11 @@ impl Attempt {
             return ConnectError::Forbidden { failure };
         }
         match error.category() {
+            // It was never sent: nobody waited for an answer.
+            ErrorCategory::Timeout if error.request_id == 0 => ConnectError::Unreachable {
+                failure: error.failure.clone(),
+                stderr,
+            },
             ErrorCategory::Timeout => match self.core.lock().violations.first.first() {
                 // It did answer, only not what was asked.
                 Some(violation) => {

@@ -69,6 +69,9 @@ impl Core {
 
     /// Ends every call in flight: the channel is gone.
     pub(super) fn close_with(&self, failure: &Failure) {
+        if let Some(limit) = failure.own_limit() {
+            self.recorder.meet_limit(limit);
+        }
         let mut state = self.lock();
         if state.closed.is_none() {
             state.closed = Some(failure.clone());
@@ -82,6 +85,7 @@ impl Core {
         state.raw.give_up();
         // One that dies before the agreement never was a session.
         let is_crash = failure.category == ErrorCategory::Crash
+            && failure.own_limit().is_none()
             && !state.is_ending
             && state.revision.is_some();
         drop(state);

@@ -26,7 +26,7 @@ mod tests;
 mod violation;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcprove_score::trace::{ErrorCategory, Strike};
 use serde_json::{Value, json};
@@ -261,13 +261,18 @@ impl Session {
         request
     }
 
-    /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era.
-    pub async fn check_alive(&self, timeout: Duration) -> Result<Reply, CallError> {
+    /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era. An error is an answer, too:
+    /// not every server knows these methods. Returns how long the answer took.
+    pub async fn check_alive(&self, timeout: Duration) -> Result<Duration, CallError> {
         let method = match self.era() {
             Era::Handshake => "ping",
             Era::Stateless => "server/discover",
         };
-        self.request(&Request::new(method).timeout(timeout)).await
+        let began = Instant::now();
+        match self.request(&Request::new(method).timeout(timeout)).await {
+            Err(error) if error.code().is_none() => Err(error),
+            _ => Ok(began.elapsed()),
+        }
     }
 
     /// Opens a stream of change notifications (stateless era); dropping the call closes it.

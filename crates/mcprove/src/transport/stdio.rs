@@ -59,7 +59,7 @@ impl StdioChannel {
             async move {
                 let unfinished = read_lines(stdout, max_frame, inbox.as_ref()).await;
                 let exit = tokio::time::timeout(EXIT_WAIT, child.wait()).await.ok();
-                let failure = describe_end(exit);
+                let failure = describe_end(exit).of_limit(child.lost_supervisor());
                 outbox.close(failure.clone());
                 if let Some(unfinished) = unfinished {
                     inbox.fail(None, unfinished);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::arguments::{self, Choice, Folder};
 use crate::event::Recorder;
 use crate::permission::Allowance;
-use crate::process::{Closing, OwnLimit};
+use crate::process::OwnLimit;
 use crate::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use crate::quantity::describe_duration;
 use crate::server::Server;
@@ -102,7 +102,10 @@ pub async fn probe(
     };
     let tools = tokio::select! {
         tools = prober.list_tools() => tools.map_err(|error| ran_out().unwrap_or(error))?,
-        () = &mut stop => return Err(ProbeError::Interrupted),
+        () = &mut stop => {
+            prober.finish(Vec::new(), 0, true).await;
+            return Err(ProbeError::Interrupted);
+        }
     };
     let mut healths = Vec::with_capacity(tools.len());
     let mut partial = false;
@@ -384,12 +387,7 @@ impl<'a> Prober<'a> {
                     self.first.note_stderr(&session.stderr_tail());
                 }
             }
-            // Whoever interrupts does not want to wait for a server that hangs.
-            let closing = if partial {
-                Closing::default()
-            } else {
-                session.end().await
-            };
+            let closing = session.end().await;
             self.note_violations(&session);
             if closing.forced {
                 self.first.warnings.push(format!(

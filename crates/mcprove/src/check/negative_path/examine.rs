@@ -182,13 +182,14 @@ async fn outlived(
 ) -> Asked {
     let (found, why, advice) = if pulse.is_answered() == Some(true) {
         let waited = crate::quantity::describe_duration(timeout);
-        match Answer::of(&session.check_alive(timeout).await) {
-            Answer::Hung(_) => (
+        let alive = session.check_alive(timeout).await;
+        match alive.err().map(|error| Answer::of(&Err(error))) {
+            Some(Answer::Hung(_)) => (
                 "the server then stopped answering",
                 format!("`ping`, which it answered before, had no answer within {waited}"),
                 STOPPED_ADVICE,
             ),
-            Answer::Died(why) => (GONE, why, GONE_ADVICE),
+            Some(Answer::Died(why)) => (GONE, why, GONE_ADVICE),
             _ => return Verdict::Passed.into(),
         }
     } else {

@@ -126,6 +126,11 @@ impl Link {
         ExitStatus::from_raw(KILLED)
     }
 
+    /// Whether the supervisor was gone before the server exited; known at the exit.
+    pub(in crate::process) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+
     /// Has the supervisor tell the server to terminate; `false` if it cannot.
     pub(in crate::process) fn terminate(&self) -> bool {
         self.order(TERMINATE)
@@ -142,7 +147,7 @@ impl Link {
     /// nobody had killed the server.
     pub(in crate::process) fn sweep(&self) -> Vec<u32> {
         let mut leftovers = None;
-        if !self.is_lost.load(Ordering::Relaxed)
+        if !self.is_lost()
             && let Ok(Report::Swept { leftovers: found }) = read(&mut lock(&self.reports))
         {
             leftovers = Some(found);
@@ -154,7 +159,7 @@ impl Link {
     }
 
     fn order(&self, order: u8) -> bool {
-        !self.is_lost.load(Ordering::Relaxed) && (&self.socket).write_all(&[order]).is_ok()
+        !self.is_lost() && (&self.socket).write_all(&[order]).is_ok()
     }
 }
 

@@ -23,6 +23,7 @@ use super::stream::StreamTap;
 use super::strike::{Presence, strike};
 use crate::hosting::exchange::kept_with;
 use crate::hosting::http_limits::{Gathered, Read, Unread, read};
+use crate::hosting::names::Refused;
 use crate::proxy::LOOK_BYTES_MAX;
 use crate::transport::Failure;
 
@@ -65,10 +66,10 @@ impl Hub {
     pub async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
-        checked: Result<(), String>,
+        checked: Result<(), Refused>,
     ) -> Result<Response<ProxyBody>, BodyError> {
-        if let Err(why) = checked {
-            return Ok(plain(StatusCode::FORBIDDEN, &why));
+        if let Err((status, why)) = checked {
+            return Ok(plain(status, &why));
         }
         self.count.requests.fetch_add(1, Ordering::Relaxed);
         let (mut parts, body) = request.into_parts();

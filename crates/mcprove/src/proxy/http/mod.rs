@@ -44,13 +44,12 @@ use super::report::ProxySummary;
 use super::struck::GRACE;
 use super::watch::{Settings, Watch};
 use crate::guarded::{Guarded, UNREAD_TIME_MAX};
-use crate::hosting::{PublicHost, http_limits, names};
+use crate::hosting::http_limits::{self, CONNECTIONS_MAX};
+use crate::hosting::{PublicHost, names};
 use crate::process::LimitWatch;
 use crate::recording::RecordedRequest;
 use crate::secret::redact_urls;
 
-/// The most connections at a time; further ones wait to be accepted.
-pub const CONNECTIONS_MAX: usize = 16_384;
 /// The most headers of a request. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
 /// The status after the fault `crash`.
@@ -246,7 +245,11 @@ async fn serve(hub: Arc<Hub>, stream: TcpStream, public_hosts: Arc<[PublicHost]>
     let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
     let connection = hub.connection();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let checked = names::check(request.headers(), local, &public_hosts);
+        let checked = names::check(
+            (request.uri(), request.version(), request.headers()),
+            local,
+            &public_hosts,
+        );
         if let Some(recording) = &hub.watch.recording {
             for (name, value) in request.headers() {
                 let value = String::from_utf8_lossy(value.as_bytes());

@@ -138,9 +138,9 @@ impl Fuzzer {
     /// long as it takes before anything was done to it. None when it does not show it even then.
     async fn alive_timeout(&self, stage: &Stage, session: &Session) -> Option<Duration> {
         let patience = stage.server.startup_timeout;
-        let reply = session.check_alive(patience).await.ok()?;
+        let answered = session.check_alive(patience).await.ok()?;
         let threshold = stage.hang_limits().threshold.max(self.answer_timeout);
-        Some(threshold.max(reply.duration.saturating_mul(SLOWER_MAX)))
+        Some(threshold.max(answered.saturating_mul(SLOWER_MAX)))
     }
 }
 
