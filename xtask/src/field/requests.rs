@@ -117,10 +117,10 @@ fn look(key: &str, value: &Value, allowed: &Path, found: &mut Vec<String>) {
                 look(key, item, allowed, found);
             }
         }
-        Value::Number(number) if names_process(key) => {
-            if number.as_f64().is_some_and(|number| number <= PROCESS_MAX) {
-                found.push(format!("{key} is process {number}"));
-            }
+        Value::Number(number)
+            if names_process(key) && number.as_f64().is_some_and(|it| it <= PROCESS_MAX) =>
+        {
+            found.push(format!("{key} is process {number}"));
         }
         Value::String(text) => {
             let number: Option<f64> = text.trim().parse().ok();

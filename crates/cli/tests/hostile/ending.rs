@@ -197,10 +197,18 @@ fn a_second_interrupt_does_not_wait() {
 
 #[test]
 fn an_interrupt_gives_the_server_time_to_end() {
-    let commands: [(&str, &[&str]); 3] = [
+    let deadlock = [
+        "deadlock-probe",
+        "--tool",
+        "waits",
+        "--hang-threshold",
+        "100s",
+    ];
+    let commands: [(&str, &[&str]); 4] = [
         ("probe", &["probe", "--allow-writes"]),
         ("list", &["probe"]),
         ("run", &["run", "--tool", "waits", "--duration", "100s"]),
+        ("deadlock", &deadlock),
     ];
     at_once(&commands, |(name, arguments)| {
         let folder = tempfile::tempdir().unwrap();

@@ -57,6 +57,8 @@ pub(crate) struct Stage {
     sessions: AtomicU32,
     /// Where the paths of generated arguments lie; made when the first is wanted.
     folder: OnceLock<io::Result<Folder>>,
+    /// Sessions that nobody waits for any more, once the run was asked to stop.
+    left: Mutex<Vec<Arc<Session>>>,
 }
 
 /// What the live view shows and no event tells.
@@ -151,7 +153,7 @@ impl Processes {
 /// A session that is part of a run: known by its number, its process watched while it lives.
 pub(crate) struct Connection {
     /// The session.
-    pub session: Session,
+    pub session: Arc<Session>,
     /// Its number in events.
     pub number: u32,
     stage: Arc<Stage>,
@@ -187,6 +189,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.look_away();
+        self.stage.keep_to_end(&self.session);
     }
 }
 
@@ -218,6 +221,7 @@ impl Stage {
             limited_tools,
             sessions: AtomicU32::new(0),
             folder: OnceLock::new(),
+            left: Mutex::default(),
         })
     }
 
@@ -250,7 +254,7 @@ impl Stage {
             self.introduce(recorder, &session);
         }
         Ok(Connection {
-            session,
+            session: Arc::new(session),
             number,
             stage: Arc::clone(self),
         })
@@ -347,6 +351,26 @@ impl Stage {
         tokio::select! {
             output = work => Some(output),
             () = self.stop.requested(StopLevel::Now) => None,
+        }
+    }
+
+    /// Keeps a session that is given up because the run is to stop, so that its server gets time to end.
+    fn keep_to_end(&self, session: &Arc<Session>) {
+        if self.stop.level() == StopLevel::Drain && session.closed().is_none() {
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            left.push(Arc::clone(session));
+        }
+    }
+
+    /// Ends the sessions that were given up, within the time for it.
+    pub async fn end_left(&self) {
+        let left = {
+            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *left)
+        };
+        tokio::select! {
+            _ = futures_util::future::join_all(left.iter().map(|session| session.end())) => {}
+            () = self.stop.overdue(self.server.shutdown_timeout) => {}
         }
     }
 

@@ -126,7 +126,8 @@ impl<'a> Property<'a> {
             if is_safeguard(self.argument) {
                 return Some(self.to_act("false"));
             }
-            let is_switch = is_switch(&name) || self.words().first().is_some_and(is_write);
+            let is_switch =
+                is_switch(&name) || self.words().first().is_some_and(|word| is_write(word));
             return (counts && is_switch).then(|| self.to_act("true"));
         }
         let is_text = self.has_kind("string") || self.has_kind("array");
@@ -329,11 +330,11 @@ fn is_write_name(name: &[String]) -> bool {
     let is_given = name
         .windows(2)
         .any(|pair| pair[0] == "to" && is_write(&pair[1]));
-    (first.is_some_and(is_write) && !is_time) || is_new || is_sent || is_given
+    (first.is_some_and(|word| is_write(word)) && !is_time) || is_new || is_sent || is_given
 }
 
 /// Whether a word is a verb that writes, in its base form.
-fn is_write(word: &String) -> bool {
+fn is_write(word: &str) -> bool {
     find(word).is_some_and(|verb| {
         verb.effect == Effect::Writes && verb.used == Use::Verb && verb.form == Form::Base
     })
@@ -447,6 +448,13 @@ mod tests {
             of(json!({"path": {"type": "string"}})),
             Some(Clue::File(_))
         ));
+        let large = json!({"a": {"enum": vec!["x"; VALUES_MAX]}});
+        assert_eq!(of(large), Some(Clue::TooLarge));
+    }
+
+    #[test]
+    fn names_defaults_references_and_switches_are_read() {
+        let of = |properties: Value| clue(&json!({ "properties": properties }), false);
         let acts = |properties: Value| matches!(of(properties), Some(Clue::Act { .. }));
         for properties in [
             json!({"action": {"type": "string", "default": "delete"}}),
@@ -508,7 +516,5 @@ mod tests {
         ] {
             assert_eq!(of(properties.clone()), None, "{properties}");
         }
-        let large = json!({"a": {"enum": vec!["x"; VALUES_MAX]}});
-        assert_eq!(of(large), Some(Clue::TooLarge));
     }
 }

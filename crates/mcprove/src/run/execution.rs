@@ -424,6 +424,7 @@ fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError>
             () = handing_over => None,
         }
     });
+    runtime.block_on(stage.end_left());
     recorder.merge();
     drop(recorder);
     runtime.shutdown_background();
