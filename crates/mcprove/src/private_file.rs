@@ -61,18 +61,20 @@ fn private() -> std::fs::Permissions {
 
 /// Creates a folder and those above it, as far as they are not there.
 pub(crate) fn create_dir_all(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
+    private_dir(true).create(path)
 }
 
 /// Creates a folder, which must not be there yet.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    private_dir(false).create(path)
+}
+
+fn private_dir(is_recursive: bool) -> DirBuilder {
     let mut builder = DirBuilder::new();
+    builder.recursive(is_recursive);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder
 }
 
 #[cfg(all(test, unix))]

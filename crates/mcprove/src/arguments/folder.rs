@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::meaning::FILE;
+use crate::private_file::create_dir;
 
 /// How many names are tried.
 const NAMES_MAX: u32 = 100;
@@ -19,13 +20,10 @@ pub struct Folder {
 impl Folder {
     /// Makes the folder.
     pub fn create(seed: u64) -> io::Result<Self> {
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         // Old ones may be left by processes that were killed.
         for name in (0..NAMES_MAX).map(Some).chain([None]) {
             let path = named(seed, name);
-            match builder.create(&path) {
+            match create_dir(&path) {
                 Ok(()) => {
                     let folder = Self { path };
                     std::fs::write(folder.path.join(FILE), "text\n")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jsonschema::Validator;
 use mcprove_score::agent::words::tokens;
-use mcprove_score::trace::verbs::{Effect, find};
+use mcprove_score::trace::verbs::{Effect, Use, find};
 use serde_json::Value;
 
 use super::cost::Cost;
@@ -66,7 +66,9 @@ const ASKING: &str = "q query search term terms text message keyword keywords pr
 
 /// Whether giving an optional argument is as harmless as not giving it.
 fn is_asking(name: &str, schema: &Value) -> bool {
-    let is_write = |word: &String| find(word).is_some_and(|verb| verb.effect == Effect::Writes);
+    let is_write = |word: &String| {
+        find(word).is_some_and(|verb| verb.effect == Effect::Writes && verb.used == Use::Verb)
+    };
     let words = tokens(name);
     let last = words.last().map(String::as_str);
     let said = schema.get("description").and_then(Value::as_str);

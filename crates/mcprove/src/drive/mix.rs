@@ -12,6 +12,7 @@ use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
 use crate::arguments::{self, Choice};
 use crate::decision::decide_share;
 use crate::permission::Allowance;
+use crate::process::OwnLimit;
 use crate::protocol::Tool;
 use crate::session::{Request, Session};
 
@@ -174,8 +175,11 @@ fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixE
         reason,
     };
     let folder = stage.folder();
-    let folder =
-        folder.map_err(|error| unfit(format!("no temporary folder can be made: {error}")))?;
+    let folder = folder.map_err(|error| {
+        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint()));
+        let why = limit.unwrap_or_else(|| error.to_string());
+        unfit(format!("no temporary folder can be made: {why}"))
+    })?;
     let choice = Choice {
         token: Some(token.to_owned()),
         // The first choice of every enum: what a server offers first is the least likely to fail.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use mcprove_score::hang::HangLimits;
@@ -57,8 +57,8 @@ pub(crate) struct Stage {
     sessions: AtomicU32,
     /// Where the paths of generated arguments lie; made when the first is wanted.
     folder: OnceLock<io::Result<Folder>>,
-    /// Sessions that nobody waits for any more, once the run was asked to stop.
-    left: Mutex<Vec<Arc<Session>>>,
+    /// The sessions that may be open.
+    open: Mutex<Vec<Weak<Session>>>,
 }
 
 /// What the live view shows and no event tells.
@@ -189,7 +189,6 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.look_away();
-        self.stage.keep_to_end(&self.session);
     }
 }
 
@@ -221,7 +220,7 @@ impl Stage {
             limited_tools,
             sessions: AtomicU32::new(0),
             folder: OnceLock::new(),
-            left: Mutex::default(),
+            open: Mutex::default(),
         })
     }
 
@@ -253,8 +252,13 @@ impl Stage {
         if number == 0 {
             self.introduce(recorder, &session);
         }
+        let session = Arc::new(session);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|session| session.strong_count() > 0);
+        open.push(Arc::downgrade(&session));
+        drop(open);
         Ok(Connection {
-            session: Arc::new(session),
+            session,
             number,
             stage: Arc::clone(self),
         })
@@ -354,22 +358,15 @@ impl Stage {
         }
     }
 
-    /// Keeps a session that is given up because the run is to stop, so that its server gets time to end.
-    fn keep_to_end(&self, session: &Arc<Session>) {
-        if self.stop.level() == StopLevel::Drain && session.closed().is_none() {
-            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-            left.push(Arc::clone(session));
-        }
-    }
-
-    /// Ends the sessions that were given up, within the time for it.
-    pub async fn end_left(&self) {
-        let left = {
-            let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *left)
+    /// Ends the sessions that are open, within the time for it: servers are given time after their input closes.
+    pub async fn end_open(&self) {
+        let open: Vec<Arc<Session>> = {
+            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.iter().filter_map(Weak::upgrade).collect()
         };
+        let open = open.iter().filter(|session| session.closed().is_none());
         tokio::select! {
-            _ = futures_util::future::join_all(left.iter().map(|session| session.end())) => {}
+            _ = futures_util::future::join_all(open.map(|session| session.end())) => {}
             () = self.stop.overdue(self.server.shutdown_timeout) => {}
         }
     }

@@ -4,16 +4,19 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::dispatch::{Peer, accept_one};
+use super::dispatch::{FRAME_BYTES_MAX, Peer, accept_one};
 use super::exchange::{Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
 use super::in_flight::End;
-use super::message::{INVALID_REQUEST, Refusal};
+use super::message::{INVALID_REQUEST, Refusal, TOO_BUSY};
 use super::session::Session;
 use super::watch::Ended;
 use crate::protocol::Revision;
 
 /// The most messages in a batch.
 const BATCH_MAX: usize = 1_000;
+
+/// The most bytes of answers to a batch.
+const ANSWERS_BYTES_MAX: usize = FRAME_BYTES_MAX;
 
 /// Why a batch of this length is not looked at.
 pub(super) fn refuse(session: &Session, length: usize) -> Option<Refusal> {
@@ -79,11 +82,18 @@ struct Collected {
     array: Vec<u8>,
     /// Whether the last one is only a part, which the next one goes on with.
     is_partial: bool,
+    /// Whether there were too many bytes to keep.
+    is_over: bool,
     away: Option<Away>,
 }
 
 impl Collected {
     fn add(&mut self, answer: &Outgoing) {
+        self.is_over |= self.array.len() + answer.bytes.len() > ANSWERS_BYTES_MAX;
+        if self.is_over {
+            self.array = Vec::new();
+            return;
+        }
         if self.array.is_empty() {
             self.array.push(b'[');
         } else if !self.is_partial {
@@ -95,6 +105,10 @@ impl Collected {
     }
 
     fn whole(mut self) -> Option<Outgoing> {
+        if self.is_over {
+            let refusal = Refusal::new(TOO_BUSY, "The answers to the batch have more than 64 MiB");
+            return Some(Outgoing::last(&refusal.response(&Value::Null)));
+        }
         if self.array.is_empty() {
             return None;
         }

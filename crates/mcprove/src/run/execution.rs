@@ -1,6 +1,7 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -418,13 +419,17 @@ fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError>
         }
     };
     let outcome = runtime.block_on(async {
+        let mut steps = pin!(steps.run(stage, &recorder));
         tokio::select! {
-            outcome = steps.run(stage, &recorder) => Some(outcome),
-            () = stage.drained() => None,
+            outcome = &mut steps => Some(outcome),
+            () = stage.drained() => {
+                // No step is taken any more, but none is dropped either, which would kill its server.
+                stage.end_open().await;
+                None
+            }
             () = handing_over => None,
         }
     });
-    runtime.block_on(stage.end_left());
     recorder.merge();
     drop(recorder);
     runtime.shutdown_background();

@@ -9,7 +9,7 @@ use mcprove::report::{progress_line, suite_progress_line};
 use mcprove::run::suite::{
     CassetteMode, Counts, FailedTests, LastFailedError, ListedTest, NothingSelected, RunRules,
     Selection, SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport,
-    TestOf, run_suites, tests_of,
+    TestKind, TestOf, run_suites, tests_of,
 };
 use mcprove::suite::file;
 use mcprove::suite::plan::{Environment, SuitePlan};
@@ -186,7 +186,16 @@ pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Fa
     let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
     let cassettes = arguments.suite.cassettes();
     let told = mcprove::report::suite_explanation(&chosen.tests, cassettes, &output_dir);
-    explain_with(&told, "`allow_writes: true` in a load calls every tool.");
+    // Other tests name their tools.
+    if chosen
+        .tests
+        .iter()
+        .any(|test| test.kind() == TestKind::Load)
+    {
+        explain_with(&told, "`allow_writes: true` in a load calls every tool.");
+    } else {
+        terminal::print(&told);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

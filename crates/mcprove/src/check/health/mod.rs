@@ -210,7 +210,9 @@ impl<'a> Prober<'a> {
             first,
             violations: Vec::new(),
             findings: Vec::new(),
-            folder: Folder::create(FOLDER_SEED).map_err(ProbeError::Folder)?,
+            folder: Folder::create(FOLDER_SEED).map_err(|error| {
+                OwnLimit::of(&error).map_or(ProbeError::Folder(error), ProbeError::OwnLimit)
+            })?,
         })
     }
 

@@ -46,6 +46,18 @@ fn by_id(array: &Value) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
+async fn a_batch_with_too_much_to_answer_has_one_error() {
+    let mut pipe = ready(&mock(&["oversized:20000000"])).await;
+    let calls: Vec<Value> = (1..=8).map(|id| search(id, "x")).collect();
+    let answer = pipe.ask(&Value::from(calls)).await;
+    assert_eq!(answer["error"]["code"], -32000, "{answer}");
+    assert_eq!(answer["id"], Value::Null);
+    let few: Vec<Value> = (1..=2).map(|id| search(id, "x")).collect();
+    let answer = pipe.ask(&Value::from(few)).await;
+    assert_eq!(answer.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn a_batch_is_answered_whole_around_a_struck_call() {
     for (fault, pointer, expected) in [
         ("none", "/result/content/0/text", json!("found x")),
