@@ -33,6 +33,9 @@ pub struct Options {
     /// Make few and short comparisons, without targets: 20 of a kind take eight minutes
     #[arg(long)]
     quick: bool,
+    /// The build that is measured: dist is what is shipped, release what people build
+    #[arg(long, default_value = "dist", value_parser = ["dist", "release"])]
+    profile: String,
     /// Arguments for the benchmarks: parts of the names of what to measure
     #[arg(last = true, value_name = "ARGUMENT")]
     benchmark: Vec<String>,
@@ -97,7 +100,8 @@ fn parse_comparison(text: &str) -> Option<(bool, f64)> {
 
 pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     // The built-in servers that are driven are part of the program.
-    let mut build = workspace.cargo(["build", "--release", "--package", "mcprove-cli"]);
+    let profile = options.profile.as_str();
+    let mut build = workspace.cargo(["build", "--profile", profile, "--package", "mcprove-cli"]);
     announce("bench", &describe(&build));
     run_command(&mut build)?;
     let mut flags = options.benchmark.clone();
@@ -111,7 +115,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let mut measurements = Vec::new();
     for name in BENCHMARKS {
-        measurements.extend(measure(workspace, name, &flags)?);
+        measurements.extend(measure(workspace, profile, name, &flags)?);
     }
     ensure!(!measurements.is_empty(), "the benchmarks measured nothing");
     let missed = print_table(&measurements)?;
@@ -122,10 +126,16 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 }
 
 /// What one benchmark measured.
-fn measure(workspace: &Workspace, name: &str, flags: &[String]) -> Result<Vec<Measurement>> {
-    let mut command = workspace.cargo(["bench", "--package", "mcprove", "--bench", name, "--"]);
-    command.env("MCPROVE_BIN", workspace.release_binary("mcprove"));
-    command.args(flags);
+fn measure(
+    workspace: &Workspace,
+    profile: &str,
+    name: &str,
+    flags: &[String],
+) -> Result<Vec<Measurement>> {
+    let bench = ["bench", "--profile", profile, "--package", "mcprove"];
+    let mut command = workspace.cargo(bench);
+    command.args(["--bench", name, "--"]).args(flags);
+    command.env("MCPROVE_BIN", workspace.binary_of(profile, "mcprove"));
     announce("bench", &describe(&command));
     let mut child = command
         .stdin(Stdio::null())

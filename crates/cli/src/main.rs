@@ -75,7 +75,7 @@ fn run(cli: Cli) -> ExitCode {
 }
 
 /// The program does not go on without what panicked, unless that was one test of a suite, which then counts
-/// as one that could not be done. (Where a panic aborts there is no going on.)
+/// as one that could not be done.
 fn end_on_panic() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -86,7 +86,7 @@ fn end_on_panic() {
             }
             None => default(info),
         }
-        if cfg!(panic = "unwind") && mcprove::run::suite::is_contained() {
+        if mcprove::run::suite::is_contained() {
             return;
         }
         std::process::exit(match limit {
