@@ -38,6 +38,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     ];
     run_step("clippy", cargo(&clippy))?;
     check_without_system(workspace)?;
+    check_windows(workspace)?;
     schema::run(workspace, &schema::Options::default())?;
     docs::run(workspace)?;
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -64,15 +65,37 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 /// target is not installed, the test of its sources has to do.
 fn check_without_system(workspace: &Workspace) -> Result<()> {
     const TARGET: &str = "wasm32-unknown-unknown";
-    let arguments = ["--print", "target-libdir", "--target", TARGET];
-    let output = workspace.command("rustc").args(arguments).output();
-    let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    if !folder.is_ok_and(|folder| Path::new(&folder).is_dir()) {
+    if !has_target(workspace, TARGET) {
         announce("pure", &format!("{TARGET} is not installed, not checked"));
         return Ok(());
     }
     let check = ["check", "--package", "mcprove-score", "--target", TARGET];
     run_step("pure", workspace.cargo(check))
+}
+
+/// The program is for Windows too. Its C parts need a compiler for it.
+fn check_windows(workspace: &Workspace) -> Result<()> {
+    const TARGET: &str = "x86_64-pc-windows-gnu";
+    let mut compiler = workspace.command("x86_64-w64-mingw32-gcc");
+    if !has_target(workspace, TARGET) || !succeeds(compiler.arg("--version")) {
+        let how = "`rustup target add` and mingw-w64 make it possible";
+        announce(
+            "windows",
+            &format!("{TARGET} is not installed, not checked ({how})"),
+        );
+        return Ok(());
+    }
+    let check = ["check", "--package", "mcprove-cli", "--target", TARGET];
+    let mut command = workspace.cargo(check);
+    command.env("RUSTFLAGS", "-D warnings");
+    run_step("windows", command)
+}
+
+fn has_target(workspace: &Workspace, target: &str) -> bool {
+    let arguments = ["--print", "target-libdir", "--target", target];
+    let output = workspace.command("rustc").args(arguments).output();
+    let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    folder.is_ok_and(|folder| Path::new(&folder).is_dir())
 }
 
 fn with_environment(workspace: &Workspace, mut command: Command, in_ci: bool) -> Command {

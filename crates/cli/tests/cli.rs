@@ -81,6 +81,8 @@ mod revision;
 mod run;
 #[path = "cli/run_files.rs"]
 mod run_files;
+#[path = "cli/samples.rs"]
+mod samples;
 #[path = "cli/schema.rs"]
 mod schema;
 #[path = "cli/score.rs"]

@@ -192,3 +192,22 @@ fn faults_that_differ_and_equal_ones_choose_apart() {
         .collect();
     assert_eq!(all.len(), faults.len());
 }
+
+/// Choices by chance depend on it, and cassettes hold the text: neither may change.
+#[test]
+fn identities_and_spellings_stay() {
+    let kinds = ENTRIES.iter().map(|entry| entry.name.to_owned());
+    let others = [
+        "slow:1000,tool=search",
+        "error:-32000,tool=search,calls=1-3,7",
+        "http-status:429-30,rate=0.2,seed=7",
+        "flaky:0.25,server=api,tool=a*",
+        "jitter:10-20",
+        "recover-after:3",
+    ];
+    let lines = kinds.chain(others.map(str::to_owned)).map(|text| {
+        let fault: FaultSpec = text.parse().unwrap();
+        format!("{text}\n  {}\n  {fault}\n", fault.identity())
+    });
+    insta::assert_snapshot!(lines.collect::<String>());
+}

@@ -1,0 +1,135 @@
+//! Files of earlier versions (`testing/samples`) are read as they were: the same verdicts and figures.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Output, finish, mcprove, run};
+
+/// Names of texts for people, which may be reworded.
+const WORDING: [&str; 11] = [
+    "advice", "detail", "example", "examples", "hint", "meaning", "message", "reason", "reasons",
+    "sentence", "warnings",
+];
+
+fn samples(kind: &str) -> PathBuf {
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/samples");
+    Path::new(samples).join(kind)
+}
+
+/// The entries of a folder that end so, sorted.
+fn entries(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.to_str().unwrap().ends_with(ending))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{}", folder.display());
+    paths
+}
+
+/// JSON without its wording.
+fn figures(text: &str) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.retain(|name, _| !WORDING.contains(&name.as_str()));
+                members.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    strip(&mut value);
+    value
+}
+
+#[track_caller]
+fn assert_same(what: &Path, output: &Output, expected: &Path) {
+    let expected = std::fs::read_to_string(expected).unwrap();
+    let (expected, actual) = (figures(&expected), figures(&output.stdout));
+    if expected != actual {
+        let [expected, actual] = [expected, actual].map(|it| format!("{it:#}"));
+        let mut lines = expected.lines().zip(actual.lines());
+        let differing = lines.find(|(one, other)| one != other);
+        panic!("{}: {differing:?}: {}", what.display(), output.stderr);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn runs_have_the_same_verdicts_and_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    for sample in entries(&samples("runs"), "") {
+        // Reports are written into the folder.
+        let place = folder.path().join(sample.file_name().unwrap());
+        copy(&sample, &place);
+        let output = run(&["report", place.to_str().unwrap(), "--json"]);
+        assert_same(&sample, &output, &sample.join("expected.json"));
+    }
+}
+
+#[test]
+fn cassettes_are_replayed_to_the_same_results() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&samples("suites"), folder.path());
+    let nested = entries(&samples("suites/replay"), ".yml");
+    for sample in entries(&samples("suites"), ".yml")
+        .into_iter()
+        .chain(nested)
+    {
+        let suite = sample.strip_prefix(samples("suites")).unwrap();
+        let mut command = mcprove(&["run", suite.to_str().unwrap(), "--json", "--out", "runs"]);
+        command.current_dir(folder.path());
+        assert_same(
+            &sample,
+            &finish(command),
+            &sample.with_extension("expected.json"),
+        );
+    }
+}
+
+#[test]
+fn traces_have_the_same_scores() {
+    for expected in entries(&samples("traces"), ".expected") {
+        let trace = expected.with_extension("");
+        let name = format!("traces/{}", trace.file_name().unwrap().display());
+        let mut command = mcprove(&["score", &name, "--json"]);
+        command.current_dir(samples(""));
+        assert_same(&trace, &finish(command), &expected);
+    }
+}
+
+#[test]
+fn audits_have_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&samples("audit"), folder.path());
+    let file = folder.path().join("lab.db");
+    let output = run(&["lab", "audit", file.to_str().unwrap(), "--export", "jsonl"]);
+    let expected = std::fs::read_to_string(samples("audit/expected.jsonl")).unwrap();
+    assert_eq!(output.stdout, expected, "{}", output.stderr);
+}
+
+#[test]
+fn configurations_are_read() {
+    let runs = entries(&samples("runs"), "");
+    let of_runs = runs.iter().map(|folder| folder.join("config.toml"));
+    for file in entries(&samples("configs"), "l").into_iter().chain(of_runs) {
+        let output = run(&["validate", file.to_str().unwrap()]);
+        assert_eq!(output.code, Some(0), "{}: {output:?}", file.display());
+    }
+}
