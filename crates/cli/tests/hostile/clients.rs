@@ -306,7 +306,7 @@ fn a_client_that_does_not_read_holds_up_only_itself() {
     assert!(is_held_up);
     let mut other = websocket(&lab, &[INITIALIZE, INITIALIZED, list]);
     read_until(&mut other, r#""id":7"#);
-    lab.used_at_most(250).serves();
+    lab.used_at_most(400).serves();
 }
 
 #[test]
