@@ -39,6 +39,12 @@ fn main() -> std::process::ExitCode {
     process::raise_descriptor_limit();
     end_on_panic();
     exit_in_order_without_memory();
+    if let Some(limit) = OwnLimit::of_little_memory() {
+        let hint = limit.hint();
+        terminal::print_error(&format!(
+            "warning: little memory is allowed; if it runs out, {hint}\n"
+        ));
+    }
     run(cli).number().into()
 }
 
@@ -86,12 +92,15 @@ fn end_on_panic() {
             }
             None => default(info),
         }
-        if cfg!(panic = "unwind") && mcprove::run::suite::is_contained() {
+        let is_contained = mcprove::run::suite::is_contained();
+        if cfg!(panic = "unwind") && is_contained {
             return;
         }
-        std::process::exit(match limit {
-            Some(_) => i32::from(ExitCode::CouldNotRun.number()),
-            None => PANICKED,
+        // Contained is what writes, too: it could not be written.
+        std::process::exit(if limit.is_some() || is_contained {
+            i32::from(ExitCode::CouldNotRun.number())
+        } else {
+            PANICKED
         });
     }));
 }

@@ -227,6 +227,7 @@ fn memory_that_cannot_be_had() {
     // Rust aborts when it gets no memory, after it said so.
     let output = run_limited("-v 110000", &load("30000"));
     assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("ulimit -v"), "{output:?}");
     assert_eq!(findings(folder.path()), Vec::<Value>::new());
 }
 

@@ -13,6 +13,8 @@ use tokio::sync::watch;
 
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+/// Below this, memory may run out in ordinary runs.
+const LITTLE_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Something that this process ran out of, or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +95,14 @@ impl OwnLimit {
         rehearsal
             .try_reserve_exact(wanted)
             .map_err(|_| Self::now(LimitedResource::Memory))
+    }
+
+    /// The limit on memory, where it is so small that a run may meet it. Rust then aborts, and nothing more can be
+    /// said: whoever starts says it before.
+    pub fn of_little_memory() -> Option<Self> {
+        let limit = Self::now(LimitedResource::Memory);
+        let is_little = limit.limit.is_some_and(|bytes| bytes < LITTLE_MEMORY_BYTES);
+        is_little.then_some(limit)
     }
 
     /// The same as the numbers of a verdict, which [`OwnLimit::of_numbers`] reads back.
