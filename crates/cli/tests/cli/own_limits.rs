@@ -301,7 +301,7 @@ fn threads_that_cannot_be_started() {
 
 #[test]
 fn a_checklist_that_could_not_be_made_is_no_finding() {
-    let output = run_limited("-n 20", &["doctor", "--", MCPROVE, "fixture", "normal"]);
+    let output = run_limited("-n 14", &["doctor", "--", MCPROVE, "fixture", "normal"]);
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(output.stdout.contains(DESCRIPTORS), "{output:?}");
     assert!(output.stdout.contains("ulimit -n"), "{output:?}");
