@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use harness::require;
 use serde_json::{Value, json};
 
-use crate::support::{MCPROVE, Output, finish, mcprove, run, wait};
+use crate::support::{MCPROVE, Output, finish, mcprove, run, typed, wait};
 
 /// A load on a built-in server, to whose end its arguments go.
 const LOAD: [&str; 10] = [
@@ -330,6 +330,7 @@ fn call(mut command: Command, calls: usize) -> (Output, usize) {
     drop(input);
     let code = wait(&mut child).unwrap().code();
     let output = Output {
+        command: typed(&command),
         code,
         stdout: String::new(),
         stderr: stderr.join().unwrap(),

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, mcprove, run, wait};
+use crate::support::{Output, mcprove, run, typed, wait};
 
 fn example() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -21,7 +21,8 @@ fn talk(arguments: &[&str], messages: &[Value]) -> Output {
         arguments.splice(..0, ["--tools-from", &tools]);
     }
     arguments.insert(0, "mock");
-    let mut child = mcprove(&arguments)
+    let mut command = mcprove(&arguments);
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -35,10 +36,10 @@ fn talk(arguments: &[&str], messages: &[Value]) -> Output {
         let _ = writeln!(input, "{message}");
     }
     drop(input);
-    collect(child)
+    collect(typed(&command), child)
 }
 
-fn collect(mut child: Child) -> Output {
+fn collect(command: String, mut child: Child) -> Output {
     let mut texts = [String::new(), String::new()];
     child
         .stdout
@@ -55,6 +56,7 @@ fn collect(mut child: Child) -> Output {
     let code = wait(&mut child).unwrap().code();
     let [stdout, stderr] = texts;
     Output {
+        command,
         code,
         stdout,
         stderr,

@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Output, finish, mcprove, run};
+use crate::support::{
+    Output, assert_snapshot, assert_transcript, cat, finish, mcprove, run, transcript,
+};
+
+/// Samples have the same figures each time.
+pub const UNFILTERED: Vec<(&str, &str)> = Vec::new();
 
 /// Names of texts for people, which may be reworded.
 const WORDING: [&str; 11] = [
@@ -80,7 +85,28 @@ fn runs_have_the_same_verdicts_and_figures() {
         copy(&sample, &place);
         let output = run(&["report", place.to_str().unwrap(), "--json"]);
         assert_same(&sample, &output, &sample.join("expected.json"));
+        let name = sample.file_name().unwrap().to_str().unwrap();
+        let mut command = mcprove(&["report", name]);
+        command.current_dir(folder.path());
+        let seen = transcript(&[finish(command), cat(&place.join("report.md"))]);
+        assert_snapshot!(format!("sample_run_{name}"), seen, UNFILTERED);
     }
+}
+
+/// Runs a command where the samples are, which it must not change.
+pub fn on_samples(arguments: &[&str]) -> Output {
+    let mut command = mcprove(arguments);
+    command.current_dir(samples(""));
+    finish(command)
+}
+
+#[test]
+fn reports_are_as_reviewed() {
+    let recordings = ["proxy.jsonl", "proxy-faults.jsonl", "probe.jsonl"]
+        .map(|name| on_samples(&["report", &format!("traces/{name}")]));
+    assert_snapshot!("sample_recordings", transcript(&recordings), UNFILTERED);
+    let runs = on_samples(&["runs", "--dir", "runs", "--limit", "4"]);
+    assert_snapshot!("sample_runs", transcript([&runs]), UNFILTERED);
 }
 
 #[test]
@@ -93,13 +119,15 @@ fn cassettes_are_replayed_to_the_same_results() {
         .chain(nested)
     {
         let suite = sample.strip_prefix(samples("suites")).unwrap();
-        let mut command = mcprove(&["run", suite.to_str().unwrap(), "--json", "--out", "runs"]);
-        command.current_dir(folder.path());
-        assert_same(
-            &sample,
-            &finish(command),
-            &sample.with_extension("expected.json"),
-        );
+        let suite = suite.to_str().unwrap();
+        let [output, seen] = [&["--json"][..], &[]].map(|more| {
+            let mut command = mcprove(&[&["run", suite, "--out", "runs"], more].concat());
+            command.current_dir(folder.path());
+            finish(command)
+        });
+        assert_same(&sample, &output, &sample.with_extension("expected.json"));
+        let name = sample.file_stem().unwrap().display();
+        assert_transcript!(format!("sample_suite_{name}"), [&seen]);
     }
 }
 
@@ -108,9 +136,10 @@ fn traces_have_the_same_scores() {
     for expected in entries(&samples("traces"), ".expected") {
         let trace = expected.with_extension("");
         let name = format!("traces/{}", trace.file_name().unwrap().display());
-        let mut command = mcprove(&["score", &name, "--json"]);
-        command.current_dir(samples(""));
-        assert_same(&trace, &finish(command), &expected);
+        assert_same(&trace, &on_samples(&["score", &name, "--json"]), &expected);
+        let seen = transcript([&on_samples(&["score", &name])]);
+        let name = trace.file_stem().unwrap().display();
+        assert_snapshot!(format!("sample_score_{name}"), seen, UNFILTERED);
     }
 }
 

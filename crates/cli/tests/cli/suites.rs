@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::schema::validator;
-use crate::support::{Output, finish, mcprove};
+use crate::support::{Output, assert_transcript, finish, mcprove};
 
 /// A server with one tool.
 pub const TOOLS: &str = r#"
@@ -16,6 +16,9 @@ tools:
     inputSchema: { type: object, properties: { query: { type: string } }, required: [query] }
     response: "found ${args.query}"
 "#;
+
+/// A configuration of a load.
+const BENCH: &str = "[server]\ncommand = \"x\"\n[scenario]\ntype = \"sustained\"\n";
 
 /// Tests whose names say how they end.
 pub const SUITE: &str = r#"
@@ -113,25 +116,22 @@ fn with_gone_server() -> String {
 
 #[test]
 fn the_exit_code_is_that_of_the_worst() {
-    for (parts, code, last) in [
-        (
-            &[SUITE, SKIPPED][..],
-            0,
-            "PASS  3 tests: 2 passed, 1 skipped",
-        ),
-        (&[SUITE, FAILS], 1, "FAIL  3 tests: 2 passed, 1 failed"),
-        (
-            &[&with_gone_server(), FAILS, ERROR],
-            2,
-            "ERROR  4 tests: 2 passed, 1 failed, 1 error",
-        ),
-    ] {
-        let output = Place::new(parts).run(&["suite.yml"]);
-        assert_eq!(output.code, Some(code), "{output:?}");
-        assert_eq!(output.stdout.lines().last(), Some(last), "{output:?}");
+    let gone = with_gone_server();
+    let outputs = [
+        &[SUITE, SKIPPED][..],
+        &[SUITE, FAILS],
+        &[&gone, FAILS, ERROR],
+    ]
+    .map(|parts| Place::new(parts).run(&["suite.yml"]));
+    assert_eq!(
+        outputs.each_ref().map(|output| output.code),
+        [Some(0), Some(1), Some(2)]
+    );
+    for output in &outputs {
         let wide = output.stdout.lines().find(|line| line.chars().count() > 80);
         assert_eq!(wide, None);
     }
+    assert_transcript!("suites_worst", &outputs);
 }
 
 #[test]
@@ -152,39 +152,26 @@ fn tests_are_chosen_by_name_tag_and_share() {
 #[test]
 fn nothing_chosen_is_an_error_that_names_what_was_meant() {
     let place = Place::new(&[SUITE]);
-    let output = place.run(&["suite.yml", "--filter", "pases"]);
-    assert_eq!(output.code, Some(2));
-    assert!(
-        output.stderr.contains("finds none of 2 tests"),
-        "{output:?}"
-    );
-    assert!(
-        output.stderr.contains("did you mean \"passes\""),
-        "{output:?}"
-    );
-    let output = place.run(&["suite.yml", "--tag", "smok"]);
-    assert_eq!(output.code, Some(2));
-    assert!(
-        output.stderr.contains("did you mean \"smoke\"?"),
-        "{output:?}"
-    );
-    for flags in [["--shard", "3/2"], ["--filter", "/(/"], ["--repeat", "0"]] {
-        let output = place.run(&["suite.yml", flags[0], flags[1]]);
-        assert_eq!(output.code, Some(2), "{output:?}");
-    }
+    let outputs = [
+        ["--filter", "pases"],
+        ["--tag", "smok"],
+        ["--shard", "3/2"],
+        ["--filter", "/(/"],
+        ["--repeat", "0"],
+    ]
+    .map(|flags| place.run(&["suite.yml", flags[0], flags[1]]));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("suites_nothing_chosen", &outputs);
 }
 
 #[test]
 fn what_failed_is_remembered_until_it_passes() {
     let place = Place::new(&[SUITE, FAILS]);
-    let output = place.run(&["suite.yml", "--last-failed"]);
-    assert!(output.stderr.contains("all tests are chosen"), "{output:?}");
-    assert_eq!(output.code, Some(1));
+    let mut outputs = vec![place.run(&["suite.yml", "--last-failed"])];
     let (tests, code) = place.outcomes(&["--last-failed"]);
     assert_eq!((tests, code), (vec!["fails: failed".to_owned()], Some(1)));
     // The same file by another name is the same.
-    let other = place.run(&["./suite.yml", "--last-failed", "--list"]);
-    assert!(other.stdout.contains("1 test\n"), "{other:?}");
+    outputs.push(place.run(&["./suite.yml", "--last-failed", "--list"]));
     place.write(
         "suite.yml",
         &[SUITE, &FAILS.replace("zebra", "found")].concat(),
@@ -192,48 +179,24 @@ fn what_failed_is_remembered_until_it_passes() {
     let (tests, _) = place.outcomes(&["--last-failed"]);
     assert_eq!(tests, ["fails: passed"]);
     // That nothing failed is no pass: nothing is tested.
-    let output = place.run(&["suite.yml", "--last-failed"]);
-    assert_eq!(output.code, Some(2));
-    assert!(
-        output.stderr.contains("nothing failed last time")
-            && output.stderr.contains("hint: leave out --last-failed"),
-        "{output:?}"
-    );
+    outputs.push(place.run(&["suite.yml", "--last-failed"]));
     // Programs are told in their own words, and no report of an earlier run stays behind.
     place.write("results.xml", "old");
     let told = ["--last-failed", "--json", "--report", "junit=results.xml"];
     let output = place.run(&[&["suite.yml"], &told[..]].concat());
     let report: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((&report["passed"], output.code), (&false.into(), Some(2)));
-    let why = report["problems"][0]["message"].as_str();
-    assert!(
-        why.is_some_and(|why| why.contains("nothing failed")),
-        "{report}"
-    );
+    assert!(report["problems"][0]["message"].is_string(), "{report}");
     let junit = place.read("results.xml");
-    assert!(
-        junit.contains("errors=\"1\"") && junit.contains("nothing failed"),
-        "{junit}"
-    );
+    assert!(junit.contains("errors=\"1\""), "{junit}");
     let list = place.run(&["suite.yml", "--last-failed", "--list", "--json"]);
     assert_eq!(list.code, Some(2), "{list:?}");
     // One that was never run is run as a whole.
     place.write("other.yml", SUITE);
-    let output = place.run(&["suite.yml", "other.yml", "--last-failed", "--list"]);
-    assert!(
-        output
-            .stderr
-            .contains("other.yml was never run before: all its tests are chosen"),
-        "{output:?}"
-    );
-    assert!(
-        output.stdout.contains("2 tests\n") && !output.stdout.contains("suite.yml:"),
-        "{output:?}"
-    );
+    outputs.push(place.run(&["suite.yml", "other.yml", "--last-failed", "--list"]));
     place.write("runs/last-failed.json", "nonsense");
-    let output = place.run(&["suite.yml", "--last-failed"]);
-    assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("hint: delete"), "{output:?}");
+    outputs.push(place.run(&["suite.yml", "--last-failed"]));
+    assert_transcript!("suites_last_failed", &outputs);
 }
 
 /// A checkout that was moved, or a cache that was put back elsewhere, knows what failed.
@@ -254,13 +217,8 @@ fn what_failed_is_known_elsewhere() {
 #[test]
 fn a_recording_is_not_repeated() {
     let place = Place::new(&[SUITE]);
-    let output = place.run(&["suite.yml", "--record", "--repeat", "2"]);
-    assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("`runs:`"), "{output:?}");
-    assert_eq!(
-        place.run(&["suite.yml", "--record", "--repeat", "1"]).code,
-        Some(0)
-    );
+    let outputs = ["2", "1"].map(|times| place.run(&["suite.yml", "--record", "--repeat", times]));
+    assert_transcript!("suites_record_repeat", &outputs);
 }
 
 #[test]
@@ -285,31 +243,17 @@ load:
     place.write("suite.yml", &suite);
     std::fs::create_dir(place.path("cassettes")).unwrap();
     place.write("cassettes/is-recorded__claude-test.json", "{}");
-    let output = place.run(&["suite.yml", "--explain"]);
-    assert_eq!(output.code, Some(0), "{output:?}");
-    for told in [
-        "suite.yml: 7 tests, and 1 skipped\n",
-        "server fake: a mock within mcprove\n",
-        "server files: starts `no-such-program ${ROOT}` with TOKEN set\n",
-        "server web: connects to http://127.0.0.1:9/mcp?k=",
-        "agent \"asks\": asks the model claude-test at https://api.anthropic.com (or what ANTHROPIC_BASE_URL says), with the key in ANTHROPIC_API_KEY\n",
-        "agent \"asks here\": asks the model m at http://127.0.0.1:9/v1, with the key in OPENAI_API_KEY, 3 times\n",
-        "agent \"is recorded\": replays cassettes/is-recorded__claude-test.json\n",
-        "agent \"is mine\": starts `./my_agent ${MODE:-fast}`\n",
-        "load \"holds\": sustained on web\n",
-        "Nothing was started",
-    ] {
-        assert!(output.stdout.contains(told), "{told}\n{}", output.stdout);
-    }
-    assert!(!output.stdout.contains("other-program"), "{output:?}");
-    let live = place.run(&["suite.yml", "--explain", "--live"]);
-    assert!(live.stdout.contains("other-program"), "{live:?}");
-    let chosen = place.run(&["suite.yml", "--explain", "--filter", "passes"]);
-    assert!(!chosen.stdout.contains("no-such-program"), "{chosen:?}");
-    // What cannot be read is told.
-    assert_eq!(place.run(&["gone.yml", "--explain"]).code, Some(2));
     place.write("broken.yml", "servers: {}\ntools: [{ nam: x }]\n");
-    assert_eq!(place.run(&["broken.yml", "--explain"]).code, Some(2));
+    let outputs = [
+        &["suite.yml"][..],
+        &["suite.yml", "--live"],
+        &["suite.yml", "--filter", "passes"],
+        // What cannot be read is told.
+        &["gone.yml"],
+        &["broken.yml"],
+    ]
+    .map(|arguments| place.run(&[arguments, &["--explain"]].concat()));
+    assert_transcript!("suites_explain", &outputs);
 }
 
 /// A flag outweighs the file, as it does for load configurations.
@@ -364,10 +308,7 @@ fn fail_fast_and_repeat() {
 fn several_files_and_folders() {
     let place = Place::new(&[SUITE]);
     place.write("another.yml", &SUITE.replace("passes", "works"));
-    place.write(
-        "bench.toml",
-        "[server]\ncommand = \"x\"\n[scenario]\ntype = \"sustained\"\n",
-    );
+    place.write("bench.toml", BENCH);
     let names = |output: &Output| {
         let list: Value = serde_json::from_str(&output.stdout).unwrap();
         assert!(validator("suite-list.v1").is_valid(&list));
@@ -384,55 +325,29 @@ fn several_files_and_folders() {
         names(&output),
         ["works", "works too", "passes", "passes too"]
     );
-    let mixed = place.run(&["suite.yml", "bench.toml"]);
-    assert_eq!(mixed.code, Some(2));
-    assert!(mixed.stderr.contains("cannot be run together"), "{mixed:?}");
     std::fs::create_dir(place.path("empty")).unwrap();
-    let empty = place.run(&["empty"]);
-    assert_eq!(empty.code, Some(2));
-    assert!(empty.stderr.contains("there is no suite in"), "{empty:?}");
+    let outputs = [&["suite.yml", "bench.toml"][..], &["empty"]].map(|files| place.run(files));
+    assert_transcript!("suites_refused_files", &outputs);
 }
 
 #[test]
 fn flags_that_would_do_nothing_are_refused() {
     let place = Place::new(&[SUITE]);
-    place.write(
-        "bench.toml",
-        "[server]\ncommand = \"x\"\n[scenario]\ntype = \"sustained\"\n",
-    );
-    for (arguments, words) in [
-        (
-            &["suite.yml", "--duration", "3s"][..],
-            "--duration does not go with a suite",
-        ),
-        (
-            &["suite.yml", "--call-timeout", "3s"],
-            "--call-timeout does not go with a suite",
-        ),
-        (
-            &["suite.yml", "-s", "x"],
-            "--server does not go with a suite",
-        ),
-        (
-            &["suite.yml", "--", "x"],
-            "a command after `--` does not go with a suite",
-        ),
-        (
-            &["suite.yml", "--no-trace"],
-            "--no-trace does not go with a suite",
-        ),
-        (
-            &["bench.toml", "--filter", "x"],
-            "--filter is for suites, and bench.toml is a load",
-        ),
-        (&["--list"], "--list is for suites, and no suite is given"),
-        (&["suite.yml", "--list", "--watch"], "cannot be used with"),
-        (&["suite.yml", "--record", "--live"], "cannot be used with"),
-    ] {
-        let output = place.run(arguments);
-        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
-        assert!(output.stderr.contains(words), "{arguments:?}: {output:?}");
-    }
+    place.write("bench.toml", BENCH);
+    let outputs = [
+        &["suite.yml", "--duration", "3s"][..],
+        &["suite.yml", "--call-timeout", "3s"],
+        &["suite.yml", "-s", "x"],
+        &["suite.yml", "--", "x"],
+        &["suite.yml", "--no-trace"],
+        &["bench.toml", "--filter", "x"],
+        &["--list"],
+        &["suite.yml", "--list", "--watch"],
+        &["suite.yml", "--record", "--live"],
+    ]
+    .map(|arguments| place.run(arguments));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("suites_refused_flags", &outputs);
 }
 
 #[test]
@@ -465,38 +380,18 @@ fn a_slip_drops_no_suite_from_a_folder() {
     let place = Place::new(&[SUITE]);
     place.write("ci.yml", "name: CI\non: push\njobs: { a: { steps: [] } }\n");
     place.write("other.yml", "services: { db: { image: x } }\n");
-    let output = place.run(&["."]);
-    assert_eq!(output.code, Some(0), "{output:?}");
-    for (file, what) in [
-        ("ci.yml", "a workflow of GitHub Actions"),
-        ("other.yml", "no file that mcprove knows"),
-        ("tools.yml", "a tools file"),
-    ] {
-        let file = PathBuf::from(".").join(file);
-        let note = format!("note: {} is passed over: it is {what}\n", file.display());
-        assert!(output.stderr.contains(&note), "{output:?}");
-    }
+    let mut outputs = vec![place.run(&["."])];
     let test = "tools: [{ name: t, tool: search, args: {} }]\n";
-    for (top, hint) in [
-        (
-            "severs: { fake: { mock: ./tools.yml } }\n",
-            "did you mean \"servers\"?",
-        ),
-        (
-            "server: { fake: { mock: ./tools.yml } }\n",
-            "did you mean \"servers\"?",
-        ),
-        ("", "server"),
+    for top in [
+        "severs: { fake: { mock: ./tools.yml } }\n",
+        "server: { fake: { mock: ./tools.yml } }\n",
+        "",
     ] {
         place.write("slip.yml", &format!("{top}{test}"));
-        let output = place.run(&["."]);
-        assert_eq!(output.code, Some(2), "{output:?}");
-        assert!(output.stderr.contains("slip.yml"), "{output:?}");
-        assert!(output.stderr.contains(hint), "{output:?}");
+        outputs.push(place.run(&["."]));
     }
-    let output = place.run(&["ci.yml"]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains("is no suite: it is a workflow"));
+    outputs.push(place.run(&["ci.yml"]));
+    assert_transcript!("suites_slips", &outputs);
 }
 
 #[test]
@@ -507,12 +402,5 @@ fn in_a_pipe_each_listed_test_is_one_line() {
         &SKIPPED.replace("name: skipped", &format!("name: {}", name.trim())),
     ];
     let output = Place::new(&suite).run(&["suite.yml", "--list"]);
-    let line = output
-        .stdout
-        .lines()
-        .find(|line| line.contains("on and on"));
-    let line = line.unwrap_or_default();
-    assert!(line.contains(name.trim()), "{output:?}");
-    assert!(line.starts_with("  tool  skipped  suite.yml:"), "{line}");
-    assert!(line.ends_with("(skipped: needs a key)"), "{line}");
+    assert_transcript!("suites_list", [&output]);
 }

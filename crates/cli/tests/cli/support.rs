@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
@@ -22,11 +23,13 @@ const WORKERS: usize = 12;
 const WORKERS_REAL: usize = 5;
 /// What the command, and so its servers, may see of our environment: a real server has a tool
 /// that returns all of it. The last is where a coverage run wants its measurements.
-const ENVIRONMENT: [&str; 5] = ["PATH", "SystemRoot", "TEMP", "TMPDIR", "LLVM_PROFILE_FILE"];
+const ENVIRONMENT: [&str; 4] = ["SystemRoot", "TEMP", "TMPDIR", "LLVM_PROFILE_FILE"];
 
 /// What a command left behind.
 #[derive(Debug)]
 pub struct Output {
+    /// As it would be typed.
+    pub command: String,
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -37,6 +40,50 @@ impl Output {
     pub fn report(&self) -> ProbeReport {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+
+    /// All that its user sees.
+    fn transcript(&self) -> String {
+        let code = self.code.map_or("a signal".into(), |code| code.to_string());
+        let stderr = match self.stderr.as_str() {
+            "" => String::new(),
+            text => format!("[stderr]\n{text}"),
+        };
+        let Self {
+            command, stdout, ..
+        } = self;
+        format!("$ {command}\n{stdout}{stderr}[exit code {code}]\n")
+    }
+}
+
+/// What the user of several commands sees, one after the other.
+pub fn transcript<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> String {
+    let each: Vec<String> = outputs.into_iter().map(Output::transcript).collect();
+    each.join("\n").replace(MCPROVE, "mcprove")
+}
+
+/// A file, as its reader sees it.
+pub fn cat(path: &Path) -> Output {
+    let name = path.file_name().unwrap().to_string_lossy();
+    Output {
+        command: format!("cat {name}"),
+        code: Some(0),
+        stdout: std::fs::read_to_string(path).unwrap(),
+        stderr: String::new(),
+    }
+}
+
+/// A command as it would be typed.
+pub fn typed(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = words.map(|word| {
+        let word = word.to_string_lossy();
+        if word.is_empty() || word.contains(|char: char| char.is_whitespace() || char == '"') {
+            format!("'{word}'")
+        } else {
+            word.into_owned()
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// The command with these arguments, in a clean environment.
@@ -48,8 +95,18 @@ pub fn mcprove<A: AsRef<str>>(arguments: &[A]) -> Command {
         .envs(ENVIRONMENT.iter().filter_map(|name| {
             let value = std::env::var_os(name)?;
             Some((*name, value))
-        }));
+        }))
+        .env("PATH", path());
     command
+}
+
+/// Our PATH, with the command first: what it prints of a server that is named `mcprove` is the
+/// same on every machine.
+fn path() -> std::ffi::OsString {
+    let own = Path::new(MCPROVE).parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(own).chain(std::env::split_paths(&path));
+    std::env::join_paths(all).unwrap()
 }
 
 /// Runs the command with these arguments.
@@ -69,6 +126,7 @@ pub fn finish(mut command: Command) -> Output {
     let stderr = read_all(child.stderr.take().unwrap());
     let status = wait(&mut child);
     let output = Output {
+        command: typed(&command),
         code: status.and_then(|status| status.code()),
         stdout: stdout.join().unwrap(),
         stderr: stderr.join().unwrap(),
@@ -286,11 +344,33 @@ pub const FILTERS: [(&str, &str); 6] = [
     (r"skipped  +", "skipped  "),
 ];
 
-/// Compares a text with the snapshot of this name.
+/// Filters of transcripts: folders of this run and of this machine, ports, times.
+pub const TRANSCRIPT_FILTERS: [(&str, &str); 10] = [
+    (r#"[^\s"'`=(]*[/\\]\.tmp\w{6}"#, "[folder]"),
+    (r#"[^\s"'`=(]*[/\\](examples|testing)[/\\]"#, "$1/"),
+    (
+        r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(compare-)?\w{6}\b",
+        "[run]",
+    ),
+    // What follows is on the same line where there is room.
+    (r"Files in ([^\s:]+):?\s+", "Files in $1: "),
+    (r"(127\.0\.0\.1|localhost):\d{4,5}\b", "$1:[port]"),
+    (r"\b\d+\.\d+ ?m?s\b", "[time]"),
+    (r"duration_ms: \d+\.\d+", "duration_ms: [time]"),
+    (r"mcprove\.exe", "mcprove"),
+    (r"exit code: ", "exit status: "),
+    // The column in between is as wide as the longest time.
+    (r"skipped  +", "skipped  "),
+];
+
+/// Compares a text with the snapshot of this name, with other filters if any are given.
 macro_rules! assert_snapshot {
     ($name:expr, $text:expr) => {
+        $crate::support::assert_snapshot!($name, $text, $crate::support::FILTERS.to_vec());
+    };
+    ($name:expr, $text:expr, $filters:expr) => {
         insta::with_settings!({
-            filters => $crate::support::FILTERS.to_vec(),
+            filters => $filters,
             snapshot_path => "snapshots",
             prepend_module_to_snapshot => false,
             omit_expression => true,
@@ -300,3 +380,13 @@ macro_rules! assert_snapshot {
     };
 }
 pub(crate) use assert_snapshot;
+
+/// Compares what the user of some commands sees with the snapshot of this name; filters of its
+/// own may follow.
+macro_rules! assert_transcript {
+    ($name:expr, $outputs:expr $(, $filter:expr)*) => {{
+        let filters = [&[$($filter),*][..], &$crate::support::TRANSCRIPT_FILTERS].concat();
+        $crate::support::assert_snapshot!($name, $crate::support::transcript($outputs), filters);
+    }};
+}
+pub(crate) use assert_transcript;
