@@ -9,7 +9,7 @@ use std::process::Stdio;
 use mcprove::lab::audit::{AuditReader, AuditRow, Filter};
 use serde_json::Value;
 
-use crate::support::{Fixture, Output, finish, mcprove, run, wait};
+use crate::support::{Fixture, assert_transcript, finish, mcprove, run, wait};
 
 fn example() -> File {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/lab");
@@ -167,99 +167,47 @@ fn an_interrupted_lab_writes_the_rows_of_what_it_was_working_on() {
     assert!(rows[0].cancelled && rows[0].duration_ms > 100.0, "{rows:?}");
 }
 
-fn refused(arguments: &[&str], message: &str) -> Output {
-    let output = run(arguments);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains(message), "{output:?}");
-    assert!(
-        output.stderr.contains("hint:") || output.stderr.contains("try '--help'"),
-        "{output:?}"
-    );
-    output
-}
-
 #[test]
 fn what_cannot_work_is_told_at_the_start() {
-    let network = ["lab", "--http", "127.0.0.1:0"];
-    let with = |more: &[&str]| {
-        let all: Vec<String> = network
-            .iter()
-            .chain(more)
-            .map(|each| (*each).to_owned())
-            .collect();
-        all
-    };
-    refused(&["lab", "--api-key", "secret"], "do nothing over stdio");
-    refused(
-        &["lab", "--http", "nowhere"],
-        "--http \"nowhere\" is no address",
-    );
-    refused(
-        &["lab", "--http", "203.0.113.1:1"],
-        "cannot listen on 203.0.113.1:1",
-    );
-    refused(
-        &["lab", "--http", "127.0.0.1:0", "--ws", "127.0.0.1:0"],
-        "cannot be used with",
-    );
-    refused(
-        &["lab", "--sse", "127.0.0.1:0", "--era", "stateless"],
-        "do not go together",
-    );
-    refused(&["lab", "--page-size", "0"], "a whole number from 1 up");
-    refused(&["lab", "--audit-rows", "few"], "a whole number from 1 up");
-    refused(&["lab", "--era", "bronze"], "handshake, stateless, both");
-    refused(
-        &["lab", "--audit", "no/such/folder/lab.db"],
-        "no/such/folder",
-    );
     let folder = tempfile::tempdir().unwrap();
-    let empty = folder.path().join("keys");
-    std::fs::write(&empty, "# nobody\n").unwrap();
-    let empty = empty.display().to_string();
-    let slip = folder.path().join("slip");
-    std::fs::write(&slip, "# users\nada=key\ngrace=two words\n").unwrap();
-    let slip = slip.display().to_string();
-    let cases = [
-        (vec!["--api-key", ""], "is empty"),
-        (
-            vec!["--api-key", "a=b", "--api-key", "a=c"],
-            "two API keys have the name",
-        ),
-        (
-            vec!["--api-keys-file", "no-such-file"],
-            "cannot read the API keys in no-such-file",
-        ),
-        (vec!["--api-keys-file", &empty], "there is no key in it"),
-        (
-            vec!["--api-keys-file", &slip],
-            "line 3: the API key of \"grace\" has characters",
-        ),
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).display().to_string()
+    };
+    let empty = file("keys", "# nobody\n");
+    let slip = file("slip", "# users\nada=key\ngrace=two words\n");
+    let network = ["--http", "127.0.0.1:0"];
+    let cases: [&[&str]; 15] = [
+        &["--api-key", "secret"],
+        &["--http", "nowhere"],
+        &["--http", "203.0.113.1:1"],
+        &["--http", "127.0.0.1:0", "--ws", "127.0.0.1:0"],
+        &["--sse", "127.0.0.1:0", "--era", "stateless"],
+        &["--page-size", "0"],
+        &["--audit-rows", "few"],
+        &["--era", "bronze"],
+        &["--audit", "no/such/folder/lab.db"],
+        &[&network[..], &["--api-key", ""]].concat(),
+        &[&network[..], &["--api-key", "a=b", "--api-key", "a=c"]].concat(),
+        &[&network[..], &["--api-keys-file", "no-such-file"]].concat(),
+        &[&network[..], &["--api-keys-file", &empty]].concat(),
+        &[&network[..], &["--api-keys-file", &slip]].concat(),
+        &[&network[..], &["--api-key", "a=se cret"]].concat(),
     ];
-    for (more, message) in cases {
-        let arguments = with(&more);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        refused(&arguments, message);
-    }
-    let output = refused(
-        &["lab", "--http", "127.0.0.1:0", "--api-key", "a=se cret"],
-        "characters",
-    );
-    assert!(!output.stderr.contains("se cret"), "{output:?}");
+    let outputs = cases.map(|arguments| run(&[&["lab"], arguments].concat()));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert!(!outputs[14].stderr.contains("se cret"), "{outputs:?}");
+    assert_transcript!("lab_refused", &outputs);
 }
 
 #[test]
 fn a_variable_without_a_key_opens_no_door() {
-    for text in ["", " , ", "# nobody"] {
+    let outputs = ["", " , ", "# nobody"].map(|text| {
         let mut command = mcprove(&["lab", "--http", "127.0.0.1:0", "--api-key", "a=b"]);
         command.env("MCPROVE_LAB_API_KEYS", text);
-        let output = finish(command);
-        assert_eq!(output.code, Some(2), "{text:?}: {output:?}");
-        assert!(
-            output.stderr.contains("there is no key in it") && output.stderr.contains("hint:"),
-            "{output:?}"
-        );
-    }
+        finish(command)
+    });
+    assert_transcript!("lab_no_key", &outputs);
 }
 
 #[test]
@@ -277,14 +225,13 @@ fn a_port_that_is_taken_has_the_same_hint_everywhere() {
     let taken = taken.trim_end_matches("/mcp");
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mock/tools.yml");
     let tools = tools.display().to_string();
-    for command in [
+    let outputs = [
         ["lab"].as_slice(),
         &["mock", "--tools-from", &tools],
         &["fixture", "normal"],
-    ] {
-        let output = refused(&[command, &["--http", taken]].concat(), "cannot listen on");
-        assert!(output.stderr.contains("its port is free"), "{output:?}");
-    }
+    ]
+    .map(|command| run(&[command, &["--http", taken]].concat()));
+    assert_transcript!("lab_port_taken", &outputs);
 }
 
 #[test]
@@ -345,10 +292,6 @@ fn on_a_terminal_a_server_says_what_it_waits_for() {
             assert!(count > 0, "{shown}");
             shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
         }
-        assert!(
-            shown.contains("speaking MCP on stdin and stdout"),
-            "{shown}"
-        );
         input.write_all(b"\x04").unwrap();
         assert_eq!(wait(&mut child).unwrap().code(), Some(0), "{shown}");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use mcprove::lab::audit::{AuditRow, AuditStore, COLUMNS, format_time};
 use serde_json::Value;
 
-use crate::support::{MCPROVE, Output, assert_snapshot, finish, mcprove, run};
+use crate::support::{MCPROVE, Output, assert_snapshot, assert_transcript, finish, mcprove, run};
 
 /// Compares a text with the snapshot of this name, times and all: they are those of the rows.
 macro_rules! assert_exact {
@@ -176,44 +176,39 @@ fn filters_choose_rows() {
     ] {
         assert_eq!(ids(&path, filters), expected, "{filters:?}");
     }
-    let nothing = printed(&path, &["--tool", "echo", "--failed"]);
-    assert!(nothing.contains("No row"), "{nothing}");
+    let nothing = audit(&path, &["--tool", "echo", "--failed"]);
     let (_folder, empty) = file(Vec::new());
-    assert!(printed(&empty, &[]).contains("Nothing was recorded yet"));
+    assert_transcript!("lab_audit_nothing", [&nothing, &audit(&empty, &[])]);
 }
 
 #[test]
 fn a_slip_in_a_name_is_told() {
     let (_folder, path) = file(rows());
-    for (filters, hint) in [
-        (["--tool", "ehco"].as_slice(), "did you mean \"echo\"?"),
-        (&["--category", "atuh"], "did you mean \"auth\"?"),
-        (
-            &["--category", "cold"],
-            "there are protocol, tool, timeout, auth, cancelled",
-        ),
-        (&["--method", "tool/call"], "did you mean \"tools/call\"?"),
-        (
-            &["--tool", "weather"],
-            "hint: no row has the tool \"weather\"\n",
-        ),
+    let mut outputs = Vec::new();
+    for filters in [
+        ["--tool", "ehco"],
+        ["--category", "atuh"],
+        ["--category", "cold"],
+        ["--method", "tool/call"],
+        ["--tool", "weather"],
     ] {
-        for way in [&[] as &[&str], &["--json"], &["--export", "jsonl"]] {
-            let output = audit(&path, &[filters, way].concat());
-            assert_eq!(output.code, Some(0), "{output:?}");
-            assert!(output.stderr.starts_with("hint: no row has"), "{output:?}");
-            assert!(output.stderr.contains(hint), "{output:?}");
+        let output = audit(&path, &filters);
+        for way in [&["--json"][..], &["--export", "jsonl"]] {
+            let other = audit(&path, &[&filters, way].concat());
+            assert_eq!(other.code, Some(0), "{other:?}");
+            assert_eq!(other.stderr, output.stderr);
         }
+        outputs.push(output);
     }
     // There is such a category; nothing failed so.
-    let output = audit(&path, &["--category", "timeout"]);
-    assert_eq!(output.stderr, "", "{output:?}");
-    assert!(output.stdout.contains("No row is as the filters want it"));
+    outputs.push(audit(&path, &["--category", "timeout"]));
+    assert_transcript!("lab_audit_slips", &outputs);
 }
 
 #[test]
 fn bad_input_ends_with_2_and_a_hint() {
     let (folder, path) = file(rows());
+    let mut outputs = Vec::new();
     for arguments in [
         ["--since", "yesterday"].as_slice(),
         &["--argument", "seed"],
@@ -231,12 +226,7 @@ fn bad_input_ends_with_2_and_a_hint() {
         &["replay", "2"],
         &["replay", "99", "-s", "no-such-program"],
     ] {
-        let output = audit(&path, arguments);
-        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
-        assert!(
-            output.stderr.contains("error: "),
-            "{arguments:?}: {output:?}"
-        );
+        outputs.push(audit(&path, arguments));
     }
     for (name, content) in [
         ("text.db", "hello ".repeat(200)),
@@ -244,28 +234,15 @@ fn bad_input_ends_with_2_and_a_hint() {
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        let output = audit(&path, &[]);
-        assert_eq!(output.code, Some(2), "{output:?}");
-        assert!(output.stderr.contains("no audit file"), "{output:?}");
-        assert!(output.stderr.contains("hint: "), "{output:?}");
+        outputs.push(audit(&path, &[]));
     }
-    let output = audit(folder.path(), &[]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains("it is a folder"), "{output:?}");
-    let slip = ["compare", "1", "2", "--ignore", "resposne.content[0]"];
-    let output = audit(&path, &slip);
-    assert!(
-        output.stderr.contains("did you mean \"response\"?"),
-        "{output:?}"
-    );
-    assert_eq!(printed(&path, &["--limit", "0"]), "");
-    let output = audit(&folder.path().join("missing.db"), &["--follow"]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains("no such file"), "{output:?}");
+    outputs.push(audit(folder.path(), &[]));
+    outputs.push(audit(&folder.path().join("missing.db"), &["--follow"]));
     let own = path.display().to_string();
-    let output = audit(&path, &["--export", "csv", "-o", &own]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains("the audit itself"), "{output:?}");
+    outputs.push(audit(&path, &["--export", "csv", "-o", &own]));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("lab_audit_refused", &outputs);
+    assert_eq!(printed(&path, &["--limit", "0"]), "");
     assert_eq!(ids(&path, &[]).len(), 5);
 }
 
@@ -344,9 +321,7 @@ fn rows_are_compared_column_by_column() {
         call(2, "echo", r#"{"message":"hi"}"#),
         other,
     ]);
-    let alike = printed(&path, &["compare", "1", "2"]);
-    assert!(alike.starts_with("Rows 1 and 2 are alike.\n"), "{alike}");
-    assert!(alike.contains("ts, request_id"), "{alike}");
+    assert_exact!("lab_audit_alike", printed(&path, &["compare", "1", "2"]));
     let output = audit(&path, &["compare", "1", "3"]);
     assert_eq!(output.code, Some(1), "{output:?}");
     assert_exact!("lab_audit_compare", output.stdout);
@@ -374,21 +349,11 @@ fn a_request_is_replayed_on_any_server() {
         ..call(2, "echo", "")
     };
     let (_folder, path) = file(vec![echo, cut, call(3, "no_such_tool", "{}")]);
-    let server = ["--", MCPROVE, "fixture", "normal"];
-    let output = audit(&path, &[["replay", "1"].as_slice(), &server].concat());
-    assert_eq!(output.code, Some(1), "{output:?}");
-    assert!(
-        output.stdout.contains("Something else came back"),
-        "{output:?}"
-    );
-    assert!(
-        output.stdout.contains("- content[0].text: \"other\""),
-        "{output:?}"
-    );
-    assert!(
-        output.stdout.lines().all(|line| line.chars().count() <= 80),
-        "{output:?}"
-    );
+    let server = ["--", "mcprove", "fixture", "normal"];
+    let replay = |row: &str| audit(&path, &[["replay", row].as_slice(), &server].concat());
+    let mut outputs = vec![replay("1"), replay("2"), replay("3")];
+    let wide = |line: &str| line.chars().count() > 80;
+    assert!(!outputs[0].stdout.lines().any(wide), "{outputs:?}");
     let output = audit(
         &path,
         &[["replay", "1", "--json"].as_slice(), &server].concat(),
@@ -405,17 +370,14 @@ fn a_request_is_replayed_on_any_server() {
             ..call(4, "echo", r#"{"message":"hi"}"#)
         }],
     );
-    let command = format!("{MCPROVE} fixture normal");
-    let same = audit(&path, &["replay", "4", "-s", &command]);
-    assert_eq!(same.code, Some(0), "{same:?}");
-    assert!(same.stdout.contains("The same came back"), "{same:?}");
-    let output = audit(&path, &[["replay", "2"].as_slice(), &server].concat());
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(output.stderr.contains("were cut"), "{output:?}");
-    let output = audit(&path, &[["replay", "3"].as_slice(), &server].concat());
-    assert_eq!(output.code, Some(1), "{output:?}");
-    let output = audit(&path, &["replay", "1", "-s", "no-such-program"]);
-    assert_eq!(output.code, Some(2), "{output:?}");
+    outputs.push(audit(
+        &path,
+        &["replay", "4", "-s", "mcprove fixture normal"],
+    ));
+    outputs.push(audit(&path, &["replay", "1", "-s", "no-such-program"]));
+    let codes: Vec<_> = outputs.iter().map(|output| output.code.unwrap()).collect();
+    assert_eq!(codes, [1, 2, 1, 0, 2]);
+    assert_transcript!("lab_audit_replay", &outputs);
 }
 
 #[test]
@@ -437,23 +399,6 @@ fn a_call_that_was_cancelled_is_not_one_that_ends_the_server() {
     let arguments = [["replay", "1", "--"].as_slice(), &mock].concat();
     let output = audit(&path, &arguments);
     assert_eq!(output.code, Some(1), "{output:?}");
-    assert!(
-        output.stdout.contains("Something else came back"),
-        "{output:?}"
-    );
-}
-
-#[test]
-fn an_empty_file_is_said_to_be_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("lab.db");
-    std::fs::write(&path, "").unwrap();
-    let output = audit(&path, &[]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(
-        output.stderr.contains("no audit file: it is empty"),
-        "{output:?}"
-    );
 }
 
 #[test]

@@ -42,14 +42,6 @@ fn report(directory: &Path) -> Output {
     run(&["report", directory.to_str().unwrap()])
 }
 
-/// The same, but for what is compared elsewhere and has figures.
-fn without_stdout(output: Output) -> Output {
-    Output {
-        stdout: String::new(),
-        ..output
-    }
-}
-
 const SHORT: &[&str] = &["--concurrent", "4", "--duration", "300ms"];
 /// What a report writes.
 const FILES: [&str; 4] = ["metrics.json", "summary.json", "report.md", "report.html"];
@@ -105,7 +97,7 @@ fn without_a_whole_trace_the_report_is_that_of_metrics_json() {
     let output = report(&directory);
     assert_eq!(output.code, Some(0));
     assert_eq!(output.stdout, live.stdout);
-    let mut outputs = vec![without_stdout(output)];
+    let mut outputs = vec![output.without_stdout()];
 
     let (directory, live) = make_run(folder.path(), SHORT, &["normal"]);
     let written = std::fs::read_to_string(directory.join("metrics.json")).unwrap();
@@ -114,7 +106,7 @@ fn without_a_whole_trace_the_report_is_that_of_metrics_json() {
     std::fs::write(&trace, &whole[..whole.len() / 2]).unwrap();
     let output = report(&directory);
     assert_eq!((output.code, &output.stdout), (Some(0), &live.stdout));
-    outputs.push(without_stdout(output));
+    outputs.push(output.without_stdout());
     assert_transcript!("report_incomplete", &outputs);
     let now = std::fs::read_to_string(directory.join("metrics.json")).unwrap();
     assert_eq!(now, written);
@@ -151,7 +143,7 @@ fn files_of_another_version_are_refused() {
     change("metrics.json", "metrics.v1", "metrics.v9");
     let mut outputs = vec![
         run(&["report", path]),
-        without_stdout(run(&["runs", "--dir", base])),
+        run(&["runs", "--dir", base]).without_stdout(),
         run(&["compare", path, path]),
         run(&["compare", base, base]),
     ];

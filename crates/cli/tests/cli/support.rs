@@ -41,6 +41,14 @@ impl Output {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
+    /// The same for stderr only: the rest is compared elsewhere, or has figures.
+    pub fn without_stdout(self) -> Self {
+        Self {
+            stdout: String::new(),
+            ..self
+        }
+    }
+
     /// All that its user sees.
     fn transcript(&self) -> String {
         let code = self.code.map_or("a signal".into(), |code| code.to_string());
@@ -72,10 +80,11 @@ pub fn cat(path: &Path) -> Output {
     }
 }
 
-/// A command as it would be typed.
+/// A command as it would be typed, without what only prepares for it.
 pub fn typed(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let quoted = words.map(|word| {
+    let words = || std::iter::once(command.get_program()).chain(command.get_args());
+    let begin = words().position(|word| word == MCPROVE).unwrap_or(0);
+    let quoted = words().skip(begin).map(|word| {
         let word = word.to_string_lossy();
         if word.is_empty() || word.contains(|char: char| char.is_whitespace() || char == '"') {
             format!("'{word}'")
@@ -345,7 +354,7 @@ pub const FILTERS: [(&str, &str); 6] = [
 ];
 
 /// Filters of transcripts: folders of this run and of this machine, ports, times.
-pub const TRANSCRIPT_FILTERS: [(&str, &str); 10] = [
+pub const TRANSCRIPT_FILTERS: [(&str, &str); 11] = [
     (r#"[^\s"'`=(]*[/\\]\.tmp\w{6}"#, "[folder]"),
     (r#"[^\s"'`=(]*[/\\](examples|testing)[/\\]"#, "$1/"),
     (
@@ -354,8 +363,9 @@ pub const TRANSCRIPT_FILTERS: [(&str, &str); 10] = [
     ),
     // What follows is on the same line where there is room.
     (r"Files in ([^\s:]+):?\s+", "Files in $1: "),
-    (r"(127\.0\.0\.1|localhost):\d{4,5}\b", "$1:[port]"),
+    (r"(127\.0\.0\.1|localhost):\d{5}\b", "$1:[port]"),
     (r"\b\d+\.\d+ ?m?s\b", "[time]"),
+    (r"\bin \d+ ms\b", "in [time]"),
     (r"duration_ms: \d+\.\d+", "duration_ms: [time]"),
     (r"mcprove\.exe", "mcprove"),
     (r"exit code: ", "exit status: "),

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use crate::schema::validator;
-use crate::support::{finish, mcprove, run};
+use crate::support::{assert_transcript, finish, mcprove, run};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -17,43 +17,25 @@ fn example(name: &str) -> String {
 
 #[test]
 fn files_of_every_kind_are_told_by_what_is_in_them() {
-    for (name, expected) in [
-        (
-            "fault-injection-recovery.yml",
-            "ok, a suite (1 server, 1 agent, 1 fault)",
-        ),
-        (
-            "offline-trace-validation.yml",
-            "ok, a suite (1 server, 2 agents)",
-        ),
-        ("agent-stability.yml", "ok, a suite (1 server, 2 agents)"),
-        ("narrative.yml", "ok, a suite (1 server, 2 agents)"),
-        ("oracle.yml", "ok, a suite (1 server, 1 agent)"),
-        ("negative-path.yml", "ok, a suite (1 server, 1 tool test)"),
-        (
-            "suites/suite.yml",
-            "ok, a suite (2 servers, 2 tool tests, 1 agent, 1 load)",
-        ),
-        ("load/soak.yml", "ok, a load configuration"),
-        ("load/gate.toml", "ok, a load configuration"),
-        ("score/gates.yml", "ok, gates (7 blocks)"),
-        ("proxy/faults.yml", "ok, faults ("),
-        (
-            "mock/tools.yml",
-            "ok, a tools file (3 tools, 1 resource, 1 prompt)",
-        ),
-        ("suites/search.yml", "ok, a tools file (4 tools)"),
-        ("score/recorded.jsonl", "ok, a tools file ("),
-    ] {
-        let file = example(name);
-        let output = run(&["validate", &file]);
-        assert_eq!(output.code, Some(0), "{name}: {output:?}");
-        assert!(
-            output.stdout.starts_with(&format!("{file}: {expected}")),
-            "{output:?}"
-        );
-        assert_eq!(output.stderr, "", "{name}");
-    }
+    let outputs = [
+        "fault-injection-recovery.yml",
+        "offline-trace-validation.yml",
+        "agent-stability.yml",
+        "narrative.yml",
+        "oracle.yml",
+        "negative-path.yml",
+        "suites/suite.yml",
+        "load/soak.yml",
+        "load/gate.toml",
+        "score/gates.yml",
+        "proxy/faults.yml",
+        "mock/tools.yml",
+        "suites/search.yml",
+        "score/recorded.jsonl",
+    ]
+    .map(|name| run(&["validate", &example(name)]));
+    assert!(outputs.iter().all(|output| output.code == Some(0)));
+    assert_transcript!("validate_examples", &outputs);
 }
 
 #[test]
@@ -76,20 +58,7 @@ fn all_errors_of_all_files_are_told() {
     let missing = folder.path().join("missing.yml").display().to_string();
     let output = run(&["validate", &suite, &good, &load, &missing]);
     assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(
-        output.stdout.contains("oracle.yml: ok, a suite"),
-        "{output:?}"
-    );
-    for expected in [
-        "suite.yml:2:1: unknown key \"tols\" in the suite",
-        "hint: did you mean \"tools\"?",
-        "suite.yml:3:29: unknown key \"srver\" in a test of `tools`",
-        " 3 | tools: [{ name: t, tool: x, srver: a }]",
-        "load.toml:4:8: `type` does not know \"sustaned\"",
-        "missing.yml: cannot be read",
-    ] {
-        assert!(output.stderr.contains(expected), "{expected}: {output:?}");
-    }
+    assert_transcript!("validate_errors", [&output]);
 }
 
 #[test]
@@ -117,11 +86,7 @@ fn the_json_is_of_its_format() {
         (&problem["line"], &problem["column"]),
         (&2.into(), &29.into())
     );
-    assert_eq!(
-        problem["message"],
-        "unknown key \"arg\" in a test of `tools`"
-    );
-    assert_eq!(problem["hint"], "did you mean \"args\"?");
+    assert!(problem["message"].is_string() && problem["hint"].is_string());
     assert_eq!(
         (&second["valid"], &second["kind"]),
         (&true.into(), &"suite".into())
@@ -137,12 +102,7 @@ fn variables_that_are_not_set_are_warnings() {
     std::fs::write(&file, text).unwrap();
     let file = file.display().to_string();
     let output = run(&["validate", &file]);
-    assert_eq!(output.code, Some(0), "{output:?}");
-    let expected = "suite.yml:1:39: the variable \"MCPROVE_TOKEN\" is neither under `variables` nor in the environment";
-    assert!(
-        output.stderr.starts_with("warning: ") && output.stderr.contains(expected),
-        "{output:?}"
-    );
+    assert_transcript!("validate_variable", [&output]);
     let mut command = mcprove(&["validate", &file]);
     command.env("MCPROVE_TOKEN", "hunter2");
     let output = finish(command);
@@ -186,13 +146,8 @@ fn nothing_is_started_and_nobody_is_spoken_to() {
 
 #[test]
 fn a_file_must_be_given() {
-    let output = run(&["validate"]);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(
-        run(&["validate", "--explain"])
-            .stdout
-            .contains("Nothing is started")
-    );
+    let outputs = [run(&["validate"]), run(&["validate", "--explain"])];
+    assert_transcript!("validate_without_file", &outputs);
 }
 
 #[test]
@@ -204,53 +159,32 @@ fn a_folder_stands_for_its_files() {
     let suite = "servers: { a: { mock: tools.yml } }\ntools: [{ name: t, tool: search }]\n";
     write("suite.yml", suite);
     let path = folder.path().display().to_string();
-    let output = finish(mcprove(&["validate", &path]));
-    assert_eq!(output.code, Some(0), "{output:?}");
-    assert!(
-        output.stdout.contains("suite.yml: ok, a suite"),
-        "{output:?}"
-    );
-    assert!(output.stdout.contains("ok, a tools file"), "{output:?}");
-    assert!(
-        output.stderr.contains("ci.yml is passed over"),
-        "{output:?}"
-    );
+    let mut outputs = vec![run(&["validate", &path])];
     // A folder with nothing in it hides no other file, and programs are told of it too.
     std::fs::create_dir(folder.path().join("empty")).unwrap();
     let empty = folder.path().join("empty").display().to_string();
     let output = finish(mcprove(&["validate", "--json", &empty, &path]));
     assert_eq!(output.code, Some(2), "{output:?}");
     let told: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
-    let problem = &told["files"][0]["problems"][0]["message"];
-    assert_eq!(problem, "there is no file of mcprove in this folder");
+    assert_eq!(told["files"][0]["valid"], false);
+    outputs.push(run(&["validate", &empty]));
     assert_eq!(told["files"][1]["valid"], true);
     write("suite.yml", &suite.replace("servers", "severs"));
-    let output = finish(mcprove(&["validate", &path]));
-    assert_eq!(output.code, Some(2), "{output:?}");
+    outputs.push(run(&["validate", &path]));
     let workflow = folder.path().join("ci.yml").display().to_string();
-    let output = finish(mcprove(&["validate", &workflow]));
-    assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(
-        output
-            .stderr
-            .contains("is no suite: it is a workflow of GitHub Actions"),
-        "{output:?}"
-    );
+    outputs.push(run(&["validate", &workflow]));
+    assert_transcript!("validate_folder", &outputs);
 }
 
 /// A file that says nothing is not in order: whoever names it expects something of it.
 #[test]
 fn nothing_is_not_in_order() {
     let folder = tempfile::tempdir().unwrap();
-    for text in ["[]\n", "", "faults: []\n", "# nothing\n"] {
+    let outputs = ["[]\n", "", "faults: []\n", "# nothing\n"].map(|text| {
         let path = folder.path().join("file.yml");
         std::fs::write(&path, text).unwrap();
-        let output = run(&["validate", path.to_str().unwrap()]);
-        assert_eq!(output.code, Some(2), "{text:?}: {output:?}");
-        assert!(
-            output.stderr.contains("there is nothing in it")
-                || output.stderr.contains("there are no tests in it"),
-            "{text:?}: {output:?}"
-        );
-    }
+        run(&["validate", path.to_str().unwrap()])
+    });
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("validate_nothing", &outputs);
 }
