@@ -1,6 +1,6 @@
 //! What the command says of itself.
 
-use crate::support::{assert_snapshot, finish, mcprove, run};
+use crate::support::{assert_snapshot, finish, mcprove};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
@@ -25,13 +25,20 @@ fn the_help_is_as_reviewed() {
     assert_snapshot!("help_run", help(&["run", "-h"]));
     assert_snapshot!("help_runs", help(&["runs", "-h"]));
     assert_snapshot!("help_score", help(&["score", "-h"]));
-}
-
-#[test]
-fn without_arguments_the_help_is_shown_as_an_error() {
-    let output = run::<&str>(&[]);
-    assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("Usage: mcprove"), "{output:?}");
+    let others = [
+        &["init"][..],
+        &["validate"],
+        &["mock"],
+        &["proxy"],
+        &["compare"],
+        &["deadlock-probe"],
+        &["example-config"],
+        &["list-scenarios"],
+        &["schema"],
+        &["lab", "audit"],
+    ];
+    let others = others.map(|command| help(&[command, &["-h"]].concat()));
+    assert_snapshot!("help_others", others.join("\n\n"));
 }
 
 #[test]
@@ -65,9 +72,19 @@ fn explain_tells_and_does_nothing() {
         let wide = text.lines().find(|line| line.chars().count() > 80);
         assert_eq!(wide, None, "{command:?}");
     }
+    for (name, command) in [
+        ("explain_run", "run"),
+        ("explain_deadlock_probe", "deadlock-probe"),
+        ("explain_example_config", "example-config"),
+    ] {
+        assert_snapshot!(name, help(&[command, "--explain"]));
+    }
     assert_snapshot!("explain_report", help(&["report", "--explain"]));
     assert_snapshot!("explain_runs", help(&["runs", "--explain"]));
-    assert_snapshot!("explain_score", help(&["score", "--explain"]));
+    assert_snapshot!(
+        "explain_score",
+        help(&["score", "--explain", "no-such-file.json"])
+    );
 }
 
 #[test]

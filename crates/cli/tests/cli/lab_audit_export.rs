@@ -44,7 +44,6 @@ fn an_export_never_goes_into_the_audit() {
     for target in targets {
         let output = audit(&path, &["--export", "jsonl", "-o", &target]);
         assert_eq!(output.code, Some(2), "{target}: {output:?}");
-        assert!(output.stderr.contains("the audit itself"), "{output:?}");
         assert_eq!(count(&path), 2, "{target}");
     }
     store.record(call(3, "echo", "{}"));

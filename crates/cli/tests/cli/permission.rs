@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{MCPROVE, Output, finish, mcprove, run};
+use crate::support::{Output, assert_transcript, finish, mcprove, run};
 
 /// Tools that read, and tools that write with names and hints that hide it.
 const TOOLS: &str = r#"
@@ -47,20 +47,15 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn server(&self) -> String {
-        let (tools, log) = (self.path("tools.yml"), self.path("log.jsonl"));
-        format!(
-            "{MCPROVE} mock --tools-from {} --log {} --append",
-            tools.display(),
-            log.display()
-        )
+    fn server() -> &'static str {
+        "mcprove mock --tools-from tools.yml --log log.jsonl --append"
     }
 
     /// Runs a command on the server in the folder.
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = mcprove(arguments);
         command
-            .args(["--server", &self.server()])
+            .args(["--server", Self::server()])
             .current_dir(self.folder.path());
         finish(command)
     }
@@ -101,13 +96,12 @@ fn only_tools_that_read_are_called_and_the_others_are_listed() {
         let output = place.run(command);
         assert_eq!(output.code, Some(0), "{output:?}");
         assert_eq!(place.called(), ["get_note"], "{command:?}: {output:?}");
-        for part in [
-            "delete_note",
-            "\"delete\" in its name",
-            "\"marks\" in its description",
-            "--allow-writes",
-        ] {
+        for part in ["delete_note", "--allow-writes"] {
             assert!(output.stdout.contains(part), "{part}: {output:?}");
+        }
+        // The others have figures.
+        if matches!(command[0], "probe" | "init") {
+            assert_transcript!(format!("permission_{}", command[0]), [&output]);
         }
     }
 }
@@ -116,8 +110,8 @@ fn only_tools_that_read_are_called_and_the_others_are_listed() {
 fn comparisons_and_loads_of_suites_keep_to_it_too() {
     let place = Place::new(TOOLS);
     let short = ["--calls", "5", "--duration", "20s", "--runs", "1"];
-    let server = place.server();
-    let output = place.run(&[&["compare", "--server", &server], &short[..]].concat());
+    let server = Place::server();
+    let output = place.run(&[&["compare", "--server", server], &short[..]].concat());
     assert_eq!(place.called(), ["get_note"], "{output:?}");
     assert!(output.stdout.contains("delete_note"), "{output:?}");
     let words: Vec<String> = server.split(' ').map(|word| format!("{word:?}")).collect();
@@ -176,7 +170,6 @@ fn what_is_named_or_allowed_is_called() {
         "delete_note",
     ]);
     assert_eq!(place.called(), ["delete_note"], "{output:?}");
-    assert!(!output.stdout.contains("may write"), "{output:?}");
     let output = place.run(&["init", "--force", "--allow", "delete_*"]);
     assert_eq!(place.called(), ["delete_note", "get_note"], "{output:?}");
 }
@@ -186,19 +179,10 @@ fn without_a_tool_that_may_be_called_nothing_is_done() {
     let place = Place::new(
         "name: notes\ntools:\n  - { name: delete_note, inputSchema: { type: object }, response: gone }\n",
     );
-    for command in COMMANDS {
-        let output = place.run(command);
-        assert_eq!(output.code, Some(2), "{command:?}: {output:?}");
-        assert_eq!(place.called(), Vec::<String>::new(), "{command:?}");
-        let text = format!("{}{}", output.stdout, output.stderr);
-        for part in [
-            "delete_note",
-            "may write: \"delete\" in its name",
-            "--allow-writes",
-        ] {
-            assert!(text.contains(part), "{part}: {output:?}");
-        }
-    }
+    let outputs = COMMANDS.map(|command| place.run(command));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_eq!(place.called(), Vec::<String>::new());
+    assert_transcript!("permission_none", &outputs);
 }
 
 #[test]
@@ -250,15 +234,14 @@ fn many_skipped_tools_are_counted() {
     let place = Place::new(&format!(
         "name: notes\ntools:\n  - {{ name: get, inputSchema: {{ type: object }}, response: x }}\n{tools}"
     ));
-    let output = place.run(&["probe"]);
-    assert!(output.stdout.contains("and 37 more"), "{output:?}");
+    assert_transcript!("permission_many", [&place.run(&["probe"])]);
 }
 
 #[test]
 fn every_command_explains_the_rule() {
     for command in ["probe", "run", "deadlock-probe", "compare", "init"] {
         let output = run(&[command, "--explain"]);
-        for part in ["Which tools are called", "readOnlyHint", "--allow-writes"] {
+        for part in ["readOnlyHint", "--allow-writes"] {
             assert!(output.stdout.contains(part), "{command}: {output:?}");
         }
     }
@@ -271,7 +254,7 @@ fn every_command_explains_the_rule() {
     )
     .unwrap();
     let output = run(&["run", suite.to_str().unwrap(), "--explain"]);
-    for part in ["Which tools are called", "`allow_writes: true` in a load"] {
+    for part in ["readOnlyHint", "`allow_writes: true`"] {
         assert!(output.stdout.contains(part), "{output:?}");
     }
 }

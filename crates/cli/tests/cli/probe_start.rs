@@ -54,8 +54,7 @@ fn a_server_that_ends_as_it_is_reached_is_unreachable() {
         let output = probe(&words);
         let mut comparison = Comparison::new(transport);
         comparison.same("exit code", output.code, Some(2));
-        comparison.holds("stderr", &output.stderr, "error: ");
-        comparison.holds("stderr", &output.stderr, "hint: check that the server runs");
+        comparison.same("hint", output.stderr.contains("\nhint: "), true);
         drop(running);
         comparison.finish(&output)
     });
@@ -72,8 +71,11 @@ fn a_server_that_does_not_answer_is_given_up_after_the_startup_timeout() {
         let mut comparison = Comparison::new(format!("{mode} {transport}"));
         comparison.same("exit code", output.code, Some(2));
         comparison.same("stdout", output.stdout.as_str(), "");
-        comparison.holds("stderr", &output.stderr, "within 2 s");
-        comparison.holds("stderr", &output.stderr, "hint: ");
+        // Over the others it depends on the moment how far it came.
+        if transport == "stdio" {
+            assert_snapshot!("probe_silent", output.stderr);
+        }
+        comparison.holds("stderr", &output.stderr, "\nhint: ");
         drop(running);
         comparison.finish(&output)
     });
@@ -93,8 +95,7 @@ fn a_server_that_starts_slowly_needs_a_large_startup_timeout() {
             comparison.same("exit code", output.code, Some(0));
         } else {
             comparison.same("exit code", output.code, Some(2));
-            comparison.holds("stderr", &output.stderr, "did not answer within 1 s");
-            comparison.holds("stderr", &output.stderr, "hint: raise --startup-timeout");
+            assert_snapshot!("probe_slow_init", output.stderr);
         }
         drop(running);
         comparison.finish(&output)

@@ -1,7 +1,7 @@
 //! What `mcprove proxy` may be told, and what it says to what it cannot do.
 
 use crate::proxy::{answers, proxy};
-use crate::support::{MCPROVE, run};
+use crate::support::{MCPROVE, assert_transcript, run};
 
 #[test]
 fn the_server_and_the_address_are_named_as_elsewhere() {
@@ -32,14 +32,6 @@ fn the_server_and_the_address_are_named_as_elsewhere() {
 }
 
 #[test]
-fn what_it_tells_of_itself_fits_a_small_screen() {
-    let explained = run(&["proxy", "--explain"]).stdout;
-    for line in explained.lines() {
-        assert!(line.chars().count() <= 80, "{line}");
-    }
-}
-
-#[test]
 fn what_cannot_be_done_is_told_with_a_hint() {
     let place = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -53,50 +45,35 @@ fn what_cannot_be_done_is_told_with_a_hint() {
         .display()
         .to_string();
     let url = "http://127.0.0.1:9/mcp";
-    for (arguments, part) in [
-        (vec!["--", "no-such-program"], "no-such-program"),
-        (vec![], "no server given"),
-        (
-            vec!["--fault", "slwo", "--", "cat"],
-            "did you mean \"slow\"",
-        ),
-        (vec!["--fault", "slow:x", "--", "cat"], "delay_ms"),
-        (
-            vec![
-                "--fault",
-                "hang,name=late",
-                "--fault",
-                "slow,name=late",
-                "--",
-                "cat",
-            ],
-            "two faults",
-        ),
-        (vec!["--faults", &bad, "--", "cat"], "bad.yml:2:"),
-        (vec!["--record", &nowhere, "--", "cat"], "cannot be written"),
-        (vec!["--listen", &taken_addr, "--url", url], "cannot listen"),
-        (
-            vec!["--listen", "127.0.0.1:0", "--url", "ftp://x"],
-            "http://",
-        ),
-        (
-            vec![
-                "--listen",
-                "127.0.0.1:0",
-                "--url",
-                url,
-                "--header",
-                "nonsense",
-            ],
-            "Name: value",
-        ),
-    ] {
-        let all = [vec!["proxy"], arguments].concat();
-        let output = run(&all);
-        assert_eq!(output.code, Some(2), "{all:?}: {output:?}");
-        assert!(output.stderr.contains(part), "{all:?}: {output:?}");
-        assert!(output.stderr.contains("hint:"), "{all:?}: {output:?}");
-    }
+    let outputs = [
+        &["--", "no-such-program"][..],
+        &[],
+        &["--fault", "slwo", "--", "cat"],
+        &["--fault", "slow:x", "--", "cat"],
+        &[
+            "--fault",
+            "hang,name=late",
+            "--fault",
+            "slow,name=late",
+            "--",
+            "cat",
+        ],
+        &["--faults", &bad, "--", "cat"],
+        &["--record", &nowhere, "--", "cat"],
+        &["--listen", &taken_addr, "--url", url],
+        &["--listen", "127.0.0.1:0", "--url", "ftp://x"],
+        &[
+            "--listen",
+            "127.0.0.1:0",
+            "--url",
+            url,
+            "--header",
+            "nonsense",
+        ],
+    ]
+    .map(|arguments| run(&[&["proxy"], arguments].concat()));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("proxy_refused", &outputs);
 }
 
 #[test]
@@ -106,8 +83,6 @@ fn the_help_lists_every_kind_of_fault() {
         let name = entry.name.replace('_', "-");
         assert!(output.stdout.contains(&name), "{name}");
     }
-    let output = run(&["proxy", "--explain"]);
-    assert!(output.stdout.starts_with("What it does:"), "{output:?}");
 }
 
 /// What was recorded and told before is worth more than a start that fails.
@@ -147,14 +122,12 @@ fn no_file_is_written_over_another_that_is_named() {
     let faults = "faults:\n  - { kind: slow }\n";
     std::fs::write(&path, faults).unwrap();
     let path = path.display().to_string();
-    for (one, other) in [
+    let outputs = [
         ("--record", "--faults"),
         ("--summary", "--faults"),
         ("--record", "--summary"),
-    ] {
-        let output = run(&["proxy", one, &path, other, &path, "--", "cat"]);
-        assert_eq!(output.code, Some(2), "{output:?}");
-        assert!(output.stderr.contains("is the file of"), "{output:?}");
-    }
+    ]
+    .map(|(one, other)| run(&["proxy", one, &path, other, &path, "--", "cat"]));
+    assert_transcript!("proxy_spared_files", &outputs);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), faults);
 }

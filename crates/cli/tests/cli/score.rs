@@ -8,7 +8,7 @@ use mcprove_score::gate::ScoreReport;
 use serde_json::Value;
 
 use crate::schema::validator;
-use crate::support::{Output, finish, mcprove, run};
+use crate::support::{Output, assert_transcript, finish, mcprove, run};
 
 /// A folder for traces and gates.
 pub struct Place(tempfile::TempDir);
@@ -145,32 +145,17 @@ fn the_examples_are_of_their_formats() {
 
 #[test]
 fn people_read_what_failed_first() {
-    let mut command = mcprove(&[
-        "score",
-        &example("truthful.json"),
-        &example("lying.json"),
-        "--gates",
-        &example("gates.yml"),
-    ]);
-    command.env("COLUMNS", "80");
+    let traces = ["score", "truthful.json", "lying.json"];
+    let mut command = mcprove(&[&traces[..], &["--gates", "gates.yml"]].concat());
+    command.env("COLUMNS", "80").current_dir(example(""));
     let output = finish(command);
-    assert_eq!(output.code, Some(1), "{output:?}");
-    assert_eq!(output.stderr, "");
-    let text = output.stdout;
-    assert!(text.starts_with("FAIL  "), "{text}");
+    let text = &output.stdout;
     assert!(!text.contains('\u{1b}'));
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    // What failed and in which run, then the numbers, then what to do.
-    assert!(place("failed") < place("narrative: "));
-    assert!(place("run 1 (") < place("\nNext\n"));
-    assert!(
-        text.contains("create_issue") && text.contains("send_message"),
-        "{text}"
-    );
+    assert_transcript!("score_gates", [&output]);
 }
 
 #[test]
@@ -208,33 +193,18 @@ fn the_number_of_runs_to_make_is_printed_alone() {
         assert_eq!(output.stdout, printed, "{arguments:?}");
         assert_eq!(output.stderr, "");
     }
-    for (arguments, part) in [
-        (&["--recommend-runs", "0"] as &[&str], "between 0 and 1"),
-        (&["--recommend-runs", "-0.1"], "between 0 and 1"),
-        (&["--recommend-runs", "1.5"], "between 0 and 1"),
-        (&["--recommend-runs", "nan"], "between 0 and 1"),
-        (&["--recommend-runs", "few"], "must be a number"),
-        (
-            &["--recommend-runs", "0.05", "--confidence", "97"],
-            "90, 95 or 99",
-        ),
-        (
-            &["--recommend-runs", "0.05", "x.json"],
-            "cannot be used with",
-        ),
-        (&["--confidence", "95", "x.json"], "--recommend-runs"),
-        (&[], "required"),
-    ] {
-        let output = run(&[&["score"], arguments].concat());
-        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
-        assert_eq!(output.stdout, "");
-        assert!(output.stderr.contains(part), "{arguments:?}: {output:?}");
-    }
-}
-
-#[test]
-fn explain_does_nothing() {
-    let output = run(&["score", "--explain", "no-such-file.json"]);
-    assert_eq!(output.code, Some(0), "{output:?}");
-    assert!(output.stdout.starts_with("What it does:"), "{output:?}");
+    let outputs = [
+        &["--recommend-runs", "0"] as &[&str],
+        &["--recommend-runs", "-0.1"],
+        &["--recommend-runs", "1.5"],
+        &["--recommend-runs", "nan"],
+        &["--recommend-runs", "few"],
+        &["--recommend-runs", "0.05", "--confidence", "97"],
+        &["--recommend-runs", "0.05", "x.json"],
+        &["--confidence", "95", "x.json"],
+        &[],
+    ]
+    .map(|arguments| run(&[&["score"], arguments].concat()));
+    assert!(outputs.iter().all(|output| output.code == Some(2)));
+    assert_transcript!("score_refused", &outputs);
 }

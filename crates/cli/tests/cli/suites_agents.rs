@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::scripted::{Told, by_prompt, place, run_alone, run_at, trace};
-use crate::support::finish;
+use crate::support::{assert_transcript, finish};
 
 /// What an agent is: its script, what it has and is held to, and what it fails.
 pub struct Agent {
@@ -235,13 +235,7 @@ fn what_cannot_be_done_outweighs_what_fails() {
     let mut command = place.command(&["suite.yml"]);
     command.env("ANTHROPIC_BASE_URL", model.url());
     let output = finish(command);
-    assert_eq!(output.code, Some(2), "{output:?}");
-    let told = "no fault is called \"hung\"";
-    assert!(output.stderr.contains(told), "{output:?}");
-    assert!(
-        output.stderr.contains("did you mean \"hing\"?"),
-        "{output:?}"
-    );
+    assert_transcript!("suites_unknown_fault", [&output]);
     assert!(model.asked().is_empty());
     place.write("suite.yml", &suite);
     // No key.

@@ -86,7 +86,9 @@ pub fn typed(command: &Command) -> String {
     let begin = words().position(|word| word == MCPROVE).unwrap_or(0);
     let quoted = words().skip(begin).map(|word| {
         let word = word.to_string_lossy();
-        if word.is_empty() || word.contains(|char: char| char.is_whitespace() || char == '"') {
+        if word.contains('\'') {
+            format!("{word:?}")
+        } else if word.is_empty() || word.contains([' ', '\n', '"']) {
             format!("'{word}'")
         } else {
             word.into_owned()
