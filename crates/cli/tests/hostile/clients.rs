@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{DEADLINE, Running, mcprove, peak_memory_kib};
+use crate::run::{DEADLINE, Running, assert_seen, mcprove, peak_memory_kib};
 
 const TOOLS: &str = "tools:\n  - name: echo\n    response: fine\n";
 const MEBIBYTE: usize = 1024 * 1024;
@@ -226,7 +226,6 @@ fn what_sessions_keep_of_their_clients_is_bounded() {
     for _ in 0..10 {
         let answer = lab.ask("Host: localhost\r\n", &INITIALIZE.replace(r#""c""#, &name));
         assert!(answer.contains("-32602"), "{answer}");
-        assert!(answer.contains("more than 64 KiB"), "{answer}");
     }
     lab.used_at_most(200);
     // Values take more room than their text; whoever was idle longest makes room.
@@ -317,10 +316,6 @@ fn a_body_without_room_is_refused_with_when_to_come_back() {
     let answer = lab.ask("Host: localhost\r\n", &body);
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
-    assert!(
-        answer.contains("Too many bytes of requests in flight"),
-        "{answer}"
-    );
     lab.used_at_most(120).serves();
 }
 
@@ -529,19 +524,13 @@ fn foreign_names_are_refused_over_the_other_transports() {
 
 #[test]
 fn public_names_are_names_and_for_the_network() {
-    for (arguments, says) in [
-        (
-            &["lab", "--http", "0", "--public-host", "http://lab.example"][..],
-            "is no name of a host",
-        ),
-        (
-            &["lab", "--public-host", "lab.example"],
-            "is for a server over the network",
-        ),
-    ] {
-        Running::start(mcprove(arguments))
-            .end()
-            .ended(2)
-            .says(&[says]);
-    }
+    let outcomes = [
+        &["lab", "--http", "0", "--public-host", "http://lab.example"][..],
+        &["lab", "--public-host", "lab.example"],
+    ]
+    .map(|arguments| Running::start(mcprove(arguments)).end());
+    assert_seen!(
+        "public_host",
+        outcomes.iter().map(|outcome| outcome.ended(2))
+    );
 }

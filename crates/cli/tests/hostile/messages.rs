@@ -1,6 +1,6 @@
 //! Messages that are JSON, and otherwise not what the protocol says.
 
-use crate::run::{Outcome, at_once, probe};
+use crate::run::{Outcome, assert_seen, at_once, probe};
 
 fn on(method: &str, body: &str) -> Outcome {
     let script = format!("def hostile(request):\n    {body}\nserve({{'{method}': hostile}})");
@@ -9,7 +9,7 @@ fn on(method: &str, body: &str) -> Outcome {
 
 #[test]
 fn a_server_without_a_proper_name() {
-    for info in [
+    let outcomes = [
         "None",
         "7",
         "'text'",
@@ -17,14 +17,17 @@ fn a_server_without_a_proper_name() {
         "{}",
         "{'name': None, 'version': 7}",
         "{'name': ['a'], 'version': {}}",
-    ] {
+    ]
+    .map(|info| {
         let body = format!(
             "value = greeting(); value['serverInfo'] = {info}; write(result(request, value))"
         );
         on("initialize", &body)
-            .ended(0)
-            .says(&["unnamed server", "PASSED"]);
-    }
+    });
+    assert_seen!(
+        "unnamed_server",
+        outcomes.iter().map(|outcome| outcome.ended(0))
+    );
     on(
         "initialize",
         "value = greeting(); del value['serverInfo']; write(result(request, value))",
@@ -34,29 +37,26 @@ fn a_server_without_a_proper_name() {
 
 #[test]
 fn a_revision_that_is_no_text() {
-    for version in ["7", "None", "[]", "{}", "True"] {
+    let outcomes = ["7", "None", "[]", "{}", "True", "''"].map(|version| {
         let body = format!("write(result(request, greeting({version})))");
         on("initialize", &body)
-            .ended(1)
-            .says(&["error:", "protocolVersion", "hint:"]);
-    }
-    on("initialize", "write(result(request, greeting('')))")
-        .ended(0)
-        .says(&["the server chose"]);
+    });
+    assert_seen!("revision_no_text", &outcomes);
 }
 
 #[test]
 fn greetings_that_are_none() {
-    for greeting in ["None", "7", "[]", "'hello'", "{}", "True"] {
-        on("initialize", &format!("write(result(request, {greeting}))"))
-            .ended(1)
-            .says(&["error: initialize", "hint:"]);
-    }
+    let outcomes = ["None", "7", "[]", "'hello'", "{}", "True"]
+        .map(|greeting| on("initialize", &format!("write(result(request, {greeting}))")));
+    assert_seen!(
+        "no_greeting",
+        outcomes.iter().map(|outcome| outcome.ended(1))
+    );
 }
 
 #[test]
 fn lists_that_are_none() {
-    for list in [
+    let outcomes = [
         "None",
         "[]",
         "{}",
@@ -67,16 +67,14 @@ fn lists_that_are_none() {
         "{'tools': [None]}",
         "{'tools': [{}]}",
         "{'tools': [{'name': 7}]}",
-    ] {
-        on("tools/list", &format!("write(result(request, {list}))"))
-            .ended(1)
-            .says(&["error: tools/list failed", "hint:"]);
-    }
+    ]
+    .map(|list| on("tools/list", &format!("write(result(request, {list}))")));
+    assert_seen!("no_list", outcomes.iter().map(|outcome| outcome.ended(1)));
 }
 
 #[test]
 fn ids_that_are_none() {
-    at_once(
+    let mut outcomes = at_once(
         &[
             "-1",
             "1.5",
@@ -93,16 +91,13 @@ fn ids_that_are_none() {
                 "write(b'{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\\n'.replace(b'%d', str(request['id']).encode()))"
             );
             on("tools/call", &body)
-                .ended(1)
-                .says(&["never sent", "hang", "hint:"]);
         },
     );
-    on(
+    outcomes.push(on(
         "tools/call",
         "write(b'{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}\\n')",
-    )
-    .ended(1)
-    .says(&["without an id", "Malformed"]);
+    ));
+    assert_seen!("no_id", outcomes.iter().map(|outcome| outcome.ended(1)));
 }
 
 #[test]
@@ -112,12 +107,11 @@ fn an_id_given_twice() {
         "write(b'{\"jsonrpc\":\"2.0\",\"id\":77,\"id\":%d,\"result\":{\"content\":[]}}\\n' % request['id'])",
     )
     .ended(0);
-    on(
+    let outcome = on(
         "tools/call",
         "[write(answer(request, [])) for _ in range(3)]",
-    )
-    .ended(1)
-    .says(&["more than once", "hint:"]);
+    );
+    outcome.ended(1).says(&["hint:"]);
 }
 
 #[test]
@@ -129,15 +123,12 @@ fn results_that_are_null() {
 
 #[test]
 fn arrays_of_messages_in_arrays() {
-    on("tools/call", "write([[answer(request, [])]])")
-        .ended(1)
-        .says(&["batch", "hint:"]);
-    on("tools/call", "write([]); write(answer(request, []))").ended(1);
-    on("tools/call", "write(b'[' * 1000 + b']' * 1000 + b'\\n')").ended(1);
-    on(
-        "tools/call",
+    let outcomes = [
+        "write([[answer(request, [])]])",
+        "write([]); write(answer(request, []))",
+        "write(b'[' * 1000 + b']' * 1000 + b'\\n')",
         "write([None, 7, 'a', {}, answer(request, [])])",
-    )
-    .ended(1)
-    .says(&["batch"]);
+    ]
+    .map(|body| on("tools/call", body));
+    assert_seen!("batches", outcomes.iter().map(|outcome| outcome.ended(1)));
 }

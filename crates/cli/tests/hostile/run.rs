@@ -31,13 +31,14 @@ pub fn mcprove(arguments: &[&str]) -> Command {
     command
 }
 
-/// Checks all cases at the same time: most of them wait for a deadline.
-pub fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+/// Checks all cases at the same time: most of them wait for a deadline. Gives what came of each.
+pub fn at_once<T: Sync, R: Send>(cases: &[T], check: impl Fn(&T) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
-        for case in cases {
-            scope.spawn(|| check(case));
-        }
-    });
+        let check = &check;
+        let start = |case| scope.spawn(move || check(case));
+        let all: Vec<_> = cases.iter().map(start).collect();
+        all.into_iter().map(|check| check.join().unwrap()).collect()
+    })
 }
 
 /// Probes the server on stdio that ends with `script`.
@@ -202,6 +203,13 @@ impl Outcome {
         self
     }
 
+    /// All that its user saw.
+    fn transcript(&self) -> String {
+        let Self { stdout, stderr, .. } = self;
+        let code = self.status.code().unwrap_or(-1);
+        format!("{stdout}[stderr]\n{stderr}[exit code {code}]\n")
+    }
+
     /// All of `parts` were printed.
     #[track_caller]
     pub fn says(&self, parts: &[&str]) -> &Self {
@@ -229,3 +237,33 @@ impl Outcome {
         )
     }
 }
+
+/// What the users of several runs saw.
+pub fn transcript<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> String {
+    let each: Vec<String> = outcomes.into_iter().map(Outcome::transcript).collect();
+    each.join("\n")
+}
+
+/// Filters of snapshots: cells that are wrapped, for the times before them are shorter or longer; times; ports.
+pub const FILTERS: [(&str, &str); 5] = [
+    (r"\n {6,}", " "),
+    (r"skipped  +", "skipped  "),
+    (r" +\d+\.\d ms *", " [time] "),
+    (r"\d+(\.\d+)? ms\b", "[time]"),
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:[port]"),
+];
+
+/// Compares all that was printed with the snapshot of this name.
+macro_rules! assert_seen {
+    ($name:expr, $outcomes:expr) => {
+        insta::with_settings!({
+            filters => $crate::run::FILTERS.to_vec(),
+            snapshot_path => "snapshots",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!($name, $crate::run::transcript($outcomes));
+        });
+    };
+}
+pub(crate) use assert_seen;

@@ -1,6 +1,6 @@
 //! Messages that are too large, too deep, unreadable or cut short, over stdio.
 
-use crate::run::{Outcome, SMALL_MEMORY_MIB_MAX, at_once, probe};
+use crate::run::{Outcome, SMALL_MEMORY_MIB_MAX, assert_seen, at_once, probe};
 
 /// A server that answers calls by `body`, which may use `request`.
 fn call(arguments: &[&str], body: &str) -> Outcome {
@@ -16,12 +16,9 @@ const GIBIBYTE_LINE: &str = "write(b'{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{
 
 #[test]
 fn a_line_of_a_gibibyte() {
-    call(&[], GIBIBYTE_LINE).ended(1).says(&[
-        "Malformed",
-        "over the limit of 67108864",
-        "hint:",
-        "--max-frame",
-    ]);
+    call(&[], GIBIBYTE_LINE)
+        .ended(1)
+        .says(&["Malformed", "67108864", "hint:", "--max-frame"]);
 }
 
 #[test]
@@ -29,12 +26,7 @@ fn a_line_of_a_gibibyte_with_a_small_limit() {
     call(&["--max-frame", "1MiB"], GIBIBYTE_LINE)
         .ended(1)
         .used_at_most(SMALL_MEMORY_MIB_MAX)
-        .says(&[
-            "Malformed",
-            "over the limit of 1048576",
-            "hint:",
-            "--max-frame",
-        ]);
+        .says(&["Malformed", "1048576", "hint:", "--max-frame"]);
 }
 
 #[test]
@@ -45,7 +37,7 @@ fn a_line_that_never_ends() {
     )
     .ended(1)
     .used_at_most(SMALL_MEMORY_MIB_MAX)
-    .says(&["Malformed", "over the limit of 1048576", "hint:"]);
+    .says(&["Malformed", "1048576", "hint:"]);
 }
 
 #[test]
@@ -56,12 +48,7 @@ fn a_greeting_that_never_ends() {
     )
     .ended(2)
     .used_at_most(SMALL_MEMORY_MIB_MAX)
-    .says(&[
-        "error:",
-        "over the limit of 1048576",
-        "hint:",
-        "--max-frame",
-    ]);
+    .says(&["error:", "1048576", "hint:", "--max-frame"]);
 }
 
 #[test]
@@ -91,7 +78,7 @@ fn json_that_is_a_hundred_thousand_deep() {
 
 #[test]
 fn lists_and_greetings_that_are_a_hundred_thousand_deep() {
-    for method in ["initialize", "tools/list"] {
+    let outcomes = ["initialize", "tools/list"].map(|method| {
         probe(
             &["--call-timeout", "5s"],
             &format!(
@@ -101,42 +88,36 @@ fn lists_and_greetings_that_are_a_hundred_thousand_deep() {
                  serve({{'{method}': hostile}})"
             ),
         )
-        .ended(1)
-        .says(&["error:", "recursion limit", "hint:"]);
-    }
+    });
+    assert_seen!("deep", outcomes.iter().map(|outcome| outcome.ended(1)));
 }
 
 #[test]
 fn bytes_that_are_no_text() {
-    call(
+    let in_answer = call(
         &[],
         r#"write(b'{"jsonrpc":"2.0","id":%d,"result":{"text":"\xff\xfe\xc0"}}\n' % request['id'])"#,
-    )
-    .ended(1)
-    .says(&["Malformed", "hint:"]);
-    call(
+    );
+    let before = call(
         &[],
         "write(bytes(range(11, 256)) + b'\\n'); write(answer(request, []))",
-    )
-    .ended(1)
-    .says(&["not a message", "hint:"]);
+    );
+    assert_seen!("no_text", [in_answer.ended(1), before.ended(1)]);
 }
 
 #[test]
 fn an_answer_without_an_id() {
-    call(&[], r#"write(b'{"jsonrpc":"2.0","result":{}}\n')"#)
-        .ended(1)
-        .says(&["Malformed", "without an id", "hint:"]);
+    let outcome = call(&[], r#"write(b'{"jsonrpc":"2.0","result":{}}\n')"#);
+    assert_seen!("without_id", [outcome.ended(1)]);
 }
 
 #[test]
 fn an_end_in_the_middle_of_a_message() {
-    call(
+    let outcome = call(
         &[],
         r#"write(b'{"jsonrpc":"2.0","id":%d,"resu' % request['id']); sys.exit(0)"#,
-    )
-    .ended(1)
-    .says(&["Malformed", "in the middle of a message", "hint:"]);
+    );
+    assert_seen!("cut_short", [outcome.ended(1)]);
     call(&[], "write(b'{'); os.kill(os.getpid(), 9)")
         .ended(1)
         .says(&["Malformed", "hint:"]);
@@ -160,9 +141,7 @@ fn messages_that_grow_when_they_are_read() {
                      write({values}); write(end + b'}}\\n')\n\
                  serve({{'tools/list': hostile}})"
             );
-            probe(&[], &script)
-                .ended(1)
-                .says(&["error: tools/list failed", "values", "hint:"]);
+            assert_seen!("many_values", [probe(&[], &script).ended(1)]);
         }
         let bombs = [
             r#"'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"no","data":[', ']}}'"#,

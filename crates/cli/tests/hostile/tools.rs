@@ -1,6 +1,6 @@
 //! Lists of tools that never end, or hold what no list should.
 
-use crate::run::{Running, SMALL_MEMORY_MIB_MAX, at_once, mcprove, probe, python};
+use crate::run::{Running, SMALL_MEMORY_MIB_MAX, assert_seen, at_once, mcprove, probe, python};
 
 #[test]
 fn a_server_that_does_not_know_ping_is_alive() {
@@ -14,16 +14,15 @@ fn a_server_that_does_not_know_ping_is_alive() {
 
 #[test]
 fn a_list_with_endless_pages() {
-    probe(
+    let outcome = probe(
         &[],
         "def more(request):\n    \
              cursor = request.get('params', {}).get('cursor', '')\n    \
              write(result(request, {'tools': TOOLS, 'nextCursor': str(len(cursor)) + cursor[:20] + str(time.time())}))\n\
          serve({'tools/list': more})",
-    )
-    .ended(1)
-    .used_at_most(SMALL_MEMORY_MIB_MAX)
-    .says(&["tools/list", "does not end", "hint:"]);
+    );
+    outcome.ended(1).used_at_most(SMALL_MEMORY_MIB_MAX);
+    assert_seen!("endless_pages", [&outcome]);
 }
 
 #[test]
@@ -36,7 +35,7 @@ fn a_list_with_endless_large_pages() {
          serve({'tools/list': more})",
     )
     .ended(1)
-    .says(&["tools/list", "does not end", "hint:"]);
+    .says(&["tools/list", "hint:"]);
 }
 
 #[test]
@@ -50,17 +49,16 @@ fn a_list_whose_pages_come_slowly() {
          serve({'tools/list': more})",
     )
     .ended(1)
-    .says(&["tools/list", "does not end", "hint:"]);
+    .says(&["tools/list", "hint:"]);
 }
 
 #[test]
 fn a_list_of_two_hundred_thousand_tools() {
-    probe(
+    let outcome = probe(
         &[],
         "serve(tools=[{'name': 'tool%d' % n, 'inputSchema': {'type': 'object'}} for n in range(200000)])",
-    )
-    .ended(1)
-    .says(&["tools/list", "hint:"]);
+    );
+    assert_seen!("many_tools", [outcome.ended(1)]);
 }
 
 #[test]
@@ -85,9 +83,8 @@ fn a_name_of_ten_megabytes() {
 
 #[test]
 fn a_name_given_twice() {
-    probe(&[], "serve(tools=TOOLS + TOOLS)")
-        .ended(0)
-        .says(&["warnings", "echo"]);
+    let outcome = probe(&[], "serve(tools=TOOLS + TOOLS)");
+    assert_seen!("name_given_twice", [outcome.ended(0)]);
 }
 
 #[test]
@@ -166,7 +163,7 @@ fn a_reply_that_changes_with_time_is_no_race() {
     Running::start(command)
         .end()
         .ended(0)
-        .says(&["race: echo: The tool's reply differs already when it is called alone"]);
+        .says(&["race: echo: "]);
 }
 
 #[test]
