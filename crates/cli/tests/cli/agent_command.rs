@@ -223,7 +223,7 @@ fn secrets_of_servers_are_not_in_what_the_agent_is_told() {
         !told.contains("hunter22") && !told.contains("DATABASE_PASSWORD"),
         "{told}"
     );
-    assert_eq!(done.notes, ["the agent started none of its servers"]);
+    assert_eq!(done.notes.len(), 1, "{:?}", done.notes);
 }
 
 #[test]

@@ -85,9 +85,7 @@ fn another_revision_than_asked_for_is_a_warning_and_an_error_if_strict() {
 
     let strict = probe(&[asked.as_slice(), &["--strict-protocol"]].concat());
     assert_eq!(strict.code, Some(2), "{strict:?}");
-    let expected = "error: the server speaks 2024-11-05, not 2025-11-25\n\
-                    hint: use --protocol auto, or one that the server offers\n";
-    assert_eq!(strict.stderr, expected);
+    assert_snapshot!("revision_strict", strict.stderr);
 
     let agreed = [
         "--url",

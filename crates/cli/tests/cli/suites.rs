@@ -301,7 +301,10 @@ fn fail_fast_and_repeat() {
     assert_eq!(report["tests"][0]["repeated"]["times"], 3);
     assert_eq!(report["tests"][0]["repeated"]["passed"], 0);
     assert_eq!(report["tests"][1]["repeated"]["passed"], 3);
-    assert!(output.stdout.contains("repetition 2 of 3: "), "{output:?}");
+    assert_transcript!(
+        "suites_repeat",
+        [&place.run(&["suite.yml", "--repeat", "3"])]
+    );
 }
 
 #[test]
