@@ -212,7 +212,9 @@ fn runs_are_listed_newest_first() {
     assert!(list["runs"][2]["summary"].is_null());
     assert!(list["runs"][2]["problem"].is_string());
 
-    let text = run(&["runs", "--dir", base, "--limit", "1"]).stdout;
+    let mut command = mcprove(&["runs", "--dir", ".", "--limit", "1"]);
+    command.current_dir(folder.path());
+    let text = finish(command).stdout;
     let name = second.file_name().unwrap().to_str().unwrap();
     assert!(text.contains(name), "{text}");
     assert!(!text.contains("BROKEN"), "{text}");
