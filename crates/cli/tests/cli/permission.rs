@@ -170,6 +170,7 @@ fn what_is_named_or_allowed_is_called() {
         "delete_note",
     ]);
     assert_eq!(place.called(), ["delete_note"], "{output:?}");
+    assert!(!output.stdout.contains("--allow-writes"), "{output:?}");
     let output = place.run(&["init", "--force", "--allow", "delete_*"]);
     assert_eq!(place.called(), ["delete_note", "get_note"], "{output:?}");
 }

@@ -227,6 +227,8 @@ fn of_several_servers_the_json_is_one_document_and_a_dead_one_is_named() {
     };
     assert_eq!(std::fs::read_to_string(written).unwrap(), output.stdout);
     assert_transcript!("run_dead_server", [&output.without_stdout()]);
+    let output = run(&arguments);
+    assert!(output.stdout.contains(".side-by-side.json"), "{output:?}");
 }
 
 #[test]
