@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::{ImportError, words};
+
+/// Steps of a path that says where something is; a longer one only says that it is deep.
+const PATH_MAX: usize = 100;
 
 /// The keys of an object, with their values unread.
 pub(super) type Outline<'a> = BTreeMap<String, &'a RawValue>;
@@ -159,19 +162,7 @@ impl<'a> Document<'a> {
         &self,
         part: &'a str,
     ) -> Result<Parsed, ImportError> {
-        serde_json::from_str(part).map_err(|error| self.explain(part, &error))
-    }
-
-    /// Goes through a part of the text.
-    pub(super) fn visit<Seed: DeserializeSeed<'a, Value = ()>>(
-        &self,
-        part: &'a str,
-        seed: Seed,
-    ) -> Result<(), ImportError> {
-        let mut parser = serde_json::Deserializer::from_str(part);
-        seed.deserialize(&mut parser)
-            .and_then(|()| parser.end())
-            .map_err(|error| self.explain(part, &error))
+        serde_json::from_str(part).map_err(|error| self.explain::<Parsed>(part, &error))
     }
 
     /// Parses each element of a list.
@@ -186,10 +177,21 @@ impl<'a> Document<'a> {
         Ok(items.into_iter().map(RawValue::get).collect())
     }
 
-    /// What a parser said about a part of the text, with its place in the whole text.
-    fn explain(&self, part: &str, error: &serde_json::Error) -> ImportError {
-        let (line, column) = self.place(part, error);
+    /// What a parser said about a part of the text, with its place in the whole text. The part is parsed again
+    /// for the path: only an error pays for this.
+    pub(super) fn explain<Parsed: Deserialize<'a>>(
+        &self,
+        part: &'a str,
+        error: &serde_json::Error,
+    ) -> ImportError {
+        let (line, column) = self.place(part, error.line(), error.column());
         let reason = reason(error);
+        let mut parser = serde_json::Deserializer::from_str(part);
+        let again = serde_path_to_error::deserialize::<_, Parsed>(&mut parser);
+        let path = again.err().and_then(|error| {
+            let is_short = (1..PATH_MAX).contains(&error.path().iter().len());
+            is_short.then(|| error.path().to_string())
+        });
         let explained = match error.classify() {
             Category::Eof => Some((
                 "the JSON ends too early".to_owned(),
@@ -204,27 +206,32 @@ impl<'a> Document<'a> {
                 "a trace is one JSON value, or one JSON value per line".to_owned(),
             ),
         });
-        ImportError {
+        let twice = reason.strip_prefix("duplicate field `");
+        let key = twice.map(|key| key.trim_end_matches('`').to_owned());
+        let error = ImportError {
             message,
             line: Some(line),
             column: Some(column),
-            path: None,
+            path: key,
             hint,
+        };
+        match path {
+            Some(path) => error.within(&path),
+            None => error,
         }
     }
 
-    /// The line and column of an error in a part of the text, in the whole text.
-    fn place(&self, part: &str, error: &serde_json::Error) -> (usize, usize) {
+    /// A line and column in a part of the text, in the whole text.
+    pub(super) fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
         let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let before = offset
             .and_then(|offset| self.text.get(..offset))
             .unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = error.line().max(1);
-        let column = if line == 1 {
-            error.column() + (before.len() - line_start)
-        } else {
-            error.column()
+        let line = line.max(1);
+        let column = match line {
+            1 => column + (before.len() - line_start),
+            _ => column,
         };
         let lines_before = before.bytes().filter(|byte| *byte == b'\n').count();
         (lines_before + line, column.max(1))

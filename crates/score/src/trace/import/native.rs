@@ -1,35 +1,23 @@
 //! Reads `agent-trace.v1`: `{"schema":"agent-trace.v1","runs":[RUN,…]}`, or one RUN, or one of
-//! them per line. Each run is parsed straight into its type, so a large trace is never held twice.
-//! [`shape`] says which keys there are, [`keys`] finds those that there are not, and [`pinpoint`]
-//! what has the wrong type.
+//! them per line. It is parsed straight into its type, so a large trace is never held twice.
+//! [`keys`] finds what nobody reads.
 
 mod keys;
-mod pinpoint;
-mod shape;
-mod unknown;
 
 use serde::Deserialize;
 
-use self::shape::Shape;
-use self::unknown::UnknownKeys;
+use self::keys::UnknownKeys;
 use super::document::{Document, Element, Outline};
 use super::few::{Few, HAS_ONE_ALREADY};
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
 use crate::phrase;
-use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultMark, ToolCall, ToolResult};
+use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, ToolCall};
 
-/// A run as it stands in a file, where null is the same as absent.
+/// The runs of a file.
 #[derive(Deserialize)]
-struct WrittenRun {
-    model: Option<String>,
-    prompt: Option<String>,
-    final_response: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
-    tool_results: Option<Vec<ToolResult>>,
-    conversation: Option<Conversation>,
-    faults: Option<Vec<FaultMark>>,
-    passed: Option<bool>,
+struct Trace {
+    runs: Vec<AgentRun>,
 }
 
 /// Reads every run.
@@ -55,26 +43,38 @@ fn read_value<'a>(
 ) -> Result<(), ImportError> {
     let outline = element.outline(document)?;
     check_schema(document, &outline)?;
-    let Some(list) = outline.get("runs") else {
-        keys::check(document, element, &shape::RUN, unknown)?;
-        runs.push(read_run(document, element.json)?);
+    if !outline.contains_key("runs") {
+        runs.push(finish(parse(document, element, "runs", unknown)?)?);
         return Ok(());
-    };
+    }
     if outline.contains_key("tool_calls") {
         return Err(ImportError::shape(
             "both `runs` and `tool_calls` stand here",
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
         ));
     }
-    keys::check(document, element, &shape::TRACE, unknown)?;
-    let list = document
-        .list(list.get())
-        .map_err(|error| error.within("runs"))?;
-    for (index, run) in list.into_iter().enumerate() {
-        let run = read_run(document, run).map_err(|error| error.at(index).within("runs"))?;
-        runs.push(run);
+    let trace: Trace = parse(document, element, "", unknown)?;
+    for (index, run) in trace.runs.into_iter().enumerate() {
+        runs.push(finish(run).map_err(|error| error.at(index).within("runs"))?);
     }
     Ok(())
+}
+
+/// Parses a value, and looks at the keys of it that are not read.
+fn parse<'a, Read: Deserialize<'a>>(
+    document: &Document<'a>,
+    element: &Element<'a>,
+    root: &str,
+    unknown: &mut UnknownKeys,
+) -> Result<Read, ImportError> {
+    let mut parser = serde_json::Deserializer::from_str(element.json);
+    let read = serde_ignored::deserialize(&mut parser, |path| {
+        unknown.add(document, element, root, &path);
+    });
+    match unknown.slip.take() {
+        Some(slip) => Err(slip),
+        None => read.map_err(|error| document.explain::<Read>(element.json, &error)),
+    }
 }
 
 fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<(), ImportError> {
@@ -96,27 +96,9 @@ fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<()
     Err(error.within("schema"))
 }
 
-fn read_run<'a>(document: &Document<'a>, json: &'a str) -> Result<ImportedRun, ImportError> {
-    let written: WrittenRun = document.parse(json).map_err(|error| {
-        let found = pinpoint::find(document, Shape::Object(&shape::RUN), json);
-        found.unwrap_or(error)
-    })?;
-    let Some(tool_calls) = written.tool_calls else {
-        return Err(ImportError::shape(
-            "the run has no `tool_calls`",
-            "write \"tool_calls\": [] for a run that called nothing",
-        ));
-    };
-    let mut run = AgentRun {
-        model: written.model,
-        prompt: written.prompt,
-        final_response: written.final_response,
-        tool_calls: tool_calls.into_iter().map(normal).collect(),
-        tool_results: written.tool_results.unwrap_or_default(),
-        conversation: written.conversation,
-        faults: written.faults.unwrap_or_default(),
-        passed: written.passed,
-    };
+/// Checks what no type says.
+fn finish(mut run: AgentRun) -> Result<ImportedRun, ImportError> {
+    run.tool_calls.iter_mut().for_each(normalise);
     // A list that grew has room to spare, which counts where there are millions of calls.
     run.tool_calls.shrink_to_fit();
     run.tool_results.shrink_to_fit();
@@ -170,8 +152,8 @@ fn repeated_results(run: &AgentRun) -> Vec<String> {
         .collect()
 }
 
-/// The call without the prefix of its server, and without a direct caller.
-fn normal(mut call: ToolCall) -> ToolCall {
+/// Takes the prefix of its server off a call, and a direct caller.
+fn normalise(call: &mut ToolCall) {
     if let Some(server) = &call.server {
         let bare = names::without_prefix(&call.name, server);
         if bare.len() < call.name.len() {
@@ -179,7 +161,6 @@ fn normal(mut call: ToolCall) -> ToolCall {
         }
     }
     call.caller = names::caller(call.caller.take().map(|caller| *caller));
-    call
 }
 
 /// Every result and every fault belongs to a call.

@@ -1,292 +1,337 @@
-//! Goes through the keys of a trace, and through nothing else of it. A key that is most likely
-//! another one, written in another way, is an error: what stands there would be lost, and a score
-//! could rest on its absence. Any other unknown key is told and left out.
+//! The keys of `agent-trace.v1` that nobody reads. One that is most likely another key, written in
+//! another way, is an error: what stands there would be lost, and a score could rest on its absence.
+//! Any other is told and left out.
 
-use std::borrow::Cow;
-use std::fmt::{Formatter, Result as Written};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor, value};
+use serde::forward_to_deserialize_any;
+use serde_ignored::Path;
+use serde_json::value::RawValue;
 
 use super::super::ImportError;
-use super::super::document::{Document, Element};
-use super::shape::{Object, Shape};
-use super::unknown::UnknownKeys;
+use super::super::document::{Document, Element, Outline};
+use super::super::few::many;
+use super::Trace;
 use crate::phrase;
 use crate::registry::nearest;
+use crate::trace::{
+    AgentRun, Conversation, FaultMark, Retry, Tokens, ToolCall, ToolHints, ToolResult, Turn,
+};
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;
 
-/// Looks at every key of a value of the file.
-pub(super) fn check<'a>(
-    document: &Document<'a>,
-    element: &Element<'a>,
-    object: &'static Object,
-    unknown: &mut UnknownKeys,
-) -> Result<(), ImportError> {
-    let mut walk = Walk {
-        element: element.clone(),
-        way: Vec::new(),
-        unknown,
-        refused: None,
-    };
-    let seed = Inside {
-        shape: Shape::Object(object),
-        walk: &mut walk,
-    };
-    let checked = document.visit(element.json, seed);
-    match (checked, walk.refused) {
-        (Err(place), Some(refused)) => Err(ImportError {
-            line: place.line,
-            column: place.column,
-            ..refused
-        }),
-        (checked, _) => checked,
+/// Different keys of one kind of object that are told apart.
+const NAMES_MAX: usize = 100;
+
+/// A kind of object of the format.
+struct Kind {
+    /// The key under which it stands.
+    at: &'static str,
+    /// What it is: `a call`.
+    noun: &'static str,
+    keys: fn() -> &'static [&'static str],
+    /// Names that other formats have for a key. Without a key, they may stand there though nobody
+    /// reads them.
+    other_names: &'static [(&'static str, &'static str)],
+}
+
+const fn kind<Read: for<'de> Deserialize<'de>>(
+    at: &'static str,
+    noun: &'static str,
+    other_names: &'static [(&'static str, &'static str)],
+) -> Kind {
+    Kind {
+        at,
+        noun,
+        keys: keys::<Read>,
+        other_names,
     }
 }
 
-/// A step on the way to a value.
-enum Step {
-    Key(&'static str),
-    Index(usize),
-}
+static KINDS: [Kind; 10] = [
+    kind::<Trace>("", "a trace", &[("", "schema $schema")]),
+    kind::<AgentRun>(
+        "runs",
+        "a run",
+        &[
+            // Of a run that is the whole trace.
+            ("", "schema $schema"),
+            ("tool_calls", "calls"),
+            ("tool_results", "results"),
+            ("final_response", "response answer final_answer"),
+            ("passed", "success pass"),
+            ("conversation.stop_reason", "stop_reason"),
+            ("conversation.duration_ms", "duration_ms"),
+            ("conversation.tokens", "tokens"),
+            ("conversation.turns", "turns"),
+        ],
+    ),
+    kind::<ToolCall>(
+        "tool_calls",
+        "a call",
+        &[
+            ("name", "tool tool_name function function_name"),
+            (
+                "args",
+                "arg argument arguments input inputs params parameters",
+            ),
+            ("server", "server_name server_label"),
+        ],
+    ),
+    kind::<ToolHints>(
+        "annotations",
+        "the annotations of a tool",
+        &[("", "destructiveHint openWorldHint title")],
+    ),
+    kind::<ToolResult>(
+        "tool_results",
+        "a result",
+        &[
+            ("call_index", "call index"),
+            ("result", "output content response value"),
+        ],
+    ),
+    kind::<Conversation>(
+        "conversation",
+        "a conversation",
+        &[
+            ("stop_reason", "finish_reason end_reason"),
+            ("duration_ms", "duration elapsed_ms"),
+            ("tokens", "usage"),
+            ("turns", "messages"),
+        ],
+    ),
+    kind::<Tokens>(
+        "tokens",
+        "tokens",
+        &[
+            ("prompt", "input input_tokens prompt_tokens"),
+            ("completion", "output output_tokens completion_tokens"),
+            ("total", "total_tokens"),
+        ],
+    ),
+    kind::<Turn>(
+        "turns",
+        "a turn",
+        &[("text", "content message"), ("role", "speaker author")],
+    ),
+    kind::<Retry>(
+        "retries",
+        "a retry",
+        &[("answer", "turn"), ("status", "code"), ("message", "error")],
+    ),
+    kind::<FaultMark>(
+        "faults",
+        "a fault",
+        &[
+            ("call_index", "call index"),
+            ("delay_ms", "delay"),
+            ("detected_ms", "detected detected_at detection_ms"),
+            ("recovered_ms", "recovered recovered_at recovery_ms"),
+        ],
+    ),
+];
 
-/// The way through one value of the file.
-struct Walk<'w, 'a> {
-    element: Element<'a>,
-    way: Vec<Step>,
-    unknown: &'w mut UnknownKeys,
-    /// Why the value is refused.
-    refused: Option<ImportError>,
-}
-
-/// The path at the end of a way.
-fn path(way: &[Step], key: &str) -> String {
-    let steps = way.iter().map(|step| match step {
-        Step::Key(key) => format!("{key}."),
-        Step::Index(index) => format!("[{index}]."),
-    });
-    let path: String = steps.chain([key.to_owned()]).collect();
-    path.replace(".[", "[")
-}
-
-impl Walk<'_, '_> {
-    fn refuse<E: Error>(&mut self, key: &str, message: String, hint: String) -> E {
-        self.refused = Some(ImportError {
-            path: Some(path(&self.way, key)),
-            ..ImportError::shape(message, hint)
-        });
-        E::custom("refused")
+impl Kind {
+    /// The key that is most likely meant by another one; empty where the other one may stand there.
+    fn meant(&self, key: &str) -> Option<&'static str> {
+        let bare = bare(key);
+        let known = || (self.keys)().iter().copied();
+        let is_other = |others: &str| others.split(' ').any(|other| self::bare(other) == bare);
+        let mut others = self.other_names.iter();
+        known()
+            .find(|name| self::bare(name) == bare)
+            .or_else(|| Some(others.find(|(_, names)| is_other(names))?.0))
+            .or_else(|| {
+                let is_long = key.chars().count() >= SLIP_CHARS_MIN;
+                is_long.then(|| nearest(known(), key)).flatten()
+            })
     }
-
-    /// A key that no object of this kind has. Where the key that may be meant is there too, it is
-    /// something else.
-    fn unknown<E: Error>(
-        &mut self,
-        object: &Object,
-        key: &str,
-        has: impl Fn(&str) -> bool,
-    ) -> Result<(), E> {
-        if self.unknown.count(object.noun, key) {
-            return Ok(());
-        }
-        let is_there = |meant: &str| has(meant.split('.').next().unwrap_or(meant));
-        if let Some(meant) = meant(object, key).filter(|meant| !is_there(meant)) {
-            let message = format!(
-                "{} is no key of {}; did you mean {}?",
-                phrase::name(key),
-                object.noun,
-                phrase::name(meant)
-            );
-            let known: Vec<&str> = object.names().collect();
-            let hint = format!("the keys of {} are {}", object.noun, known.join(", "));
-            return Err(self.refuse(key, message, hint));
-        }
-        let place = || self.element.place(&path(&self.way, key));
-        self.unknown.add(object.noun, key, place);
-        Ok(())
-    }
-
-    fn twice<E: Error>(&mut self, object: &Object, key: &str) -> E {
-        let message = format!("the key {} stands here twice", phrase::name(key));
-        let hint = format!(
-            "{} has each key once: keep the one that is meant",
-            object.noun
-        );
-        self.refuse(key, message, hint)
-    }
-}
-
-/// The key that is most likely meant by another one.
-fn meant(object: &Object, key: &str) -> Option<&'static str> {
-    let bare = bare(key);
-    let mut others = object.other_names.iter();
-    let known = object.names();
-    known
-        .clone()
-        .find(|name| self::bare(name) == bare)
-        .or_else(|| Some(others.find(|(other, _)| self::bare(other) == bare)?.1))
-        .or_else(|| {
-            let is_long = key.chars().count() >= SLIP_CHARS_MIN;
-            is_long.then(|| nearest(known, key)).flatten()
-        })
 }
 
 /// A key without what spelling adds to it: `isError`, `is-error` and `IS_ERROR` are one.
 fn bare(key: &str) -> String {
-    key.chars()
-        .filter(|c| !matches!(c, '_' | '-' | ' '))
-        .flat_map(char::to_lowercase)
-        .collect()
+    key.replace(['_', '-', ' '], "").to_lowercase()
 }
 
-/// Goes through what has this shape; what has another one is left to whoever reads it.
-struct Inside<'s, 'w, 'a> {
-    shape: Shape,
-    walk: &'s mut Walk<'w, 'a>,
+/// The unknown keys of a file.
+#[derive(Default)]
+pub(super) struct UnknownKeys {
+    kinds: BTreeMap<&'static str, UnknownKeysOf>,
+    /// The first that is most likely another key.
+    pub(super) slip: Option<ImportError>,
 }
 
-impl<'de> DeserializeSeed<'de> for Inside<'_, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.shape {
-            Shape::Object(_) | Shape::List(_) => deserializer.deserialize_any(self),
-            _ => deserializer.deserialize_ignored_any(IgnoredAny).map(drop),
-        }
-    }
+/// The unknown keys of all objects of one kind.
+#[derive(Default)]
+struct UnknownKeysOf {
+    names: BTreeSet<String>,
+    count: usize,
+    first: String,
 }
 
-impl<'de> Visitor<'de> for Inside<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> Written {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Shape::List(object) = self.shape else {
-            while items.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(());
+impl UnknownKeys {
+    /// Adds a key that was not read; `root` is the key under which the value of the file would stand.
+    pub(super) fn add(
+        &mut self,
+        document: &Document<'_>,
+        element: &Element<'_>,
+        root: &str,
+        path: &Path<'_>,
+    ) {
+        let way = way(path);
+        let Some((Step::Key(key), parents)) = way.split_last() else {
+            return;
         };
-        for index in 0.. {
-            self.walk.way.push(Step::Index(index));
-            let item = Inside {
-                shape: Shape::Object(object),
-                walk: self.walk,
-            };
-            let is_item = items.next_element_seed(item)?.is_some();
-            self.walk.way.pop();
-            if !is_item {
-                break;
+        let at = parents.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        });
+        let at = at.unwrap_or(root);
+        let Some(kind) = KINDS.iter().find(|kind| kind.at == at) else {
+            return;
+        };
+        let mut of_kind = self.kinds.get_mut(kind.noun);
+        if let Some(known) = of_kind.as_mut()
+            && (known.names.len() == NAMES_MAX || known.names.contains(key))
+        {
+            known.count += 1;
+            return;
+        }
+        let meant = kind.meant(key);
+        if meant == Some("") {
+            return;
+        }
+        if let Some(meant) = meant
+            && let Some(slip) = slip(document, element.json, kind, parents, key, meant)
+        {
+            self.slip.get_or_insert(within(slip, &way));
+            return;
+        }
+        let of_kind = self.kinds.entry(kind.noun).or_insert_with(|| {
+            let path = within(ImportError::default(), &way).path;
+            UnknownKeysOf {
+                first: element.place(&path.unwrap_or_default()),
+                ..UnknownKeysOf::default()
             }
-        }
-        Ok(())
+        });
+        of_kind.count += 1;
+        of_kind.names.insert(key.clone());
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let Shape::Object(object) = self.shape else {
-            while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(());
-        };
-        // One bit for each key that was seen: no object has as many keys as there are bits.
-        let mut seen = 0_u32;
-        let mut unknown = Vec::new();
-        while let Some(name) = members.next_key_seed(NameOf(object))? {
-            let (place, key) = match name {
-                Name::Known(place, key) => (place, key),
-                Name::Unknown(name) => {
-                    unknown.push(name.into_owned());
-                    members.next_value::<IgnoredAny>()?;
-                    continue;
-                }
+    /// What a reader should know of them: one note for each kind of object.
+    pub(super) fn notes(self) -> Vec<String> {
+        let note = |(noun, of_kind): (_, UnknownKeysOf)| {
+            let names: Vec<String> = of_kind.names.into_iter().collect();
+            let (are, were) = match names.len() {
+                1 => ("is no key", "was"),
+                _ => ("are no keys", "were"),
             };
-            let bit = 1_u32 << place;
-            if seen & bit != 0 {
-                return Err(self.walk.twice(object, key.name));
-            }
-            seen |= bit;
-            self.walk.way.push(Step::Key(key.name));
-            members.next_value_seed(Inside {
-                shape: key.shape,
-                walk: self.walk,
-            })?;
-            self.walk.way.pop();
-        }
-        let has = |name: &str| {
-            let place = object.keys.iter().position(|key| key.name == name);
-            place.is_some_and(|place| seen & (1 << place) != 0)
+            let places = match of_kind.count {
+                1 => "at".to_owned(),
+                count => format!("in {}, first at", many(count, "place")),
+            };
+            let (names, first) = (phrase::names(&names), of_kind.first);
+            format!("{names} {are} of {noun} and {were} not read: {places} {first}")
         };
-        for key in unknown {
-            self.walk.unknown(object, &key, has)?;
-        }
-        Ok(())
+        self.kinds.into_iter().map(note).collect()
     }
 }
 
-/// A key of an object, with its place among those that are known.
-enum Name<'de> {
-    Known(usize, &'static super::shape::Key),
-    Unknown(Cow<'de, str>),
+/// The error about a key that is most likely another one. Where that one is there too, it is something
+/// else.
+fn slip<'a>(
+    document: &Document<'_>,
+    json: &'a str,
+    kind: &Kind,
+    parents: &[Step],
+    key: &str,
+    meant: &str,
+) -> Option<ImportError> {
+    let around = parents.iter().try_fold(json, |json, step| {
+        let inside: &'a RawValue = match step {
+            Step::Key(key) => *serde_json::from_str::<Outline>(json).ok()?.get(key)?,
+            Step::Index(index) => *serde_json::from_str::<Vec<_>>(json).ok()?.get(*index)?,
+        };
+        Some(inside.get())
+    })?;
+    let around: Outline = serde_json::from_str(around).ok()?;
+    if around.contains_key(meant.split('.').next()?) {
+        return None;
+    }
+    let (line, column) = document.place(around.get(key)?.get(), 1, 1);
+    let (noun, known) = (kind.noun, (kind.keys)().join(", "));
+    let (key, meant) = (phrase::name(key), phrase::name(meant));
+    Some(ImportError {
+        line: Some(line),
+        column: Some(column),
+        ..ImportError::shape(
+            format!("{key} is no key of {noun}; did you mean {meant}?"),
+            format!("the keys of {noun} are {known}"),
+        )
+    })
 }
 
-/// Finds a key among those of an object.
-struct NameOf(&'static Object);
-
-impl NameOf {
-    fn find<'de>(&self, name: &str) -> Option<Name<'de>> {
-        let keys = self.0.keys;
-        let place = keys.iter().position(|key| key.name == name)?;
-        Some(Name::Known(place, keys.get(place)?))
-    }
+/// A step on the way to a value.
+enum Step {
+    Key(String),
+    Index(usize),
 }
 
-impl<'de> DeserializeSeed<'de> for NameOf {
-    type Value = Name<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name<'de>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
+/// The steps of a path.
+fn way(path: &Path<'_>) -> Vec<Step> {
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut way = way(parent);
+    way.extend(step);
+    way
 }
 
-impl<'de> Visitor<'de> for NameOf {
-    type Value = Name<'de>;
+/// An error at the end of a way.
+fn within(error: ImportError, way: &[Step]) -> ImportError {
+    way.iter().rfold(error, |error, step| match step {
+        Step::Key(key) => error.within(key),
+        Step::Index(index) => error.at(*index),
+    })
+}
 
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> Written {
-        formatter.write_str("a key")
+/// The keys that a type reads.
+fn keys<Read: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    let mut keys: &[&str] = &[];
+    drop(Read::deserialize(Keys(&mut keys)));
+    keys
+}
+
+/// Has nothing to read, and hears which keys are asked for.
+struct Keys<'k>(&'k mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Keys<'_> {
+    type Error = value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(Error::custom("nothing to read"))
     }
 
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Name<'de>, E> {
-        let known = self.find(name);
-        Ok(known.unwrap_or(Name::Unknown(Cow::Borrowed(name))))
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        *self.0 = keys;
+        self.deserialize_any(visitor)
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<Name<'de>, E> {
-        let known = self.find(name);
-        Ok(known.unwrap_or_else(|| Name::Unknown(Cow::Owned(name.to_owned()))))
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
