@@ -116,7 +116,7 @@ impl RunBuilder {
     }
 
     /// The arguments of a call, which are JSON inside a text.
-    pub(super) fn arguments(&mut self, tool: &str, arguments: Option<Value>) -> Json {
+    pub(super) fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
         self.calls.arguments(tool, arguments)
     }
 
@@ -126,22 +126,17 @@ impl RunBuilder {
     }
 
     /// Why the reply ended, in the words of the provider.
-    pub(super) fn stop(&mut self, reason: &str) {
-        if let Some(turn) = self.turn() {
+    pub(super) fn stop(&mut self, reason: Option<&str>) {
+        if let (Some(turn), Some(reason)) = (self.turn(), reason) {
             turn.stop = Some(reason.to_owned());
         }
     }
 
     /// What the reply took. Told again of the same reply, the larger counts hold.
-    pub(super) fn usage(&mut self, usage: Option<&Value>) {
-        let Some(told) = usage.and_then(tokens::usage) else {
-            return;
-        };
-        if let Some(turn) = self.turn() {
-            turn.tokens = Some(
-                turn.tokens
-                    .map_or(told, |before| tokens::larger(before, told)),
-            );
+    pub(super) fn usage(&mut self, usage: &Value) {
+        if let (Some(turn), Some(told)) = (self.turn(), tokens::usage(usage)) {
+            let before = turn.tokens.unwrap_or(told);
+            turn.tokens = Some(tokens::larger(before, told));
         }
     }
 
@@ -163,9 +158,13 @@ impl RunBuilder {
     }
 
     /// The provider failed, and says so.
-    pub(super) fn fail(&mut self, message: &str) {
+    pub(super) fn fail(&mut self, error: &Value) {
         self.whole.stop_reason = Some(StopReason::Error);
-        let note = format!("the provider reported an error: {}", phrase::text(message));
+        let message = error.get("message").unwrap_or(error);
+        let words = message
+            .as_str()
+            .map_or_else(|| message.to_string(), str::to_owned);
+        let note = format!("the provider reported an error: {}", phrase::text(&words));
         self.notes.push(note);
     }
 

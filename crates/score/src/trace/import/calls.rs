@@ -80,8 +80,8 @@ impl Calls {
     }
 
     /// The arguments of a call, which are JSON inside a text. Nothing, and null, are no arguments.
-    pub(super) fn arguments(&mut self, tool: &str, arguments: Option<Value>) -> Json {
-        match arguments.unwrap_or_default() {
+    pub(super) fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
+        match arguments {
             Value::Null => Json::empty(),
             Value::String(text) if text.trim().is_empty() => Json::empty(),
             Value::String(text) => match serde_json::from_str(&text) {

@@ -24,6 +24,7 @@ mod document;
 mod envelope;
 mod error;
 mod few;
+mod lenient;
 mod names;
 mod native;
 mod openai;
@@ -202,8 +203,8 @@ pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
 fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError> {
     let read = match format {
         Format::AgentTrace => native::read(document)?,
-        Format::Anthropic => dialogue::read::<anthropic::Reader>(document)?,
-        Format::OpenAi => dialogue::read::<openai::Reader>(document)?,
+        Format::Anthropic => dialogue::read::<anthropic::Anthropic>(document)?,
+        Format::OpenAi => dialogue::read::<openai::OpenAi>(document)?,
         Format::ClaudeCode => claude_code::read(document)?.into(),
         Format::Otlp => otlp::read(document)?,
         Format::Recording => vec![recording::read(document)?].into(),

@@ -39,10 +39,10 @@ pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCal
 
 /// The arguments of a call, as a protocol has them: absent where there were none, and the same where
 /// null was sent.
-pub(super) fn arguments(arguments: Option<Value>) -> Json {
+pub(super) fn arguments(arguments: Value) -> Json {
     match arguments {
-        None | Some(Value::Null) => Json::empty(),
-        Some(arguments) => arguments.into(),
+        Value::Null => Json::empty(),
+        arguments => arguments.into(),
     }
 }
 
@@ -93,6 +93,11 @@ pub(super) fn role(word: &str) -> Option<&'static str> {
     found.map(|(_, role)| *role)
 }
 
+/// The role that the word of a message stands for.
+pub(super) fn known_role(word: &str) -> Result<&'static str, ImportError> {
+    role(word).ok_or_else(|| no_such_role(word).within("role"))
+}
+
 /// The error about a turn whose role nobody knows.
 pub(super) fn no_such_role(word: &str) -> ImportError {
     let meant = role(word).or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word));
@@ -106,8 +111,7 @@ pub(super) fn no_such_role(word: &str) -> ImportError {
 }
 
 /// Who made a call, unless it was the model itself.
-pub(super) fn caller(caller: Option<Value>) -> Option<Box<Value>> {
-    let caller = caller?;
+pub(super) fn caller(caller: Value) -> Option<Box<Value>> {
     let kind = caller.get("type").unwrap_or(&caller);
     let is_direct = caller.is_null() || kind.as_str() == Some("direct");
     (!is_direct).then(|| Box::new(caller))
@@ -234,11 +238,10 @@ mod tests {
     #[test]
     fn a_direct_caller_is_left_off() {
         let code = json!({"type": "code_execution_20250825", "tool_id": "srvtoolu_1"});
-        assert_eq!(caller(Some(code.clone())), Some(Box::new(code)));
+        assert_eq!(caller(code.clone()), Some(Box::new(code)));
         for direct in [json!({"type": "direct"}), json!("direct"), Value::Null] {
-            assert_eq!(caller(Some(direct)), None);
+            assert_eq!(caller(direct), None);
         }
-        assert_eq!(caller(None), None);
     }
 
     #[test]

@@ -160,7 +160,7 @@ fn normalise(call: &mut ToolCall) {
             call.name = bare.to_owned();
         }
     }
-    call.caller = names::caller(call.caller.take().map(|caller| *caller));
+    call.caller = call.caller.take().and_then(|caller| names::caller(*caller));
 }
 
 /// Every result and every fault belongs to a call.

@@ -181,7 +181,7 @@ impl Recording {
                 Json::default()
             }
             None if !has_params => Json::default(),
-            None => names::arguments(params.remove("arguments")),
+            None => names::arguments(params.remove("arguments").unwrap_or_default()),
         };
         let call = ToolCall {
             meta: names::meta(params.remove("_meta")),

@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 
 use super::ImportError;
 use super::builder::RunBuilder;
-use super::dialogue::failure;
-use super::names::{arguments, mcp_result, no_such_role, role, take_text, text, tool_call};
-use super::openai::say_content;
+use super::names::{arguments, known_role, mcp_result, take_text, text, tool_call};
+use super::openai::{Response, say_content};
 use crate::trace::{Json, StopReason};
 
 /// What an item of a tool of `OpenAI` has besides the arguments of the call.
 const NO_ARGUMENTS: &[&str] = &[
+    "type",
     "id",
     "call_id",
     "status",
@@ -41,7 +41,7 @@ pub(super) fn add_item(
         return add_message(builder, &item);
     }
     if kind.ends_with("_call_output") {
-        let (told, output) = mcp_result(item.remove("output").unwrap_or_default());
+        let (told, output) = mcp_result(remove(&mut item, "output"));
         let has_failed = text(&item, "status") == Some("failed");
         let is_error = told.or(has_failed.then_some(true));
         builder.open("tool");
@@ -64,9 +64,9 @@ pub(super) fn add_item(
         None => own_name.to_owned(),
     };
     let args = match kind {
-        "function_call" | "mcp_call" => builder.arguments(&name, item.remove("arguments")),
+        "function_call" | "mcp_call" => builder.arguments(&name, remove(&mut item, "arguments")),
         // A text, which stays one whatever it looks like.
-        "custom_tool_call" => arguments(item.remove("input")),
+        "custom_tool_call" => arguments(remove(&mut item, "input")),
         _ => own_arguments(&mut item),
     };
     let call = tool_call(&name, text(&item, "server_label"), args);
@@ -104,14 +104,14 @@ fn own_arguments(item: &mut Map<String, Value>) -> Json {
 
 fn add_message(builder: &mut RunBuilder, item: &Map<String, Value>) -> Result<(), ImportError> {
     let word = text(item, "role").unwrap_or("assistant");
-    match role(word).ok_or_else(|| no_such_role(word).within("role"))? {
+    match known_role(word)? {
         "assistant" => builder.open_or_resume_agent(),
         role => {
             builder.open(role);
         }
     }
     let content = item.get("content").unwrap_or(&Value::Null);
-    say_content(builder, content).map_err(|error| error.within("content"))
+    say_content(builder, content)
 }
 
 /// A call that `OpenAI` made itself has its result with it.
@@ -133,19 +133,20 @@ fn add_own_result(builder: &mut RunBuilder, id: &str, mut item: Map<String, Valu
 }
 
 /// How a response ended. One that ends in a call is complete, but the run is not.
-pub(super) fn end(builder: &mut RunBuilder, response: &Value) {
-    let reason = response
-        .get("incomplete_details")
-        .and_then(|details| details.get("reason")?.as_str());
-    let status = response.get("status").and_then(Value::as_str);
-    match (status, reason) {
-        (Some("completed"), _) if builder.has_last_words() => builder.stop("completed"),
-        (Some("incomplete"), Some(reason)) => builder.stop(reason),
-        (Some("failed"), _) => match failure(response) {
-            Some(message) => builder.fail(&message),
-            None => builder.whole().stop_reason = Some(StopReason::Error),
-        },
-        (Some("cancelled"), _) => builder.stop("cancelled"),
+pub(super) fn end(builder: &mut RunBuilder, response: &Response<'_>) {
+    let reason = response.incomplete_details.as_ref();
+    match response.status.or_empty() {
+        "completed" if !builder.has_last_words() => {}
+        "completed" | "cancelled" => builder.stop(response.status.as_deref()),
+        "incomplete" => builder.stop(reason.and_then(|details| details.reason.as_deref())),
+        "failed" if response.error.is_null() => {
+            builder.whole().stop_reason = Some(StopReason::Error);
+        }
+        "failed" => builder.fail(&response.error),
         _ => {}
     }
+}
+
+fn remove(item: &mut Map<String, Value>, key: &str) -> Value {
+    item.remove(key).unwrap_or_default()
 }
