@@ -105,7 +105,7 @@ impl Provider for Anthropic {
 
     fn end(builder: &mut RunBuilder, beside: Beside) -> Result<(), ImportError> {
         builder.stop(beside.stop_reason.as_deref());
-        builder.whole().tokens = tokens::usage(&beside.usage);
+        builder.whole.tokens = tokens::usage(&beside.usage);
         Ok(())
     }
 }

@@ -209,7 +209,7 @@ impl Session {
         } else {
             self.builder.open(role)
         };
-        if let Some(id) = message.id.take() {
+        if let Some(id) = message.id.0.take() {
             let mut reply = Reply::new(place);
             reply.keep_what_is_new(&mut message.content, time);
             self.replies.insert(id, reply);
@@ -236,17 +236,17 @@ impl Session {
                 None
             }
         };
-        let whole = self.builder.whole();
+        let whole = &mut self.builder.whole;
         whole.stop_reason = stop_reason;
         whole.tokens = tokens::usage(&outcome.usage);
         whole.duration_ms = outcome.duration_ms.filter(|duration| *duration >= 0.0);
         if stop_reason == Some(StopReason::Completed) {
-            whole.final_response = outcome.result.0;
+            self.builder.final_response = outcome.result.0;
         }
     }
 
     fn finish(mut self) -> ImportedRun {
-        let whole = self.builder.whole();
+        let whole = &mut self.builder.whole;
         if whole.duration_ms.is_none() {
             // One moment is no duration.
             let taken = self.times.map(|(first, last)| last - first);

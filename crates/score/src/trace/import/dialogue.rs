@@ -99,6 +99,7 @@ impl Transcripts {
         // An item of the Responses API can have an `output` of its own; it names its type.
         let has_list = P::LISTS.iter().any(|list| outline.contains_key(*list));
         let response = outline.get("response").map(|response| body(response).get());
+        let response = response.filter(|response| *response != "null");
         if has_list && !outline.contains_key("type") {
             return self.read_transcript::<P>(document, json, response);
         }
@@ -191,7 +192,7 @@ fn read_parts<'a, P: Provider>(
             read_messages::<P>(builder, document, messages).map_err(|error| error.within(list))?;
         }
     }
-    if let Some(response) = response.filter(|response| *response != "null") {
+    if let Some(response) = response {
         P::message(builder, document, response).map_err(|error| error.within("response"))?;
     }
     P::end(builder, beside)

@@ -3,7 +3,6 @@
 //! takes little more memory than the text and the trace.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -30,8 +29,6 @@ pub(super) struct Document<'a> {
 pub(super) struct Element<'a> {
     /// The JSON, without white space around it; in a file of lines not checked yet.
     pub(super) json: &'a str,
-    /// Its keys, where they were read already: a large file is gone through as seldom as possible.
-    pub(super) outline: Option<Rc<Outline<'a>>>,
     origin: Origin,
 }
 
@@ -46,15 +43,7 @@ enum Origin {
     Line(usize),
 }
 
-impl<'a> Element<'a> {
-    /// Its keys; an error where it is no object.
-    pub(super) fn outline(&self, document: &Document<'a>) -> Result<Rc<Outline<'a>>, ImportError> {
-        match &self.outline {
-            Some(outline) => Ok(Rc::clone(outline)),
-            None => Ok(Rc::new(document.parse(self.json)?)),
-        }
-    }
-
+impl Element<'_> {
     /// Adds to an error where the value stands.
     pub(super) fn locate(&self, mut error: ImportError) -> ImportError {
         match self.origin {
@@ -66,9 +55,7 @@ impl<'a> Element<'a> {
             }
         }
     }
-}
 
-impl Element<'_> {
     /// A path in this value, as a path in the file.
     pub(super) fn place(&self, path: &str) -> String {
         match self.origin {
@@ -105,56 +92,40 @@ impl<'a> Document<'a> {
         let second = lines.next();
         if second.is_some() && serde_json::from_str::<IgnoredAny>(first.1).is_ok() {
             let all = [first].into_iter().chain(second).chain(lines);
-            return Ok(all
-                .map(|(number, json)| Element {
-                    json,
-                    outline: None,
-                    origin: Origin::Line(number),
-                })
-                .collect());
-        }
-        if self.text.trim_start().starts_with('{') {
-            let outline: Outline = self.parse(self.text)?;
-            return Ok(vec![Element {
-                json: self.text.trim(),
-                outline: Some(Rc::new(outline)),
-                origin: Origin::Whole,
-            }]);
+            let element = |(number, json)| Element {
+                json,
+                origin: Origin::Line(number),
+            };
+            return Ok(all.map(element).collect());
         }
         let whole: &RawValue = self.parse(self.text)?;
         if !whole.get().starts_with('[') {
             return Ok(vec![Element {
                 json: whole.get(),
-                outline: None,
                 origin: Origin::Whole,
             }]);
         }
-        let items: Vec<&RawValue> = self.parse(whole.get())?;
-        Ok((0..)
-            .zip(items)
-            .map(|(index, item)| Element {
-                json: item.get(),
-                outline: None,
-                origin: Origin::Item(index),
-            })
-            .collect())
+        let items = self.list(whole.get())?.into_iter().enumerate();
+        let element = |(index, json)| Element {
+            json,
+            origin: Origin::Item(index),
+        };
+        Ok(items.map(element).collect())
     }
 
     /// The values, without the last of several lines where the file ends in the middle of it: whoever writes
     /// line by line may be killed. And that line.
     pub(super) fn without_cut_line(&self) -> (&[Element<'a>], Option<&Element<'a>>) {
-        let all = self.elements.as_slice();
-        match all.split_last() {
-            Some((last, rest)) if !rest.is_empty() && self.is_cut(last) => (rest, Some(last)),
-            _ => (all, None),
+        let is_cut = |last: &Element<'a>| {
+            let whole = serde_json::from_str::<IgnoredAny>(last.json);
+            matches!(last.origin, Origin::Line(_)) && whole.is_err_and(|error| error.is_eof())
+        };
+        match self.elements.split_last() {
+            Some((last, rest @ [_, ..])) if !self.text.ends_with('\n') && is_cut(last) => {
+                (rest, Some(last))
+            }
+            _ => (&self.elements, None),
         }
-    }
-
-    fn is_cut(&self, last: &Element<'a>) -> bool {
-        let is_line = matches!(last.origin, Origin::Line(_));
-        is_line
-            && !self.text.ends_with('\n')
-            && serde_json::from_str::<IgnoredAny>(last.json).is_err_and(|error| error.is_eof())
     }
 
     /// Parses a part of the text.

@@ -1,6 +1,6 @@
 //! What providers send in more than one form: what has another type than expected is unknown.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -24,12 +24,6 @@ impl<Known> Deref for Maybe<Known> {
 
     fn deref(&self) -> &Option<Known> {
         &self.0
-    }
-}
-
-impl<Known> DerefMut for Maybe<Known> {
-    fn deref_mut(&mut self) -> &mut Option<Known> {
-        &mut self.0
     }
 }
 

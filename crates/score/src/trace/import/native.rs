@@ -5,10 +5,13 @@
 mod keys;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use self::keys::UnknownKeys;
-use super::document::{Document, Element, Outline};
+use super::document::{Document, Element};
 use super::few::{Few, HAS_ONE_ALREADY};
+use super::lenient::Maybe;
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
 use crate::phrase;
@@ -18,6 +21,15 @@ use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, ToolCall};
 #[derive(Deserialize)]
 struct Trace {
     runs: Vec<AgentRun>,
+}
+
+/// What tells a trace from a run.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    schema: Maybe<Value>,
+    runs: Option<IgnoredAny>,
+    tool_calls: Option<IgnoredAny>,
 }
 
 /// Reads every run.
@@ -41,19 +53,19 @@ fn read_value<'a>(
     runs: &mut Vec<ImportedRun>,
     unknown: &mut UnknownKeys,
 ) -> Result<(), ImportError> {
-    let outline = element.outline(document)?;
-    check_schema(document, &outline)?;
-    if !outline.contains_key("runs") {
+    let head: Head = document.parse(element.json)?;
+    head.schema.as_ref().map_or(Ok(()), check_schema)?;
+    if head.runs.is_none() {
         runs.push(finish(parse(document, element, "runs", unknown)?)?);
         return Ok(());
     }
-    if outline.contains_key("tool_calls") {
+    if head.tool_calls.is_some() {
         return Err(ImportError::shape(
             "both `runs` and `tool_calls` stand here",
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
         ));
     }
-    let trace: Trace = parse(document, element, "", unknown)?;
+    let trace: Trace = parse(document, element, "-", unknown)?;
     for (index, run) in trace.runs.into_iter().enumerate() {
         runs.push(finish(run).map_err(|error| error.at(index).within("runs"))?);
     }
@@ -77,15 +89,13 @@ fn parse<'a, Read: Deserialize<'a>>(
     }
 }
 
-fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<(), ImportError> {
-    let Some(schema) = outline.get("schema") else {
-        return Ok(());
-    };
-    let name: Option<String> = document.parse(schema.get()).unwrap_or_default();
-    if name.as_deref() == Some(AGENT_TRACE_FORMAT) {
+fn check_schema(schema: &Value) -> Result<(), ImportError> {
+    if *schema == AGENT_TRACE_FORMAT {
         return Ok(());
     }
-    let shown = name.unwrap_or_else(|| schema.get().to_owned());
+    let shown = schema
+        .as_str()
+        .map_or_else(|| schema.to_string(), str::to_owned);
     let error = ImportError::shape(
         format!(
             "the schema is {}, not {AGENT_TRACE_FORMAT}",
@@ -137,19 +147,14 @@ fn repeated_results(run: &AgentRun) -> Vec<String> {
     let mut has_result = vec![false; run.tool_calls.len()];
     let mut repeated = Few::default();
     for result in &run.tool_results {
-        let Some(has_result) = has_result.get_mut(result.call_index) else {
-            continue;
-        };
-        if *has_result {
+        if let Some(has_result) = has_result.get_mut(result.call_index)
+            && std::mem::replace(has_result, true)
+        {
             let call = run.tool_calls.get(result.call_index);
             repeated.push(call.map_or("", |call| &call.name));
         }
-        *has_result = true;
     }
-    repeated
-        .note("result", HAS_ONE_ALREADY)
-        .into_iter()
-        .collect()
+    Vec::from_iter(repeated.note("result", HAS_ONE_ALREADY))
 }
 
 /// Takes the prefix of its server off a call, and a direct caller.
@@ -167,28 +172,20 @@ fn normalise(call: &mut ToolCall) {
 fn check_indices(run: &AgentRun) -> Result<(), ImportError> {
     let results = run.tool_results.iter().map(|result| result.call_index);
     let faults = run.faults.iter().map(|fault| fault.call_index);
-    check_each("tool_results", results, run.tool_calls.len())?;
-    check_each("faults", faults, run.tool_calls.len())
-}
-
-fn check_each(
-    key: &str,
-    indices: impl Iterator<Item = usize>,
-    calls: usize,
-) -> Result<(), ImportError> {
-    for (place, index) in indices.enumerate() {
-        if index >= calls {
-            let range = match calls.checked_sub(1) {
-                Some(0) => "the only call is call 0".to_owned(),
-                Some(last) => format!("the calls are numbered 0 to {last}"),
-                None => "the run has no calls".to_owned(),
-            };
-            let error = ImportError::shape(
-                format!("there is no call {index}: {range}"),
-                "`call_index` is the place in `tool_calls`, counted from 0",
-            );
-            return Err(error.within("call_index").at(place).within(key));
-        }
-    }
-    Ok(())
+    let results = results.enumerate().map(|at| ("tool_results", at));
+    let faults = faults.enumerate().map(|at| ("faults", at));
+    let calls = run.tool_calls.len();
+    let Some((key, (place, index))) = results.chain(faults).find(|(_, at)| at.1 >= calls) else {
+        return Ok(());
+    };
+    let range = match calls {
+        0 => "the run has no calls".to_owned(),
+        1 => "the only call is call 0".to_owned(),
+        _ => format!("the calls are numbered 0 to {}", calls - 1),
+    };
+    let error = ImportError::shape(
+        format!("there is no call {index}: {range}"),
+        "`call_index` is the place in `tool_calls`, counted from 0",
+    );
+    Err(error.within("call_index").at(place).within(key))
 }

@@ -93,7 +93,7 @@ impl Provider for OpenAi {
     fn begin(builder: &mut RunBuilder, beside: &mut Response<'_>) -> Result<(), ImportError> {
         builder.model(beside.model.as_deref());
         // A response that continues another one has its own end.
-        builder.whole().stop_reason = None;
+        builder.whole.stop_reason = None;
         let is_new = builder.is_new();
         let instructions = beside.instructions.as_deref().filter(|_| is_new);
         let input = beside
@@ -116,7 +116,7 @@ impl Provider for OpenAi {
     ) -> Result<(), ImportError> {
         let response: Response = document.parse(json)?;
         match (&response.choices, response.kind.as_deref(), response.output) {
-            (None, Some(kind), _) => responses::add_item(builder, kind, document.parse(json)?),
+            (None, Some(_), _) => responses::add_item(builder, document.parse(json)?),
             (None, None, None) => add_message(builder, document.parse(json)?),
             (_, _, output) => {
                 builder.model(response.model.as_deref());
@@ -133,7 +133,7 @@ impl Provider for OpenAi {
 
     fn end(builder: &mut RunBuilder, beside: Response<'_>) -> Result<(), ImportError> {
         if beside.choices.is_none() && beside.output.is_none() {
-            builder.whole().tokens = tokens::usage(&beside.usage);
+            builder.whole.tokens = tokens::usage(&beside.usage);
             return Ok(());
         }
         if beside.output.is_some() {
@@ -210,7 +210,9 @@ fn add_message(builder: &mut RunBuilder, message: Message) -> Result<(), ImportE
 
 fn add_call(builder: &mut RunBuilder, id: &str, function: Function) {
     let arguments = function.arguments.or(function.input);
-    let args = builder.arguments(&function.name, arguments.unwrap_or_default());
+    let args = builder
+        .calls
+        .arguments(&function.name, arguments.unwrap_or_default());
     builder.call(id, tool_call(&function.name, None, args));
 }
 

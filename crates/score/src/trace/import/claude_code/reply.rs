@@ -7,12 +7,11 @@
 use std::collections::BTreeSet;
 
 use super::super::anthropic::{self, Content};
-use super::super::builder::Place;
 
 /// What was read of a reply.
 #[derive(Debug)]
 pub(super) struct Reply {
-    pub(super) place: Place,
+    pub(super) place: usize,
     /// The blocks, in order.
     blocks: Vec<Block>,
     /// The same, with the times of texts.
@@ -44,7 +43,7 @@ impl Block {
 }
 
 impl Reply {
-    pub(super) fn new(place: Place) -> Self {
+    pub(super) fn new(place: usize) -> Self {
         Self {
             place,
             blocks: Vec::new(),

@@ -3,21 +3,18 @@
 //! Any other is told and left out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::Lines;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor, value};
-use serde::forward_to_deserialize_any;
 use serde_ignored::Path;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::super::ImportError;
 use super::super::document::{Document, Element, Outline};
 use super::super::few::many;
-use super::Trace;
 use crate::phrase;
 use crate::registry::nearest;
-use crate::trace::{
-    AgentRun, Conversation, FaultMark, Retry, Tokens, ToolCall, ToolHints, ToolResult, Turn,
-};
+use crate::trace::AgentTraceFile;
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;
@@ -25,130 +22,22 @@ const SLIP_CHARS_MIN: usize = 5;
 /// Different keys of one kind of object that are told apart.
 const NAMES_MAX: usize = 100;
 
-/// A kind of object of the format.
-struct Kind {
-    /// The key under which it stands.
-    at: &'static str,
-    /// What it is: `a call`.
-    noun: &'static str,
-    keys: fn() -> &'static [&'static str],
-    /// Names that other formats have for a key. Without a key, they may stand there though nobody
-    /// reads them.
-    other_names: &'static [(&'static str, &'static str)],
-}
+/// The kinds of objects of the format: the key under which one stands (`-` at the root), its type, and what
+/// it is. Then, for each of its keys, the names that other formats have for it; those of no key (`-`) may
+/// stand there though nobody reads them.
+const KINDS: &str = include_str!("keys.txt");
 
-const fn kind<Read: for<'de> Deserialize<'de>>(
-    at: &'static str,
-    noun: &'static str,
-    other_names: &'static [(&'static str, &'static str)],
-) -> Kind {
-    Kind {
-        at,
-        noun,
-        keys: keys::<Read>,
-        other_names,
-    }
-}
-
-static KINDS: [Kind; 10] = [
-    kind::<Trace>("", "a trace", &[("", "schema $schema")]),
-    kind::<AgentRun>(
-        "runs",
-        "a run",
-        &[
-            // Of a run that is the whole trace.
-            ("", "schema $schema"),
-            ("tool_calls", "calls"),
-            ("tool_results", "results"),
-            ("final_response", "response answer final_answer"),
-            ("passed", "success pass"),
-            ("conversation.stop_reason", "stop_reason"),
-            ("conversation.duration_ms", "duration_ms"),
-            ("conversation.tokens", "tokens"),
-            ("conversation.turns", "turns"),
-        ],
-    ),
-    kind::<ToolCall>(
-        "tool_calls",
-        "a call",
-        &[
-            ("name", "tool tool_name function function_name"),
-            (
-                "args",
-                "arg argument arguments input inputs params parameters",
-            ),
-            ("server", "server_name server_label"),
-        ],
-    ),
-    kind::<ToolHints>(
-        "annotations",
-        "the annotations of a tool",
-        &[("", "destructiveHint openWorldHint title")],
-    ),
-    kind::<ToolResult>(
-        "tool_results",
-        "a result",
-        &[
-            ("call_index", "call index"),
-            ("result", "output content response value"),
-        ],
-    ),
-    kind::<Conversation>(
-        "conversation",
-        "a conversation",
-        &[
-            ("stop_reason", "finish_reason end_reason"),
-            ("duration_ms", "duration elapsed_ms"),
-            ("tokens", "usage"),
-            ("turns", "messages"),
-        ],
-    ),
-    kind::<Tokens>(
-        "tokens",
-        "tokens",
-        &[
-            ("prompt", "input input_tokens prompt_tokens"),
-            ("completion", "output output_tokens completion_tokens"),
-            ("total", "total_tokens"),
-        ],
-    ),
-    kind::<Turn>(
-        "turns",
-        "a turn",
-        &[("text", "content message"), ("role", "speaker author")],
-    ),
-    kind::<Retry>(
-        "retries",
-        "a retry",
-        &[("answer", "turn"), ("status", "code"), ("message", "error")],
-    ),
-    kind::<FaultMark>(
-        "faults",
-        "a fault",
-        &[
-            ("call_index", "call index"),
-            ("delay_ms", "delay"),
-            ("detected_ms", "detected detected_at detection_ms"),
-            ("recovered_ms", "recovered recovered_at recovery_ms"),
-        ],
-    ),
-];
-
-impl Kind {
-    /// The key that is most likely meant by another one; empty where the other one may stand there.
-    fn meant(&self, key: &str) -> Option<&'static str> {
-        let bare = bare(key);
-        let known = || (self.keys)().iter().copied();
-        let is_other = |others: &str| others.split(' ').any(|other| self::bare(other) == bare);
-        let mut others = self.other_names.iter();
-        known()
-            .find(|name| self::bare(name) == bare)
-            .or_else(|| Some(others.find(|(_, names)| is_other(names))?.0))
-            .or_else(|| {
-                let is_long = key.chars().count() >= SLIP_CHARS_MIN;
-                is_long.then(|| nearest(known(), key)).flatten()
-            })
-    }
+/// The type of the objects under a key, what they are, and the other names of their keys.
+fn kind(at: &str) -> Option<(&'static str, &'static str, Lines<'static>)> {
+    KINDS.split("\n\n").find_map(|kind| {
+        let mut lines = kind.lines();
+        let (name, noun) = lines
+            .next()?
+            .strip_prefix(at)?
+            .strip_prefix(' ')?
+            .split_once(' ')?;
+        Some((name, noun, lines))
+    })
 }
 
 /// A key without what spelling adds to it: `isError`, `is-error` and `IS_ERROR` are one.
@@ -156,9 +45,28 @@ fn bare(key: &str) -> String {
     key.replace(['_', '-', ' '], "").to_lowercase()
 }
 
+/// The key that is most likely meant by another one; `-` where the other one may stand there.
+fn meant<'k>(known: &[&'k str], mut others: Lines<'static>, key: &str) -> Option<&'k str> {
+    let bare = bare(key);
+    let same = known.iter().copied().find(|name| self::bare(name) == bare);
+    let other = others.find_map(|line| {
+        let (name, others) = line.split_once(' ')?;
+        let mut others = others.split(' ');
+        others
+            .any(|other| self::bare(other) == bare)
+            .then_some(name)
+    });
+    same.or(other).or_else(|| {
+        let is_long = key.chars().count() >= SLIP_CHARS_MIN;
+        is_long.then(|| nearest(known.iter().copied(), key))?
+    })
+}
+
 /// The unknown keys of a file.
 #[derive(Default)]
 pub(super) struct UnknownKeys {
+    /// The published schema, once it is needed.
+    schema: Value,
     kinds: BTreeMap<&'static str, UnknownKeysOf>,
     /// The first that is most likely another key.
     pub(super) slip: Option<ImportError>,
@@ -190,27 +98,41 @@ impl UnknownKeys {
             Step::Index(_) => None,
         });
         let at = at.unwrap_or(root);
-        let Some(kind) = KINDS.iter().find(|kind| kind.at == at) else {
+        let Some((name, noun, others)) = kind(at) else {
             return;
         };
-        let mut of_kind = self.kinds.get_mut(kind.noun);
-        if let Some(known) = of_kind.as_mut()
+        if let Some(known) = self.kinds.get_mut(noun)
             && (known.names.len() == NAMES_MAX || known.names.contains(key))
         {
             known.count += 1;
             return;
         }
-        let meant = kind.meant(key);
-        if meant == Some("") {
+        if self.schema.is_null() {
+            self.schema = schemars::schema_for!(AgentTraceFile).into();
+        }
+        let known = &self.schema["$defs"][name]["properties"];
+        let known = known.as_object().into_iter().flat_map(Map::keys);
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        let meant = meant(&known, others, key);
+        if meant == Some("-") || known.contains(&key.as_str()) {
             return;
         }
         if let Some(meant) = meant
-            && let Some(slip) = slip(document, element.json, kind, parents, key, meant)
+            && let Some((line, column)) = place(document, element.json, parents, key, meant)
         {
+            let (key, meant) = (phrase::name(key), phrase::name(meant));
+            let slip = ImportError {
+                line: Some(line),
+                column: Some(column),
+                ..ImportError::shape(
+                    format!("{key} is no key of {noun}; did you mean {meant}?"),
+                    format!("the keys of {noun} are {}", known.join(", ")),
+                )
+            };
             self.slip.get_or_insert(within(slip, &way));
             return;
         }
-        let of_kind = self.kinds.entry(kind.noun).or_insert_with(|| {
+        let of_kind = self.kinds.entry(noun).or_insert_with(|| {
             let path = within(ImportError::default(), &way).path;
             UnknownKeysOf {
                 first: element.place(&path.unwrap_or_default()),
@@ -240,38 +162,29 @@ impl UnknownKeys {
     }
 }
 
-/// The error about a key that is most likely another one. Where that one is there too, it is something
+/// Where a key stands that may be meant to be another one. Where that one is there too, it is something
 /// else.
-fn slip<'a>(
+fn place<'a>(
     document: &Document<'_>,
     json: &'a str,
-    kind: &Kind,
     parents: &[Step],
     key: &str,
     meant: &str,
-) -> Option<ImportError> {
+) -> Option<(usize, usize)> {
     let around = parents.iter().try_fold(json, |json, step| {
         let inside: &'a RawValue = match step {
-            Step::Key(key) => *serde_json::from_str::<Outline>(json).ok()?.get(key)?,
-            Step::Index(index) => *serde_json::from_str::<Vec<_>>(json).ok()?.get(*index)?,
+            Step::Key(key) => serde_json::from_str::<Outline>(json).ok()?.remove(key)?,
+            Step::Index(index) => {
+                let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+                items.get(*index).copied()?
+            }
         };
         Some(inside.get())
     })?;
     let around: Outline = serde_json::from_str(around).ok()?;
-    if around.contains_key(meant.split('.').next()?) {
-        return None;
-    }
-    let (line, column) = document.place(around.get(key)?.get(), 1, 1);
-    let (noun, known) = (kind.noun, (kind.keys)().join(", "));
-    let (key, meant) = (phrase::name(key), phrase::name(meant));
-    Some(ImportError {
-        line: Some(line),
-        column: Some(column),
-        ..ImportError::shape(
-            format!("{key} is no key of {noun}; did you mean {meant}?"),
-            format!("the keys of {noun} are {known}"),
-        )
-    })
+    let is_there = around.contains_key(meant.split('.').next()?);
+    let value = around.get(key).filter(|_| !is_there)?;
+    Some(document.place(value.get(), 1, 1))
 }
 
 /// A step on the way to a value.
@@ -301,37 +214,4 @@ fn within(error: ImportError, way: &[Step]) -> ImportError {
         Step::Key(key) => error.within(key),
         Step::Index(index) => error.at(*index),
     })
-}
-
-/// The keys that a type reads.
-fn keys<Read: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
-    let mut keys: &[&str] = &[];
-    drop(Read::deserialize(Keys(&mut keys)));
-    keys
-}
-
-/// Has nothing to read, and hears which keys are asked for.
-struct Keys<'k>(&'k mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for Keys<'_> {
-    type Error = value::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(Error::custom("nothing to read"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        keys: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        *self.0 = keys;
-        self.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }
