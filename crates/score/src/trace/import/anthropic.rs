@@ -6,7 +6,11 @@
 //! are the tools of the client, of an MCP server and of Anthropic itself told alike. A result
 //! without `is_error` is no error, as the API defines it. Thinking is no evidence and is left out.
 
-use serde::Deserialize;
+use std::fmt::{self, Formatter};
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::builder::RunBuilder;
@@ -43,16 +47,41 @@ pub(super) struct Message {
 }
 
 /// What a message says.
-#[derive(Default, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "this is neither a text nor a list of blocks such as {\"type\": \"text\", \"text\": \"…\"}"
-)]
+#[derive(Default)]
 pub(super) enum Content {
     #[default]
     Nothing,
     Text(String),
     Blocks(Vec<Block>),
+}
+
+/// Reads a content: `untagged` would read each message twice, and lose the path.
+struct AnyContent;
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyContent)
+    }
+}
+
+impl<'de> Visitor<'de> for AnyContent {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(r#"a text or a list of blocks such as {"type": "text", "text": "…"}"#)
+    }
+
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<Content, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(blocks)).map(Content::Blocks)
+    }
 }
 
 /// A part of a message. The keys are those of all its types.

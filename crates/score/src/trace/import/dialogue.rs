@@ -122,8 +122,8 @@ impl Transcripts {
         response: Option<&'a str>,
     ) -> Result<(), ImportError> {
         let ids: Ids = document.parse(json)?;
-        let continued = self.responses.get(ids.previous_response_id.or_empty());
-        if let Some(&place) = continued
+        let previous = ids.previous_response_id.as_ref();
+        if let Some(&place) = previous.and_then(|id| self.responses.get(id))
             && let Some(builder) = self.all.get_mut(place)
         {
             self.current = place;
@@ -198,7 +198,8 @@ fn read_parts<'a, P: Provider>(
     P::end(builder, beside)
 }
 
-fn read_messages<'a, P: Provider>(
+/// Reads a list of messages.
+pub(super) fn read_messages<'a, P: Provider>(
     builder: &mut RunBuilder,
     document: &Document<'a>,
     json: &'a str,

@@ -6,11 +6,12 @@
 //! content is the result of an MCP tool, which has one.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::builder::RunBuilder;
-use super::dialogue::{Provider, fail};
+use super::dialogue::{Provider, fail, read_messages};
 use super::document::Document;
 use super::few::many;
 use super::lenient::{Maybe, Text};
@@ -33,8 +34,6 @@ pub(super) struct Response<'a> {
     /// Items of the Responses API.
     #[serde(borrow)]
     output: Option<&'a RawValue>,
-    #[serde(rename = "type")]
-    kind: Text,
     usage: Value,
     pub(super) status: Text,
     pub(super) incomplete_details: Maybe<Details>,
@@ -58,6 +57,11 @@ struct Choice {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Message {
+    /// Of an item or a response, which are no messages.
+    #[serde(rename = "type")]
+    kind: Text,
+    choices: Option<IgnoredAny>,
+    output: Option<IgnoredAny>,
     role: Text,
     content: Value,
     refusal: Text,
@@ -114,21 +118,20 @@ impl Provider for OpenAi {
         document: &Document<'a>,
         json: &'a str,
     ) -> Result<(), ImportError> {
-        let response: Response = document.parse(json)?;
-        match (&response.choices, response.kind.as_deref(), response.output) {
-            (None, Some(_), _) => responses::add_item(builder, document.parse(json)?),
-            (None, None, None) => add_message(builder, document.parse(json)?),
-            (_, _, output) => {
-                builder.model(response.model.as_deref());
-                let items = output.map_or(Ok(Vec::new()), |items| document.list(items.get()));
-                let items = items.map_err(|error| error.within("output"))?;
-                for (index, item) in items.into_iter().enumerate() {
-                    Self::message(builder, document, item)
-                        .map_err(|error| error.at(index).within("output"))?;
-                }
-                Self::end(builder, response)
-            }
+        let message: Message = document.parse(json)?;
+        if message.choices.is_none() && message.kind.is_some() {
+            return responses::add_item(builder, document.parse(json)?);
         }
+        if message.choices.is_none() && message.output.is_none() {
+            return add_message(builder, message);
+        }
+        let response: Response = document.parse(json)?;
+        builder.model(response.model.as_deref());
+        if let Some(output) = response.output {
+            read_messages::<Self>(builder, document, output.get())
+                .map_err(|error| error.within("output"))?;
+        }
+        Self::end(builder, response)
     }
 
     fn end(builder: &mut RunBuilder, beside: Response<'_>) -> Result<(), ImportError> {

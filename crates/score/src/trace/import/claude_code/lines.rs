@@ -71,8 +71,9 @@ pub(super) fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>
                 None if !kind.is_turn() => current,
                 None => {
                     let next = if places.is_empty() { 0 } else { sessions.len() };
-                    let parent = of_lines.get(header.parent_uuid.or_empty());
-                    let place = parent.copied().unwrap_or(next);
+                    let parent = header.parent_uuid.as_ref();
+                    let place = parent.and_then(|id| of_lines.get(id)).copied();
+                    let place = place.unwrap_or(next);
                     places.insert(id, place);
                     place
                 }

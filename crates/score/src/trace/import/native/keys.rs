@@ -27,16 +27,13 @@ const NAMES_MAX: usize = 100;
 /// stand there though nobody reads them.
 const KINDS: &str = include_str!("keys.txt");
 
-/// The type of the objects under a key, what they are, and the other names of their keys.
-fn kind(at: &str) -> Option<(&'static str, &'static str, Lines<'static>)> {
+/// The kind of the objects under a key, and the other names of their keys.
+fn kind(at: &str) -> Option<([&'static str; 3], Lines<'static>)> {
     KINDS.split("\n\n").find_map(|kind| {
         let mut lines = kind.lines();
-        let (name, noun) = lines
-            .next()?
-            .strip_prefix(at)?
-            .strip_prefix(' ')?
-            .split_once(' ')?;
-        Some((name, noun, lines))
+        let mut head = lines.next()?.splitn(3, ' ');
+        let head = [head.next()?, head.next()?, head.next()?];
+        (head[0] == at).then_some((head, lines))
     })
 }
 
@@ -67,6 +64,7 @@ fn meant<'k>(known: &[&'k str], mut others: Lines<'static>, key: &str) -> Option
 pub(super) struct UnknownKeys {
     /// The published schema, once it is needed.
     schema: Value,
+    /// By the key under which the objects stand.
     kinds: BTreeMap<&'static str, UnknownKeysOf>,
     /// The first that is most likely another key.
     pub(super) slip: Option<ImportError>,
@@ -75,7 +73,10 @@ pub(super) struct UnknownKeys {
 /// The unknown keys of all objects of one kind.
 #[derive(Default)]
 struct UnknownKeysOf {
+    noun: &'static str,
     names: BTreeSet<String>,
+    /// Keys that may stand there.
+    allowed: BTreeSet<String>,
     count: usize,
     first: String,
 }
@@ -89,24 +90,22 @@ impl UnknownKeys {
         root: &str,
         path: &Path<'_>,
     ) {
-        let way = way(path);
-        let Some((Step::Key(key), parents)) = way.split_last() else {
+        let Path::Map { parent, key } = path else {
             return;
         };
-        let at = parents.iter().rev().find_map(|step| match step {
-            Step::Key(key) => Some(key.as_str()),
-            Step::Index(_) => None,
-        });
-        let at = at.unwrap_or(root);
-        let Some((name, noun, others)) = kind(at) else {
-            return;
-        };
-        if let Some(known) = self.kinds.get_mut(noun)
-            && (known.names.len() == NAMES_MAX || known.names.contains(key))
-        {
-            known.count += 1;
-            return;
+        let at = last_key(parent).unwrap_or(root);
+        if let Some(known) = self.kinds.get_mut(at) {
+            if known.allowed.contains(key) {
+                return;
+            }
+            if known.names.len() == NAMES_MAX || known.names.contains(key) {
+                known.count += 1;
+                return;
+            }
         }
+        let Some(([at, name, noun], others)) = kind(at) else {
+            return;
+        };
         if self.schema.is_null() {
             self.schema = schemars::schema_for!(AgentTraceFile).into();
         }
@@ -114,11 +113,10 @@ impl UnknownKeys {
         let known = known.as_object().into_iter().flat_map(Map::keys);
         let known: Vec<&str> = known.map(String::as_str).collect();
         let meant = meant(&known, others, key);
-        if meant == Some("-") || known.contains(&key.as_str()) {
-            return;
-        }
+        let way = way(path);
         if let Some(meant) = meant
-            && let Some((line, column)) = place(document, element.json, parents, key, meant)
+            && meant != "-"
+            && let Some((line, column)) = place(document, element.json, &way, meant)
         {
             let (key, meant) = (phrase::name(key), phrase::name(meant));
             let slip = ImportError {
@@ -132,20 +130,23 @@ impl UnknownKeys {
             self.slip.get_or_insert(within(slip, &way));
             return;
         }
-        let of_kind = self.kinds.entry(noun).or_insert_with(|| {
+        let of_kind = self.kinds.entry(at).or_default();
+        if meant == Some("-") || known.contains(&key.as_str()) {
+            of_kind.allowed.insert(key.clone());
+            return;
+        }
+        if of_kind.names.is_empty() {
             let path = within(ImportError::default(), &way).path;
-            UnknownKeysOf {
-                first: element.place(&path.unwrap_or_default()),
-                ..UnknownKeysOf::default()
-            }
-        });
+            of_kind.first = element.place(&path.unwrap_or_default());
+            of_kind.noun = noun;
+        }
         of_kind.count += 1;
         of_kind.names.insert(key.clone());
     }
 
     /// What a reader should know of them: one note for each kind of object.
     pub(super) fn notes(self) -> Vec<String> {
-        let note = |(noun, of_kind): (_, UnknownKeysOf)| {
+        let note = |of_kind: UnknownKeysOf| {
             let names: Vec<String> = of_kind.names.into_iter().collect();
             let (are, were) = match names.len() {
                 1 => ("is no key", "was"),
@@ -155,10 +156,11 @@ impl UnknownKeys {
                 1 => "at".to_owned(),
                 count => format!("in {}, first at", many(count, "place")),
             };
-            let (names, first) = (phrase::names(&names), of_kind.first);
+            let (names, noun, first) = (phrase::names(&names), of_kind.noun, of_kind.first);
             format!("{names} {are} of {noun} and {were} not read: {places} {first}")
         };
-        self.kinds.into_iter().map(note).collect()
+        let kinds = self.kinds.into_values().filter(|of_kind| of_kind.count > 0);
+        kinds.map(note).collect()
     }
 }
 
@@ -167,10 +169,12 @@ impl UnknownKeys {
 fn place<'a>(
     document: &Document<'_>,
     json: &'a str,
-    parents: &[Step],
-    key: &str,
+    way: &[Step],
     meant: &str,
 ) -> Option<(usize, usize)> {
+    let (Step::Key(key), parents) = way.split_last()? else {
+        return None;
+    };
     let around = parents.iter().try_fold(json, |json, step| {
         let inside: &'a RawValue = match step {
             Step::Key(key) => serde_json::from_str::<Outline>(json).ok()?.remove(key)?,
@@ -185,6 +189,18 @@ fn place<'a>(
     let is_there = around.contains_key(meant.split('.').next()?);
     let value = around.get(key).filter(|_| !is_there)?;
     Some(document.place(value.get(), 1, 1))
+}
+
+/// The last key of a path.
+fn last_key<'p>(path: &'p Path<'_>) -> Option<&'p str> {
+    match path {
+        Path::Root => None,
+        Path::Map { key, .. } => Some(key),
+        Path::Seq { parent, .. }
+        | Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => last_key(parent),
+    }
 }
 
 /// A step on the way to a value.
