@@ -15,7 +15,7 @@ use super::lenient::Maybe;
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
 use crate::phrase;
-use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, ToolCall};
+use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultKind, ToolCall};
 
 /// The runs of a file.
 #[derive(Deserialize)]
@@ -85,7 +85,19 @@ fn parse<'a, Read: Deserialize<'a>>(
     });
     match unknown.slip.take() {
         Some(slip) => Err(slip),
-        None => read.map_err(|error| document.explain::<Read>(element.json, &error)),
+        None => read.map_err(|error| {
+            let error = document.explain::<Read>(element.json, &error);
+            match &error.path {
+                Some(path) if path.ends_with("].kind") => ImportError {
+                    hint: format!(
+                        "kinds of faults are {}",
+                        FaultKind::ALL.map(|(name, _)| name).join(", ")
+                    ),
+                    ..error
+                },
+                _ => error,
+            }
+        }),
     }
 }
 
