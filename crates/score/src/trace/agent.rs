@@ -3,7 +3,7 @@
 //! tell is absent here, which means unknown, never zero.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::fault::FaultKind;
@@ -75,17 +75,32 @@ pub struct AgentRun {
     /// The calls, in the order in which they were made; parallel ones in the order of the message.
     pub tool_calls: Vec<ToolCall>,
     /// What came back. A call without an entry has an unknown result.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub tool_results: Vec<ToolResult>,
     /// The conversation around the calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
     /// The faults that calls met.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "null_as_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub faults: Vec<FaultMark>,
     /// Whether the run did its task, by whoever judged it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
+}
+
+/// Null is the same as absent.
+fn null_as_empty<'de, D: Deserializer<'de>, Item: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<Item>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 impl AgentRun {

@@ -6,164 +6,208 @@
 //! are the tools of the client, of an MCP server and of Anthropic itself told alike. A result
 //! without `is_error` is no error, as the API defines it. Thinking is no evidence and is left out.
 
-use serde_json::{Map, Value};
+use std::fmt::{self, Formatter};
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::builder::RunBuilder;
-use super::dialogue::{self, Settings, failure, no_role};
-use super::names::{arguments, caller, no_such_role, role, take_text, text, tool_call};
+use super::dialogue::{Provider, fail};
+use super::document::Document;
+use super::lenient::{Maybe, Text};
+use super::names::{arguments, caller, known_role, tool_call};
 use super::{ImportError, tokens};
 
-/// Reads the messages of one transcript.
-#[derive(Debug, Default)]
-pub(super) struct Reader {
-    builder: RunBuilder,
+/// Reads the messages of a transcript.
+pub(super) struct Anthropic;
+
+/// What stands beside the messages.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Beside {
+    model: Text,
+    system: Content,
+    stop_reason: Text,
+    usage: Value,
 }
 
-impl dialogue::Reader for Reader {
+/// A message that was sent or came back.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message {
+    role: Text,
+    pub(super) id: Text,
+    pub(super) model: Text,
+    pub(super) content: Content,
+    stop_reason: Text,
+    usage: Value,
+    error: Value,
+}
+
+/// What a message says.
+#[derive(Default)]
+pub(super) enum Content {
+    #[default]
+    Nothing,
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+/// Reads a content: `untagged` would read each message twice, and lose the path.
+struct AnyContent;
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyContent)
+    }
+}
+
+impl<'de> Visitor<'de> for AnyContent {
+    type Value = Content;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(r#"a text or a list of blocks such as {"type": "text", "text": "…"}"#)
+    }
+
+    fn visit_unit<E>(self) -> Result<Content, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, blocks: A) -> Result<Content, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(blocks)).map(Content::Blocks)
+    }
+}
+
+/// A part of a message. The keys are those of all its types.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block {
+    #[serde(rename = "type")]
+    kind: Text,
+    pub(super) text: Text,
+    citations: Maybe<Value>,
+    pub(super) id: Text,
+    name: Text,
+    server_name: Text,
+    input: Value,
+    pub(super) caller: Value,
+    pub(super) tool_use_id: Text,
+    is_error: Value,
+    content: Value,
+}
+
+impl Provider for Anthropic {
     const LISTS: &'static [&'static str] = &["messages"];
 
-    fn begin(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError> {
-        self.builder.model(settings.get("model")?.as_str());
-        let system = settings.get("system")?;
-        if !system.is_null() && self.builder.is_new() {
-            self.builder.open("system");
-            add_content(&mut self.builder, system).map_err(|error| error.within("system"))?;
+    type Beside<'a> = Beside;
+
+    fn begin(builder: &mut RunBuilder, beside: &mut Beside) -> Result<(), ImportError> {
+        builder.model(beside.model.as_deref());
+        let system = std::mem::take(&mut beside.system);
+        if !matches!(system, Content::Nothing) && builder.is_new() {
+            builder.open("system");
+            add_content(builder, system).map_err(|error| error.within("system"))?;
         }
         Ok(())
     }
 
-    fn message(&mut self, message: Value) -> Result<(), ImportError> {
-        let Value::Object(mut message) = message else {
-            return Err(no_role());
+    fn message<'a>(
+        builder: &mut RunBuilder,
+        document: &Document<'a>,
+        json: &'a str,
+    ) -> Result<(), ImportError> {
+        let message: Message = document.parse(json)?;
+        let Some(word) = message.role.as_deref() else {
+            return fail(builder, &message.error);
         };
-        let Some(word) = take_text(&mut message, "role") else {
-            let message = Value::Object(message);
-            let failure = failure(&message).ok_or_else(no_role)?;
-            self.builder.fail(&failure);
-            return Ok(());
-        };
-        let role = role(&word).ok_or_else(|| no_such_role(&word).within("role"))?;
-        self.builder.model(text(&message, "model"));
-        self.builder.open(role);
-        add_body(&mut self.builder, &mut message)
+        let role = known_role(word)?;
+        builder.model(message.model.as_deref());
+        builder.open(role);
+        add_body(builder, message)
     }
 
-    fn end(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError> {
-        let response = settings.response()?;
-        if !response.is_null() {
-            self.message(response)
-                .map_err(|error| error.within("response"))?;
-        }
-        if let Some(reason) = settings.get("stop_reason")?.as_str() {
-            self.builder.stop(reason);
-        }
-        self.builder.whole().tokens = tokens::usage(&settings.get("usage")?);
+    fn end(builder: &mut RunBuilder, beside: Beside) -> Result<(), ImportError> {
+        builder.stop(beside.stop_reason.as_deref());
+        builder.whole.tokens = tokens::usage(&beside.usage);
         Ok(())
-    }
-
-    fn builder(&mut self) -> &mut RunBuilder {
-        &mut self.builder
     }
 }
 
 /// Adds what a message has to the turn that is open.
-pub(super) fn add_body(
-    builder: &mut RunBuilder,
-    message: &mut Map<String, Value>,
-) -> Result<(), ImportError> {
-    if let Some(content) = message.remove("content") {
-        add_content(builder, content).map_err(|error| error.within("content"))?;
-    }
-    if let Some(reason) = text(message, "stop_reason") {
-        builder.stop(reason);
-    }
-    builder.usage(message.get("usage"));
+pub(super) fn add_body(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
+    add_content(builder, message.content).map_err(|error| error.within("content"))?;
+    builder.stop(message.stop_reason.as_deref());
+    builder.usage(&message.usage);
     Ok(())
 }
 
-/// A text, or blocks.
-fn add_content(builder: &mut RunBuilder, content: Value) -> Result<(), ImportError> {
+fn add_content(builder: &mut RunBuilder, content: Content) -> Result<(), ImportError> {
     match content {
-        Value::Null => Ok(()),
-        Value::String(text) => {
-            builder.say(&text, false);
-            Ok(())
-        }
-        Value::Array(blocks) => {
+        Content::Nothing => {}
+        Content::Text(text) => builder.say(&text, false),
+        Content::Blocks(blocks) => {
             let mut was_cited = false;
             for (index, block) in blocks.into_iter().enumerate() {
                 // A sentence with sources comes in pieces.
-                let is_cited = block.get("citations").is_some();
+                let is_cited = block.citations.is_some();
                 add_block(builder, block, is_cited || was_cited)
                     .map_err(|error| error.at(index))?;
                 was_cited = is_cited;
             }
-            Ok(())
         }
-        _ => Err(ImportError::shape(
-            "this is neither a text nor a list of blocks",
-            "it is a text, or a list of blocks such as {\"type\": \"text\", \"text\": \"…\"}",
-        )),
     }
-}
-
-fn add_block(builder: &mut RunBuilder, block: Value, is_joined: bool) -> Result<(), ImportError> {
-    let Value::Object(mut block) = block else {
-        return Err(no_type());
-    };
-    let kind = take_text(&mut block, "type").ok_or_else(no_type)?;
-    if kind == "text" {
-        builder.say(text(&block, "text").unwrap_or_default(), is_joined);
-        Ok(())
-    } else if kind.ends_with("tool_use") {
-        add_call(builder, block, &kind)
-    } else {
-        if kind.ends_with("tool_result") {
-            add_result(builder, block, &kind);
-        }
-        Ok(())
-    }
-}
-
-fn add_call(
-    builder: &mut RunBuilder,
-    mut block: Map<String, Value>,
-    kind: &str,
-) -> Result<(), ImportError> {
-    let Some(name) = take_text(&mut block, "name") else {
-        return Err(ImportError::shape(
-            format!("the `{kind}` block has no `name`"),
-            "a call names its tool",
-        ));
-    };
-    let input = arguments(block.remove("input"));
-    let mut call = tool_call(&name, text(&block, "server_name"), input);
-    call.caller = caller(block.remove("caller"));
-    builder.call(text(&block, "id").unwrap_or_default(), call);
     Ok(())
 }
 
-fn add_result(builder: &mut RunBuilder, mut block: Map<String, Value>, kind: &str) {
-    let content = block.remove("content").unwrap_or_default();
-    let is_error = match (kind, block.get("is_error")) {
-        (_, Some(&Value::Bool(is_error))) => Some(is_error),
-        ("tool_result" | "mcp_tool_result", None | Some(Value::Null)) => Some(false),
-        // Anthropic's own tools have an object of another type where they failed.
-        (_, None) => Some(
-            content
-                .get("type")
-                .and_then(Value::as_str)
-                .is_some_and(|kind| kind.ends_with("_error")),
-        ),
-        (_, Some(_)) => None,
+fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result<(), ImportError> {
+    let Some(kind) = block.kind.as_deref() else {
+        return Err(ImportError::shape(
+            "the block has no `type`",
+            "a block is an object such as {\"type\": \"text\", \"text\": \"…\"}",
+        ));
     };
-    let id = take_text(&mut block, "tool_use_id").unwrap_or_default();
-    builder.result(&id, is_error, content);
+    if kind == "text" {
+        builder.say(block.text.or_empty(), is_joined);
+    } else if block.is_call() {
+        let Some(name) = block.name.as_deref() else {
+            return Err(ImportError::shape(
+                format!("the `{kind}` block has no `name`"),
+                "a call names its tool",
+            ));
+        };
+        let mut call = tool_call(name, block.server_name.as_deref(), arguments(block.input));
+        call.caller = caller(block.caller);
+        builder.call(block.id.or_empty(), call);
+    } else if block.is_result() {
+        let is_error = match (kind, &block.is_error) {
+            (_, &Value::Bool(is_error)) => Some(is_error),
+            ("tool_result" | "mcp_tool_result", Value::Null) => Some(false),
+            // Anthropic's own tools have an object of another type where they failed.
+            (_, Value::Null) => {
+                let kind = block.content.get("type").and_then(Value::as_str);
+                Some(kind.is_some_and(|kind| kind.ends_with("_error")))
+            }
+            _ => None,
+        };
+        builder.result(block.tool_use_id.or_empty(), is_error, block.content);
+    }
+    Ok(())
 }
 
-fn no_type() -> ImportError {
-    ImportError::shape(
-        "the block has no `type`",
-        "a block is an object such as {\"type\": \"text\", \"text\": \"…\"}",
-    )
+impl Block {
+    /// Whether it calls a tool.
+    pub(super) fn is_call(&self) -> bool {
+        self.kind.or_empty().ends_with("tool_use")
+    }
+
+    /// Whether it answers a call.
+    pub(super) fn is_result(&self) -> bool {
+        self.kind.or_empty().ends_with("tool_result")
+    }
 }

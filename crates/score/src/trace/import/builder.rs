@@ -2,79 +2,52 @@
 
 use serde_json::Value;
 
-use super::ImportedRun;
 use super::calls::Calls;
-use super::names::{Ending, ending};
-use super::tokens;
 use super::turn::OpenTurn;
+use super::{ImportedRun, names, tokens};
 use crate::phrase;
-use crate::trace::{AgentRun, Conversation, Json, StopReason, Tokens, ToolCall, Turn};
+use crate::trace::{AgentRun, Conversation, StopReason, Tokens, ToolCall, Turn};
 
 /// A run that is being put together.
 #[derive(Debug, Default)]
 pub(super) struct RunBuilder {
     model: Option<String>,
-    calls: Calls,
+    pub(super) calls: Calls,
     turns: Vec<OpenTurn>,
-    /// Turns of agents that work for this one: what they say is not said here.
-    aside: Vec<OpenTurn>,
-    current: Place,
-    /// What is told of the whole run, where it is.
-    whole: Whole,
-    notes: Vec<String>,
-}
-
-/// Where a turn stands.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    is_aside: bool,
-    index: usize,
-}
-
-/// What a source tells of the whole run, whatever its messages tell.
-#[derive(Debug, Default)]
-pub(super) struct Whole {
-    pub(super) tokens: Option<Tokens>,
-    pub(super) stop_reason: Option<StopReason>,
+    /// The place of the turn that is open.
+    current: usize,
+    /// What a source tells of the whole run, whatever its messages tell.
+    pub(super) whole: Conversation,
     pub(super) final_response: Option<String>,
-    pub(super) duration_ms: Option<f64>,
+    notes: Vec<String>,
 }
 
 impl RunBuilder {
     /// Begins a turn; what comes next belongs to it. Returns its place.
-    pub(super) fn open(&mut self, role: &'static str) -> Place {
-        self.current = Place {
-            is_aside: false,
-            index: self.turns.len(),
-        };
+    pub(super) fn open(&mut self, role: &'static str) -> usize {
+        self.current = self.turns.len();
         self.turns.push(OpenTurn::new(role));
         self.current
     }
 
-    /// Begins a turn of an agent that works for this one.
-    pub(super) fn open_aside(&mut self, role: &'static str) -> Place {
-        self.current = Place {
-            is_aside: true,
-            index: self.aside.len(),
-        };
-        self.aside.push(OpenTurn::new(role));
-        self.current
+    /// Begins a turn of an agent that works for this one: what it says is not said here.
+    pub(super) fn open_aside(&mut self, role: &'static str) -> usize {
+        let place = self.open(role);
+        if let Some(turn) = self.turn() {
+            turn.is_aside = true;
+        }
+        place
     }
 
     /// Goes back to a turn.
-    pub(super) fn resume(&mut self, place: Place) {
+    pub(super) fn resume(&mut self, place: usize) {
         self.current = place;
     }
 
     /// Begins a turn of the agent, unless the last one is such.
     pub(super) fn open_or_resume_agent(&mut self) {
         match self.turns.last() {
-            Some(turn) if turn.is_of_agent() => {
-                self.current = Place {
-                    is_aside: false,
-                    index: self.turns.len() - 1,
-                };
-            }
+            Some(turn) if turn.is_of_agent() => self.current = self.turns.len() - 1,
             _ => {
                 self.open("assistant");
             }
@@ -82,12 +55,12 @@ impl RunBuilder {
     }
 
     fn turn(&mut self) -> Option<&mut OpenTurn> {
-        let turns = if self.current.is_aside {
-            &mut self.aside
-        } else {
-            &mut self.turns
-        };
-        turns.get_mut(self.current.index)
+        self.turns.get_mut(self.current)
+    }
+
+    /// The turns of this agent and its user.
+    fn own_turns(&self) -> impl DoubleEndedIterator<Item = &OpenTurn> {
+        self.turns.iter().filter(|turn| !turn.is_aside)
     }
 
     /// Something is said. What is `joined` continues the last words; else it is a paragraph.
@@ -115,33 +88,18 @@ impl RunBuilder {
         self.calls.result(id, is_error, result);
     }
 
-    /// The arguments of a call, which are JSON inside a text.
-    pub(super) fn arguments(&mut self, tool: &str, arguments: Option<Value>) -> Json {
-        self.calls.arguments(tool, arguments)
-    }
-
-    /// A call that its provider says is not whole.
-    pub(super) fn unfinished(&mut self, tool: &str) {
-        self.calls.unfinished(tool);
-    }
-
     /// Why the reply ended, in the words of the provider.
-    pub(super) fn stop(&mut self, reason: &str) {
-        if let Some(turn) = self.turn() {
+    pub(super) fn stop(&mut self, reason: Option<&str>) {
+        if let (Some(turn), Some(reason)) = (self.turn(), reason) {
             turn.stop = Some(reason.to_owned());
         }
     }
 
     /// What the reply took. Told again of the same reply, the larger counts hold.
-    pub(super) fn usage(&mut self, usage: Option<&Value>) {
-        let Some(told) = usage.and_then(tokens::usage) else {
-            return;
-        };
-        if let Some(turn) = self.turn() {
-            turn.tokens = Some(
-                turn.tokens
-                    .map_or(told, |before| tokens::larger(before, told)),
-            );
+    pub(super) fn usage(&mut self, usage: &Value) {
+        if let (Some(turn), Some(told)) = (self.turn(), tokens::usage(usage)) {
+            let before = turn.tokens.unwrap_or(told);
+            turn.tokens = Some(tokens::larger(before, told));
         }
     }
 
@@ -152,26 +110,25 @@ impl RunBuilder {
         }
     }
 
-    /// What is told of the whole run.
-    pub(super) fn whole(&mut self) -> &mut Whole {
-        &mut self.whole
-    }
-
     /// Tells the reader something about the run.
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
     /// The provider failed, and says so.
-    pub(super) fn fail(&mut self, message: &str) {
+    pub(super) fn fail(&mut self, error: &Value) {
         self.whole.stop_reason = Some(StopReason::Error);
-        let note = format!("the provider reported an error: {}", phrase::text(message));
+        let message = error.get("message").unwrap_or(error);
+        let words = message
+            .as_str()
+            .map_or_else(|| message.to_string(), str::to_owned);
+        let note = format!("the provider reported an error: {}", phrase::text(&words));
         self.notes.push(note);
     }
 
     /// Whether nothing was said but what the model was told beforehand, and nothing ended.
     pub(super) fn is_empty(&self) -> bool {
-        self.turns.iter().all(OpenTurn::is_of_system) && self.whole.stop_reason.is_none()
+        self.own_turns().all(OpenTurn::is_of_system) && self.whole.stop_reason.is_none()
     }
 
     /// Whether nothing came yet.
@@ -181,9 +138,8 @@ impl RunBuilder {
 
     /// Whether the agent spoke last, after its calls.
     pub(super) fn has_last_words(&self) -> bool {
-        self.turns
-            .last()
-            .is_some_and(|turn| turn.is_of_agent() && turn.last_words.is_some())
+        let last = self.turns.last();
+        last.is_some_and(|turn| turn.is_of_agent() && turn.last_words.is_some())
     }
 
     /// Whether this run begins with all of another one, and goes on: an agent sends everything again
@@ -210,29 +166,21 @@ impl RunBuilder {
 
     /// The run.
     pub(super) fn finish(mut self) -> ImportedRun {
-        let stop_reason = self.whole.stop_reason.or_else(|| self.stop_reason());
-        let final_response = match self.whole.final_response.take() {
-            Some(told) => Some(told),
-            None => self.final_response(stop_reason),
-        };
-        // Every reply takes tokens, whoever made it.
-        let replies: Vec<Option<Tokens>> = self
-            .turns
-            .iter()
-            .chain(&self.aside)
-            .filter(|turn| turn.is_of_agent())
-            .map(|turn| turn.tokens)
-            .collect();
-        let tokens = match self.whole.tokens {
-            Some(told) => Some(told),
-            None => tokens::total(&replies, &mut self.notes),
-        };
+        let told = self.whole.stop_reason;
+        self.whole.stop_reason = told.or_else(|| self.stop_reason());
+        let told = self.final_response.take();
+        let final_response = told.or_else(|| self.last_words(self.whole.stop_reason));
+        if self.whole.tokens.is_none() {
+            // Every reply takes tokens, whoever made it.
+            let replies = self.turns.iter().filter(|turn| turn.is_of_agent());
+            let replies: Vec<Option<Tokens>> = replies.map(|turn| turn.tokens).collect();
+            self.whole.tokens = tokens::total(&replies, &mut self.notes);
+        }
         self.notes.extend(self.calls.notes());
-        let turns: Vec<Turn> = self.turns.into_iter().map(OpenTurn::close).collect();
-        let prompt = turns
-            .iter()
-            .find(|turn| turn.role == "user" && turn.text.is_some())
-            .and_then(|turn| turn.text.clone());
+        let own = self.turns.into_iter().filter(|turn| !turn.is_aside);
+        let turns: Vec<Turn> = own.map(OpenTurn::close).collect();
+        let mut of_user = turns.iter().filter(|turn| turn.role == "user");
+        let prompt = of_user.find_map(|turn| turn.text.clone());
         let (tool_calls, tool_results) = self.calls.finish();
         let run = AgentRun {
             model: self.model,
@@ -241,14 +189,10 @@ impl RunBuilder {
             tool_calls,
             tool_results,
             conversation: Some(Conversation {
-                stop_reason,
-                duration_ms: self.whole.duration_ms,
-                tokens,
                 turns: Some(turns),
-                ..Conversation::default()
+                ..self.whole
             }),
-            faults: Vec::new(),
-            passed: None,
+            ..AgentRun::default()
         };
         ImportedRun {
             run,
@@ -258,26 +202,15 @@ impl RunBuilder {
 
     /// Why the last reply ended, if nothing came after it.
     fn stop_reason(&mut self) -> Option<StopReason> {
-        let last = self.turns.last().filter(|turn| turn.is_of_agent())?;
-        let reason = last.stop.as_deref()?;
-        match ending(reason) {
-            Ending::Because(stop_reason) => Some(stop_reason),
-            Ending::WentOn => None,
-            Ending::Unheard => {
-                let note = format!(
-                    "the last reply stopped because of {}, which does not tell how the run ended",
-                    phrase::name(reason)
-                );
-                self.notes.push(note);
-                None
-            }
-        }
+        let last = self.own_turns().last().filter(|turn| turn.is_of_agent())?;
+        let reason = last.stop.clone()?;
+        names::stop_reason(&reason, &mut self.notes)
     }
 
     /// What the agent said in the end: nothing, if it was done without a word; unknown, if its
     /// last reply only calls tools.
-    fn final_response(&self, stop_reason: Option<StopReason>) -> Option<String> {
-        let last = self.turns.iter().rfind(|turn| turn.is_of_agent())?;
+    fn last_words(&self, stop_reason: Option<StopReason>) -> Option<String> {
+        let last = self.own_turns().rfind(|turn| turn.is_of_agent())?;
         let is_done = !last.has_calls && stop_reason == Some(StopReason::Completed);
         match &last.last_words {
             Some(words) if !words.trim().is_empty() => Some(words.clone()),

@@ -13,12 +13,7 @@ use crate::trace::{Json, ToolCall, ToolResult};
 /// Calls and results, in the order in which they come.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    made: Vec<ToolCall>,
-    /// The id of each call.
-    ids: Vec<String>,
-    results: Vec<ToolResult>,
-    /// The place in `results` of the result of each call.
-    places: Vec<Option<usize>>,
+    made: Vec<Made>,
     asked: BTreeMap<String, Asked>,
     orphans: Few,
     repeated: Few,
@@ -26,8 +21,16 @@ pub(super) struct Calls {
     unfinished: Few,
 }
 
-/// The calls that have the same id.
+/// A call, its id, and its result.
 #[derive(Debug)]
+struct Made {
+    id: String,
+    call: ToolCall,
+    result: Option<(Option<bool>, Json)>,
+}
+
+/// The calls that have the same id.
+#[derive(Debug, Default)]
 struct Asked {
     /// Those without a result.
     waiting: VecDeque<usize>,
@@ -38,50 +41,36 @@ struct Asked {
 impl Calls {
     /// A tool is called.
     pub(super) fn call(&mut self, id: &str, call: ToolCall) {
-        let place = self.made.len();
-        self.made.push(call);
-        self.ids.push(id.to_owned());
-        self.places.push(None);
-        self.asked
-            .entry(id.to_owned())
-            .or_insert_with(|| Asked {
-                waiting: VecDeque::new(),
-                answered: place,
-            })
-            .waiting
-            .push_back(place);
+        let asked = self.asked.entry(id.to_owned()).or_default();
+        asked.waiting.push_back(self.made.len());
+        self.made.push(Made {
+            id: id.to_owned(),
+            call,
+            result: None,
+        });
     }
 
     /// A call is answered.
     pub(super) fn result(&mut self, id: &str, is_error: Option<bool>, result: Value) {
-        let Some(asked) = self.asked.get_mut(id) else {
-            self.orphans
-                .push(if id.is_empty() { "without an id" } else { id });
-            return;
-        };
-        asked.answered = asked.waiting.pop_front().unwrap_or(asked.answered);
-        let call_index = asked.answered;
-        let answer = ToolResult {
-            call_index,
-            is_error,
-            result: result.into(),
-        };
-        let earlier = self.places.get(call_index).copied().flatten();
-        if let Some(earlier) = earlier.and_then(|place| self.results.get_mut(place)) {
-            *earlier = answer;
-            let name = self.made.get(call_index).map_or("", |call| &call.name);
-            self.repeated.push(name);
-            return;
+        let asked = self.asked.get_mut(id);
+        let call = asked.and_then(|asked| {
+            asked.answered = asked.waiting.pop_front().unwrap_or(asked.answered);
+            self.made.get_mut(asked.answered)
+        });
+        match call {
+            None if id.is_empty() => self.orphans.push("without an id"),
+            None => self.orphans.push(id),
+            Some(made) => {
+                if made.result.replace((is_error, result.into())).is_some() {
+                    self.repeated.push(&made.call.name);
+                }
+            }
         }
-        if let Some(place) = self.places.get_mut(call_index) {
-            *place = Some(self.results.len());
-        }
-        self.results.push(answer);
     }
 
     /// The arguments of a call, which are JSON inside a text. Nothing, and null, are no arguments.
-    pub(super) fn arguments(&mut self, tool: &str, arguments: Option<Value>) -> Json {
-        match arguments.unwrap_or_default() {
+    pub(super) fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
+        match arguments {
             Value::Null => Json::empty(),
             Value::String(text) if text.trim().is_empty() => Json::empty(),
             Value::String(text) => match serde_json::from_str(&text) {
@@ -103,17 +92,9 @@ impl Calls {
 
     /// Whether these are the first calls of others.
     pub(super) fn are_first_of(&self, whole: &Self) -> bool {
+        let mut both = self.made.iter().zip(&whole.made);
         self.made.len() <= whole.made.len()
-            && self
-                .ids
-                .iter()
-                .zip(&whole.ids)
-                .all(|(one, other)| one == other)
-            && self
-                .made
-                .iter()
-                .zip(&whole.made)
-                .all(|(one, other)| one == other)
+            && both.all(|(one, other)| one.id == other.id && one.call == other.call)
     }
 
     /// What a reader should know of what did not fit.
@@ -130,8 +111,16 @@ impl Calls {
     }
 
     /// The calls, and the results in their order.
-    pub(super) fn finish(mut self) -> (Vec<ToolCall>, Vec<ToolResult>) {
-        self.results.sort_by_key(|result| result.call_index);
-        (self.made, self.results)
+    pub(super) fn finish(self) -> (Vec<ToolCall>, Vec<ToolResult>) {
+        let mut results = Vec::new();
+        let calls = self.made.into_iter().enumerate().map(|(call_index, made)| {
+            results.extend(made.result.map(|(is_error, result)| ToolResult {
+                call_index,
+                is_error,
+                result,
+            }));
+            made.call
+        });
+        (calls.collect(), results)
     }
 }

@@ -13,15 +13,18 @@ mod reply;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use self::lines::Line;
+use self::lines::{Kind, Line};
 use self::reply::Reply;
+use super::anthropic::{self, Content};
 use super::builder::RunBuilder;
 use super::document::Document;
 use super::few::many;
-use super::names::{take_text, text};
-use super::{ImportError, ImportedRun, anthropic, timestamp, tokens};
+use super::lenient::{Maybe, Text};
+use super::names::caller;
+use super::{ImportError, ImportedRun, timestamp, tokens};
 use crate::phrase;
 use crate::trace::StopReason;
 
@@ -47,13 +50,13 @@ pub(super) fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportEr
 }
 
 fn read_session(document: &Document<'_>, lines: &[Line<'_>]) -> Result<Session, ImportError> {
-    let is_of_sub_agent = !lines.iter().any(|line| line.is_turn && !line.is_aside);
+    let mut turns = lines.iter().filter(|line| line.kind.is_turn());
+    let is_of_sub_agent = turns.all(|line| line.is_aside);
     let mut session = Session::default();
     for line in lines {
         let is_aside = line.is_aside && !is_of_sub_agent;
-        document
-            .parse(line.element.json)
-            .and_then(|read| session.line(read, is_aside))
+        session
+            .line(document, line, is_aside)
             .map_err(|error| line.element.locate(error))?;
     }
     if is_of_sub_agent && lines.iter().any(|line| line.is_aside) {
@@ -85,78 +88,120 @@ struct Session {
     calls_aside: usize,
 }
 
+/// A message of a session.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Written {
+    uuid: Text,
+    message: Option<anthropic::Message>,
+    timestamp: Text,
+    is_api_error_message: Maybe<bool>,
+    is_meta: Maybe<bool>,
+    is_compact_summary: Maybe<bool>,
+    agent_id: Text,
+    #[serde(rename = "parent_tool_use_id")]
+    tool_id: Text,
+}
+
+/// The last line of what is printed: the outcome of the whole run.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Outcome {
+    subtype: Text,
+    is_error: Maybe<bool>,
+    result: Text,
+    usage: Value,
+    duration_ms: Maybe<f64>,
+}
+
 impl Session {
-    fn line(&mut self, mut line: Map<String, Value>, is_aside: bool) -> Result<(), ImportError> {
-        if let Some(id) = text(&line, "uuid")
-            && !self.lines.insert(id.to_owned())
-        {
-            return Ok(());
-        }
-        match take_text(&mut line, "type").as_deref() {
-            Some("user") => self.message("user", line, is_aside),
-            Some("assistant") => self.message("assistant", line, is_aside),
-            Some("result") => {
-                self.result(&mut line);
+    fn line<'a>(
+        &mut self,
+        document: &Document<'a>,
+        line: &Line<'a>,
+        is_aside: bool,
+    ) -> Result<(), ImportError> {
+        let json = line.element.json;
+        match line.kind {
+            Kind::User => self.message("user", document.parse(json)?, is_aside),
+            Kind::Assistant => self.message("assistant", document.parse(json)?, is_aside),
+            Kind::Result => {
+                self.result(document.parse(json)?);
                 Ok(())
             }
-            _ => Ok(()),
+            Kind::Other => Ok(()),
         }
     }
 
     fn message(
         &mut self,
         role: &'static str,
-        mut line: Map<String, Value>,
+        line: Written,
         is_aside: bool,
     ) -> Result<(), ImportError> {
-        let is_set =
-            |line: &Map<String, Value>, key: &str| line.get(key) == Some(&Value::Bool(true));
-        let Some(Value::Object(mut message)) = line.remove("message") else {
+        if let Some(id) = line.uuid.as_ref()
+            && !self.lines.insert(id.clone())
+        {
+            return Ok(());
+        }
+        let Some(mut message) = line.message else {
             return Err(ImportError::shape(
                 format!("the line of type `{role}` has no `message`"),
                 "this is no whole session of Claude Code",
             ));
         };
-        if let Some(time) = text(&line, "timestamp").and_then(timestamp::milliseconds) {
+        if let Some(time) = line.timestamp.as_deref().and_then(timestamp::milliseconds) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
-        if is_set(&line, "isApiErrorMessage") {
+        if *line.is_api_error_message == Some(true) {
             self.has_failed |= !is_aside;
             return Ok(());
         }
         // What Claude Code tells the model on its own is not said by the user.
-        if is_set(&line, "isMeta") || is_set(&line, "isCompactSummary") {
-            keep_results(&mut message);
-            if !message.contains_key("content") {
+        if [*line.is_meta, *line.is_compact_summary].contains(&Some(true)) {
+            let Content::Blocks(blocks) = &mut message.content else {
+                return Ok(());
+            };
+            blocks.retain(anthropic::Block::is_result);
+            if blocks.is_empty() {
                 return Ok(());
             }
         }
         if !is_aside {
             self.has_failed = false;
-            let model = text(&message, "model").filter(|model| *model != SYNTHETIC);
+            let model = message.model.as_deref().filter(|model| *model != SYNTHETIC);
             self.builder.model(model);
         }
-        self.open(role, &line, &mut message, is_aside);
-        if is_aside {
-            self.calls_aside += name_caller(&mut message, &line);
+        self.open(role, line.timestamp.as_deref(), &mut message, is_aside);
+        if let (true, Content::Blocks(blocks)) = (is_aside, &mut message.content) {
+            let mut sidechain = json!({"type": "sidechain"});
+            for (key, id) in [("agent_id", line.agent_id), ("tool_id", line.tool_id)] {
+                if let Maybe(Some(id)) = id {
+                    sidechain[key] = Value::from(id);
+                }
+            }
+            for block in blocks.iter_mut().filter(|block| block.is_call()) {
+                self.calls_aside += 1;
+                let told = caller(block.caller.take());
+                block.caller = told.map_or_else(|| sidechain.clone(), |told| *told);
+            }
         }
-        anthropic::add_body(&mut self.builder, &mut message)
-            .map_err(|error| error.within("message"))
+        anthropic::add_body(&mut self.builder, message).map_err(|error| error.within("message"))
     }
 
     /// Begins a turn, or goes on with a reply and leaves of the message what is new.
     fn open(
         &mut self,
         role: &'static str,
-        line: &Map<String, Value>,
-        message: &mut Map<String, Value>,
+        time: Option<&str>,
+        message: &mut anthropic::Message,
         is_aside: bool,
     ) {
-        let id = text(message, "id").map(str::to_owned);
-        if let Some(reply) = id.as_ref().and_then(|id| self.replies.get_mut(id)) {
+        let known = message.id.as_ref().and_then(|id| self.replies.get_mut(id));
+        if let Some(reply) = known {
             self.builder.resume(reply.place);
-            reply.keep_what_is_new(message, text(line, "timestamp"));
+            reply.keep_what_is_new(&mut message.content, time);
             return;
         }
         let place = if is_aside {
@@ -164,19 +209,16 @@ impl Session {
         } else {
             self.builder.open(role)
         };
-        if let Some(id) = id {
+        if let Some(id) = message.id.0.take() {
             let mut reply = Reply::new(place);
-            reply.keep_what_is_new(message, text(line, "timestamp"));
+            reply.keep_what_is_new(&mut message.content, time);
             self.replies.insert(id, reply);
         }
     }
 
-    /// The last line of what is printed: the outcome of the whole run.
-    fn result(&mut self, line: &mut Map<String, Value>) {
-        let is_error = line.get("is_error") == Some(&Value::Bool(true));
-        let subtype = text(line, "subtype").unwrap_or_default();
-        let stop_reason = match subtype {
-            "success" if !is_error => Some(StopReason::Completed),
+    fn result(&mut self, outcome: Outcome) {
+        let stop_reason = match outcome.subtype.or_empty() {
+            "success" if *outcome.is_error != Some(true) => Some(StopReason::Completed),
             "success" | "error_during_execution" | "error_max_structured_output_retries" => {
                 Some(StopReason::Error)
             }
@@ -194,18 +236,17 @@ impl Session {
                 None
             }
         };
-        let whole = self.builder.whole();
+        let whole = &mut self.builder.whole;
         whole.stop_reason = stop_reason;
-        whole.tokens = line.get("usage").and_then(tokens::usage);
-        let duration = line.get("duration_ms").and_then(Value::as_f64);
-        whole.duration_ms = duration.filter(|duration| *duration >= 0.0);
+        whole.tokens = tokens::usage(&outcome.usage);
+        whole.duration_ms = outcome.duration_ms.filter(|duration| *duration >= 0.0);
         if stop_reason == Some(StopReason::Completed) {
-            whole.final_response = take_text(line, "result");
+            self.builder.final_response = outcome.result.0;
         }
     }
 
     fn finish(mut self) -> ImportedRun {
-        let whole = self.builder.whole();
+        let whole = &mut self.builder.whole;
         if whole.duration_ms.is_none() {
             // One moment is no duration.
             let taken = self.times.map(|(first, last)| last - first);
@@ -216,43 +257,4 @@ impl Session {
         }
         self.builder.finish()
     }
-}
-
-/// Leaves the results of tools in a message, and nothing else; without any, no content.
-fn keep_results(message: &mut Map<String, Value>) {
-    if let Some(Value::Array(blocks)) = message.get_mut("content") {
-        blocks.retain(|block| {
-            let kind = block.get("type").and_then(Value::as_str);
-            kind.is_some_and(|kind| kind.ends_with("tool_result"))
-        });
-        if !blocks.is_empty() {
-            return;
-        }
-    }
-    message.remove("content");
-}
-
-/// Says of each call in a message that a sub-agent made it, unless its own caller is told. Returns how
-/// many calls there are.
-fn name_caller(message: &mut Map<String, Value>, line: &Map<String, Value>) -> usize {
-    let mut caller = json!({"type": "sidechain"});
-    for (key, told) in [("agent_id", "agentId"), ("tool_id", "parent_tool_use_id")] {
-        if let Some(id) = text(line, told) {
-            caller[key] = Value::from(id);
-        }
-    }
-    let Some(Value::Array(blocks)) = message.get_mut("content") else {
-        return 0;
-    };
-    let mut calls = 0;
-    for block in blocks.iter_mut().filter_map(Value::as_object_mut) {
-        if !text(block, "type").is_some_and(|kind| kind.ends_with("tool_use")) {
-            continue;
-        }
-        calls += 1;
-        if super::names::caller(block.get("caller").cloned()).is_none() {
-            block.insert("caller".to_owned(), caller.clone());
-        }
-    }
-    calls
 }

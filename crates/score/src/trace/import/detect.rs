@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Format;
 use super::dialogue;
-use super::document::{Document, Element, Outline};
+use super::document::{Document, Outline};
 
 /// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,44 +19,46 @@ enum Look {
     Nothing,
 }
 
+impl Look {
+    /// How much it says: every transcript could be one of Anthropic.
+    fn weight(self) -> u8 {
+        match self {
+            Self::Nothing => 0,
+            Self::Maybe(Format::Anthropic) => 1,
+            Self::Maybe(_) => 2,
+            Self::Sure(_) => 3,
+        }
+    }
+}
+
 /// The format of a document that leaves no doubt.
 pub(super) fn certain_format(document: &Document<'_>) -> Option<Format> {
-    let mut looks = document
-        .elements
-        .iter()
-        .map(|element| look_at_element(element));
-    looks.find_map(|look| match look {
+    match clearest(document.elements.iter().map(|element| look(element.json))) {
         Look::Sure(format) => Some(format),
         Look::Maybe(_) | Look::Nothing => None,
-    })
+    }
 }
 
 /// The format of a document.
 pub(super) fn format(document: &Document<'_>) -> Option<Format> {
-    let mut guess = None;
-    for element in &document.elements {
-        match look_at_element(element) {
-            Look::Sure(format) => return Some(format),
-            Look::Maybe(format) => guess = stronger(guess, format),
-            Look::Nothing => {}
+    match clearest(document.elements.iter().map(|element| look(element.json))) {
+        Look::Sure(format) | Look::Maybe(format) => Some(format),
+        Look::Nothing => None,
+    }
+}
+
+/// The first look that says most.
+fn clearest(looks: impl Iterator<Item = Look>) -> Look {
+    let mut clearest = Look::Nothing;
+    for look in looks {
+        if look.weight() > clearest.weight() {
+            clearest = look;
+        }
+        if let Look::Sure(_) = look {
+            break;
         }
     }
-    guess
-}
-
-/// Of two guesses the one that rests on something: every transcript could be one of Anthropic.
-fn stronger(guess: Option<Format>, other: Format) -> Option<Format> {
-    match guess {
-        Some(Format::OpenAi) => guess,
-        _ => Some(other),
-    }
-}
-
-fn look_at_element(element: &Element<'_>) -> Look {
-    match &element.outline {
-        Some(outline) => look_at_object(element.json, outline),
-        None => look(element.json),
-    }
+    clearest
 }
 
 fn look(json: &str) -> Look {
@@ -125,10 +127,8 @@ fn look_at_type(json: &str, kind: &str, outline: &Outline<'_>) -> Look {
 /// A request and what came back.
 fn look_at_pair(outline: &Outline<'_>) -> Look {
     let parts = ["response", "request"].into_iter();
-    let looks = parts
-        .filter_map(|key| outline.get(key))
-        .map(|part| look(dialogue::body(part).get()));
-    looks.fold(Look::Nothing, clearer)
+    let parts = parts.filter_map(|key| outline.get(key));
+    clearest(parts.map(|part| look(dialogue::body(part).get())))
 }
 
 fn look_at_transcript(outline: &Outline<'_>) -> Look {
@@ -138,30 +138,16 @@ fn look_at_transcript(outline: &Outline<'_>) -> Look {
     let parts = [outline.get("response"), outline.get("messages")];
     let looks = parts.into_iter().flatten().map(|part| look(part.get()));
     // Without any message it is still a transcript.
-    looks.fold(Look::Maybe(Format::Anthropic), clearer)
+    clearest([Look::Maybe(Format::Anthropic)].into_iter().chain(looks))
 }
 
 fn look_at_messages(json: &str) -> Look {
     let messages: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
-    let mut whole = Look::Nothing;
-    for message in messages {
-        whole = clearer(whole, look_at_message(message.get()));
-        if matches!(whole, Look::Sure(_)) {
-            break;
-        }
-    }
-    whole
-}
-
-/// Of two looks the one that says more.
-fn clearer(left: Look, right: Look) -> Look {
-    match (left, right) {
-        (Look::Sure(_), _) | (_, Look::Nothing) => left,
-        (_, Look::Sure(_)) | (Look::Nothing, _) => right,
-        (Look::Maybe(guess), Look::Maybe(other)) => {
-            Look::Maybe(stronger(Some(guess), other).unwrap_or(other))
-        }
-    }
+    clearest(
+        messages
+            .into_iter()
+            .map(|message| look_at_message(message.get())),
+    )
 }
 
 fn look_at_message(json: &str) -> Look {

@@ -7,92 +7,54 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::builder::RunBuilder;
 use super::document::{Document, Outline};
 use super::few::many;
+use super::lenient::{Maybe, Text};
 use super::{ImportError, ImportedRuns};
 
 /// How many transcripts back one is looked for that a request repeats: conversations that are logged
 /// at once take turns.
 const LOOK_BACK_MAX: usize = 16;
 
-/// Reads the messages of one provider.
-pub(super) trait Reader: Default {
+/// How one provider writes messages.
+pub(super) trait Provider {
     /// The keys of a transcript that have messages, in the order in which they were said.
     const LISTS: &'static [&'static str];
 
-    /// What stands beside the messages, before they come.
-    fn begin(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError>;
+    /// What stands beside the messages.
+    type Beside<'a>: Deserialize<'a>;
 
-    /// The next message.
-    fn message(&mut self, message: Value) -> Result<(), ImportError>;
+    /// Reads what stands beside the messages, before they come.
+    fn begin(builder: &mut RunBuilder, beside: &mut Self::Beside<'_>) -> Result<(), ImportError>;
 
-    /// What stands beside the messages, after they came.
-    fn end(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError>;
+    /// Reads the next message.
+    fn message<'a>(
+        builder: &mut RunBuilder,
+        document: &Document<'a>,
+        json: &'a str,
+    ) -> Result<(), ImportError>;
 
-    /// What was read.
-    fn builder(&mut self) -> &mut RunBuilder;
+    /// Reads what stands beside the messages, after they came.
+    fn end(builder: &mut RunBuilder, beside: Self::Beside<'_>) -> Result<(), ImportError>;
 }
 
-/// What stands beside the messages.
-pub(super) struct Settings<'d, 'a> {
-    document: &'d Document<'a>,
-    outline: &'d Outline<'a>,
-    /// What came back, where it stands beside the request.
-    response: Option<&'a RawValue>,
-}
-
-impl Settings<'_, '_> {
-    /// Whether there is such a key.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.outline.contains_key(key)
-    }
-
-    /// The value of a key; null where there is none.
-    pub(super) fn get(&self, key: &str) -> Result<Value, ImportError> {
-        match self.outline.get(key) {
-            Some(value) => self
-                .document
-                .parse(value.get())
-                .map_err(|error| error.within(key)),
-            None => Ok(Value::Null),
-        }
-    }
-
-    /// What came back; null where it is not told.
-    pub(super) fn response(&self) -> Result<Value, ImportError> {
-        match self.response {
-            Some(response) => self
-                .document
-                .parse(response.get())
-                .map_err(|error| error.within("response")),
-            None => Ok(Value::Null),
-        }
-    }
-
-    /// The id of the response, where it has one.
-    fn response_id(&self) -> Result<Option<String>, ImportError> {
-        let mut response = match self.response {
-            Some(_) => self.response()?,
-            None => return Ok(text(self.get("id")?)),
-        };
-        Ok(response.get_mut("id").map(Value::take).and_then(text))
-    }
-}
-
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
+/// The names of a response.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ids {
+    id: Text,
+    previous_response_id: Text,
 }
 
 /// The transcripts of a file.
-struct Transcripts<R> {
-    readers: Vec<R>,
+#[derive(Default)]
+struct Transcripts {
+    all: Vec<RunBuilder>,
     /// The one that messages continue.
     current: usize,
     /// The transcript of each response.
@@ -102,16 +64,11 @@ struct Transcripts<R> {
 }
 
 /// Reads every transcript of a file.
-pub(super) fn read<R: Reader>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
-    let mut transcripts = Transcripts::<R> {
-        readers: Vec::new(),
-        current: 0,
-        responses: BTreeMap::new(),
-        repeated: 0,
-    };
+pub(super) fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+    let mut transcripts = Transcripts::default();
     for element in &document.elements {
         transcripts
-            .read(document, element.json)
+            .read::<P>(document, element.json)
             .map_err(|error| element.locate(error))?;
     }
     let mut read = ImportedRuns::default();
@@ -121,97 +78,89 @@ pub(super) fn read<R: Reader>(document: &Document<'_>) -> Result<ImportedRuns, I
             many(transcripts.repeated, "request")
         ));
     }
-    for mut reader in transcripts.readers {
-        read.runs.push(std::mem::take(reader.builder()).finish());
-    }
+    let all = transcripts.all.into_iter();
+    read.runs.extend(all.map(RunBuilder::finish));
     Ok(read)
 }
 
-impl<R: Reader> Transcripts<R> {
+impl Transcripts {
     /// Reads a transcript, or one message of the current one.
-    fn read<'a>(&mut self, document: &Document<'a>, json: &'a str) -> Result<(), ImportError> {
+    fn read<'a, P: Provider>(
+        &mut self,
+        document: &Document<'a>,
+        json: &'a str,
+    ) -> Result<(), ImportError> {
         if json.starts_with('[') {
-            let mut reader = R::default();
-            read_messages(document, json, &mut reader)?;
-            return self.add(reader);
+            let mut builder = RunBuilder::default();
+            read_messages::<P>(&mut builder, document, json)?;
+            return self.add(builder);
         }
         let outline: Outline = document.parse(json)?;
         // An item of the Responses API can have an `output` of its own; it names its type.
-        let has_list = R::LISTS.iter().any(|list| outline.contains_key(*list));
+        let has_list = P::LISTS.iter().any(|list| outline.contains_key(*list));
+        let response = outline.get("response").map(|response| body(response).get());
+        let response = response.filter(|response| *response != "null");
         if has_list && !outline.contains_key("type") {
-            let settings = Settings {
-                document,
-                outline: &outline,
-                response: outline.get("response").map(body),
-            };
-            return self.read_transcript(&settings);
+            return self.read_transcript::<P>(document, json, response);
         }
         if let Some(request) = outline.get("request").filter(|request| is_object(request)) {
-            let request: Outline = document
-                .parse(body(request).get())
-                .map_err(|error| error.within("request"))?;
-            let settings = Settings {
-                document,
-                outline: &request,
-                response: outline.get("response").map(body),
-            };
-            return self.read_transcript(&settings);
+            return self.read_transcript::<P>(document, body(request).get(), response);
         }
-        let message = document.parse(json)?;
-        if self.readers.is_empty() {
-            self.readers.push(R::default());
+        if self.all.is_empty() {
+            self.all.push(RunBuilder::default());
         }
-        match self.readers.get_mut(self.current) {
-            Some(reader) => reader.message(message),
+        match self.all.get_mut(self.current) {
+            Some(builder) => P::message(builder, document, json),
             None => Ok(()),
         }
     }
 
-    fn read_transcript(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError> {
-        let previous = text(settings.get("previous_response_id")?);
-        let continued = previous.and_then(|id| self.responses.get(&id).copied());
-        if let Some(reader) = continued.and_then(|place| self.readers.get_mut(place)) {
-            self.current = continued.unwrap_or(self.current);
-            read_parts(settings, reader)?;
+    fn read_transcript<'a, P: Provider>(
+        &mut self,
+        document: &Document<'a>,
+        json: &'a str,
+        response: Option<&'a str>,
+    ) -> Result<(), ImportError> {
+        let ids: Ids = document.parse(json)?;
+        let previous = ids.previous_response_id.as_ref();
+        if let Some(&place) = previous.and_then(|id| self.responses.get(id))
+            && let Some(builder) = self.all.get_mut(place)
+        {
+            self.current = place;
+            read_parts::<P>(builder, document, json, response)?;
         } else {
-            let mut reader = R::default();
-            read_parts(settings, &mut reader)?;
-            self.add(reader)?;
+            let mut builder = RunBuilder::default();
+            read_parts::<P>(&mut builder, document, json, response)?;
+            self.add(builder)?;
         }
-        if let Some(id) = settings.response_id()? {
+        let ids = response.map_or(Ok(ids), |response| document.parse(response))?;
+        if let Maybe(Some(id)) = ids.id {
             self.responses.insert(id, self.current);
         }
         Ok(())
     }
 
     /// Adds a transcript, in the place of one that it repeats.
-    fn add(&mut self, mut reader: R) -> Result<(), ImportError> {
-        if reader.builder().is_empty() {
+    fn add(&mut self, mut builder: RunBuilder) -> Result<(), ImportError> {
+        if builder.is_empty() {
             return Err(ImportError::shape(
                 "the transcript has no messages",
                 "a transcript has what the user asked and what the model replied, in `messages`",
             ));
         }
-        let first = self.readers.len().saturating_sub(LOOK_BACK_MAX);
-        for (place, earlier) in self.readers.iter_mut().enumerate().skip(first).rev() {
-            if reader.builder().repeats(earlier.builder()) {
-                let earlier = std::mem::replace(earlier, reader);
-                self.current = place;
-                self.repeated += 1;
-                self.absorb(earlier);
-                return Ok(());
-            }
+        let first = self.all.len().saturating_sub(LOOK_BACK_MAX);
+        let recent = self.all.iter_mut().enumerate().skip(first);
+        let repeated = recent.rev().find(|(_, earlier)| builder.repeats(earlier));
+        if let Some((place, earlier)) = repeated {
+            builder.absorb(std::mem::take(earlier));
+            *earlier = builder;
+            self.current = place;
+            self.repeated += 1;
+        } else {
+            self.current = self.all.len();
+            self.all.push(builder);
         }
-        self.current = self.readers.len();
-        self.readers.push(reader);
         Ok(())
-    }
-
-    fn absorb(&mut self, mut earlier: R) {
-        if let Some(reader) = self.readers.get_mut(self.current) {
-            let earlier = std::mem::take(earlier.builder());
-            reader.builder().absorb(earlier);
-        }
     }
 }
 
@@ -226,49 +175,49 @@ fn is_object(value: &RawValue) -> bool {
     value.get().starts_with('{')
 }
 
-fn read_parts<R: Reader>(settings: &Settings<'_, '_>, reader: &mut R) -> Result<(), ImportError> {
-    reader.begin(settings)?;
-    for list in R::LISTS {
-        // A text in the place of a list is a setting.
-        if let Some(messages) = settings.outline.get(*list)
-            && !matches!(messages.get().as_bytes().first(), Some(b'"' | b'n'))
-        {
-            read_messages(settings.document, messages.get(), reader)
-                .map_err(|error| error.within(list))?;
-        }
-    }
-    reader.end(settings)
-}
-
-fn read_messages<'a, R: Reader>(
+fn read_parts<'a, P: Provider>(
+    builder: &mut RunBuilder,
     document: &Document<'a>,
     json: &'a str,
-    reader: &mut R,
+    response: Option<&'a str>,
+) -> Result<(), ImportError> {
+    let outline: Outline = document.parse(json)?;
+    let mut beside: P::Beside<'a> = document.parse(json)?;
+    P::begin(builder, &mut beside)?;
+    for list in P::LISTS {
+        // A text in the place of a list is a setting.
+        if let Some(messages) = outline.get(*list).map(|messages| messages.get())
+            && !messages.starts_with(['"', 'n'])
+        {
+            read_messages::<P>(builder, document, messages).map_err(|error| error.within(list))?;
+        }
+    }
+    if let Some(response) = response {
+        P::message(builder, document, response).map_err(|error| error.within("response"))?;
+    }
+    P::end(builder, beside)
+}
+
+/// Reads a list of messages.
+pub(super) fn read_messages<'a, P: Provider>(
+    builder: &mut RunBuilder,
+    document: &Document<'a>,
+    json: &'a str,
 ) -> Result<(), ImportError> {
     for (index, message) in document.list(json)?.into_iter().enumerate() {
-        document
-            .parse(message)
-            .and_then(|message| reader.message(message))
-            .map_err(|error| error.at(index))?;
+        P::message(builder, document, message).map_err(|error| error.at(index))?;
     }
     Ok(())
 }
 
-/// What a provider says went wrong, where it sent that in the place of a reply.
-pub(super) fn failure(response: &Value) -> Option<String> {
-    let error = response.get("error").filter(|error| !error.is_null())?;
-    let message = error.get("message").unwrap_or(error);
-    Some(
-        message
-            .as_str()
-            .map_or_else(|| message.to_string(), str::to_owned),
-    )
-}
-
-/// The error about a message that nobody said.
-pub(super) fn no_role() -> ImportError {
-    ImportError::shape(
-        "the message has no `role`",
-        "a message is an object with `role` and `content`",
-    )
+/// A message that nobody said: what a provider says went wrong, in the place of a reply.
+pub(super) fn fail(builder: &mut RunBuilder, error: &Value) -> Result<(), ImportError> {
+    if error.is_null() {
+        return Err(ImportError::shape(
+            "the message has no `role`",
+            "a message is an object with `role` and `content`",
+        ));
+    }
+    builder.fail(error);
+    Ok(())
 }

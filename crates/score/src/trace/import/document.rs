@@ -3,14 +3,16 @@
 //! takes little more memory than the text and the trace.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::{ImportError, words};
+
+/// Steps of a path that says where something is; a longer one only says that it is deep.
+const PATH_MAX: usize = 100;
 
 /// The keys of an object, with their values unread.
 pub(super) type Outline<'a> = BTreeMap<String, &'a RawValue>;
@@ -27,8 +29,6 @@ pub(super) struct Document<'a> {
 pub(super) struct Element<'a> {
     /// The JSON, without white space around it; in a file of lines not checked yet.
     pub(super) json: &'a str,
-    /// Its keys, where they were read already: a large file is gone through as seldom as possible.
-    pub(super) outline: Option<Rc<Outline<'a>>>,
     origin: Origin,
 }
 
@@ -43,15 +43,7 @@ enum Origin {
     Line(usize),
 }
 
-impl<'a> Element<'a> {
-    /// Its keys; an error where it is no object.
-    pub(super) fn outline(&self, document: &Document<'a>) -> Result<Rc<Outline<'a>>, ImportError> {
-        match &self.outline {
-            Some(outline) => Ok(Rc::clone(outline)),
-            None => Ok(Rc::new(document.parse(self.json)?)),
-        }
-    }
-
+impl Element<'_> {
     /// Adds to an error where the value stands.
     pub(super) fn locate(&self, mut error: ImportError) -> ImportError {
         match self.origin {
@@ -63,9 +55,7 @@ impl<'a> Element<'a> {
             }
         }
     }
-}
 
-impl Element<'_> {
     /// A path in this value, as a path in the file.
     pub(super) fn place(&self, path: &str) -> String {
         match self.origin {
@@ -102,56 +92,40 @@ impl<'a> Document<'a> {
         let second = lines.next();
         if second.is_some() && serde_json::from_str::<IgnoredAny>(first.1).is_ok() {
             let all = [first].into_iter().chain(second).chain(lines);
-            return Ok(all
-                .map(|(number, json)| Element {
-                    json,
-                    outline: None,
-                    origin: Origin::Line(number),
-                })
-                .collect());
-        }
-        if self.text.trim_start().starts_with('{') {
-            let outline: Outline = self.parse(self.text)?;
-            return Ok(vec![Element {
-                json: self.text.trim(),
-                outline: Some(Rc::new(outline)),
-                origin: Origin::Whole,
-            }]);
+            let element = |(number, json)| Element {
+                json,
+                origin: Origin::Line(number),
+            };
+            return Ok(all.map(element).collect());
         }
         let whole: &RawValue = self.parse(self.text)?;
         if !whole.get().starts_with('[') {
             return Ok(vec![Element {
                 json: whole.get(),
-                outline: None,
                 origin: Origin::Whole,
             }]);
         }
-        let items: Vec<&RawValue> = self.parse(whole.get())?;
-        Ok((0..)
-            .zip(items)
-            .map(|(index, item)| Element {
-                json: item.get(),
-                outline: None,
-                origin: Origin::Item(index),
-            })
-            .collect())
+        let items = self.list(whole.get())?.into_iter().enumerate();
+        let element = |(index, json)| Element {
+            json,
+            origin: Origin::Item(index),
+        };
+        Ok(items.map(element).collect())
     }
 
     /// The values, without the last of several lines where the file ends in the middle of it: whoever writes
     /// line by line may be killed. And that line.
     pub(super) fn without_cut_line(&self) -> (&[Element<'a>], Option<&Element<'a>>) {
-        let all = self.elements.as_slice();
-        match all.split_last() {
-            Some((last, rest)) if !rest.is_empty() && self.is_cut(last) => (rest, Some(last)),
-            _ => (all, None),
+        let is_cut = |last: &Element<'a>| {
+            let whole = serde_json::from_str::<IgnoredAny>(last.json);
+            matches!(last.origin, Origin::Line(_)) && whole.is_err_and(|error| error.is_eof())
+        };
+        match self.elements.split_last() {
+            Some((last, rest @ [_, ..])) if !self.text.ends_with('\n') && is_cut(last) => {
+                (rest, Some(last))
+            }
+            _ => (&self.elements, None),
         }
-    }
-
-    fn is_cut(&self, last: &Element<'a>) -> bool {
-        let is_line = matches!(last.origin, Origin::Line(_));
-        is_line
-            && !self.text.ends_with('\n')
-            && serde_json::from_str::<IgnoredAny>(last.json).is_err_and(|error| error.is_eof())
     }
 
     /// Parses a part of the text.
@@ -159,19 +133,7 @@ impl<'a> Document<'a> {
         &self,
         part: &'a str,
     ) -> Result<Parsed, ImportError> {
-        serde_json::from_str(part).map_err(|error| self.explain(part, &error))
-    }
-
-    /// Goes through a part of the text.
-    pub(super) fn visit<Seed: DeserializeSeed<'a, Value = ()>>(
-        &self,
-        part: &'a str,
-        seed: Seed,
-    ) -> Result<(), ImportError> {
-        let mut parser = serde_json::Deserializer::from_str(part);
-        seed.deserialize(&mut parser)
-            .and_then(|()| parser.end())
-            .map_err(|error| self.explain(part, &error))
+        serde_json::from_str(part).map_err(|error| self.explain::<Parsed>(part, &error))
     }
 
     /// Parses each element of a list.
@@ -186,10 +148,21 @@ impl<'a> Document<'a> {
         Ok(items.into_iter().map(RawValue::get).collect())
     }
 
-    /// What a parser said about a part of the text, with its place in the whole text.
-    fn explain(&self, part: &str, error: &serde_json::Error) -> ImportError {
-        let (line, column) = self.place(part, error);
+    /// What a parser said about a part of the text, with its place in the whole text. The part is parsed again
+    /// for the path: only an error pays for this.
+    pub(super) fn explain<Parsed: Deserialize<'a>>(
+        &self,
+        part: &'a str,
+        error: &serde_json::Error,
+    ) -> ImportError {
+        let (line, column) = self.place(part, error.line(), error.column());
         let reason = reason(error);
+        let mut parser = serde_json::Deserializer::from_str(part);
+        let again = serde_path_to_error::deserialize::<_, Parsed>(&mut parser);
+        let path = again.err().and_then(|error| {
+            let is_short = (1..PATH_MAX).contains(&error.path().iter().len());
+            is_short.then(|| error.path().to_string())
+        });
         let explained = match error.classify() {
             Category::Eof => Some((
                 "the JSON ends too early".to_owned(),
@@ -204,27 +177,32 @@ impl<'a> Document<'a> {
                 "a trace is one JSON value, or one JSON value per line".to_owned(),
             ),
         });
-        ImportError {
+        let twice = reason.strip_prefix("duplicate field `");
+        let key = twice.map(|key| key.trim_end_matches('`').to_owned());
+        let error = ImportError {
             message,
             line: Some(line),
             column: Some(column),
-            path: None,
+            path: key,
             hint,
+        };
+        match path {
+            Some(path) => error.within(&path),
+            None => error,
         }
     }
 
-    /// The line and column of an error in a part of the text, in the whole text.
-    fn place(&self, part: &str, error: &serde_json::Error) -> (usize, usize) {
+    /// A line and column in a part of the text, in the whole text.
+    pub(super) fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
         let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let before = offset
             .and_then(|offset| self.text.get(..offset))
             .unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = error.line().max(1);
-        let column = if line == 1 {
-            error.column() + (before.len() - line_start)
-        } else {
-            error.column()
+        let line = line.max(1);
+        let column = match line {
+            1 => column + (before.len() - line_start),
+            _ => column,
         };
         let lines_before = before.bytes().filter(|byte| *byte == b'\n').count();
         (lines_before + line, column.max(1))

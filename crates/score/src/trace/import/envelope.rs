@@ -37,7 +37,7 @@ fn call(call: &Value) -> ToolCall {
             .to_owned(),
         server: server.map(str::to_owned),
         args: call.get("args").map_or_else(Json::empty, Json::from),
-        caller: names::caller(call.get("caller").cloned()),
+        caller: names::caller(call.get("caller").cloned().unwrap_or_default()),
         meta: call
             .get("meta")
             .filter(|meta| meta.is_object())

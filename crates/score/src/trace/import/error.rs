@@ -27,16 +27,12 @@ pub struct ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut places = Vec::new();
-        if let Some(line) = self.line {
-            places.push(format!("line {line}"));
-        }
-        if let Some(column) = self.column {
-            places.push(format!("column {column}"));
-        }
-        if let Some(path) = &self.path {
-            places.push(path.clone());
-        }
+        let places = [
+            self.line.map(|line| format!("line {line}")),
+            self.column.map(|column| format!("column {column}")),
+            self.path.clone(),
+        ];
+        let places: Vec<String> = places.into_iter().flatten().collect();
         if !places.is_empty() {
             write!(formatter, "{}: ", places.join(", "))?;
         }

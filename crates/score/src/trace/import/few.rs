@@ -17,14 +17,6 @@ pub(super) struct Few {
 }
 
 impl Few {
-    /// None yet.
-    pub(super) const fn new() -> Self {
-        Self {
-            names: Vec::new(),
-            count: 0,
-        }
-    }
-
     /// One more.
     pub(super) fn push(&mut self, name: &str) {
         self.count += 1;

@@ -24,6 +24,7 @@ mod document;
 mod envelope;
 mod error;
 mod few;
+mod lenient;
 mod names;
 mod native;
 mod openai;
@@ -202,8 +203,8 @@ pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
 fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError> {
     let read = match format {
         Format::AgentTrace => native::read(document)?,
-        Format::Anthropic => dialogue::read::<anthropic::Reader>(document)?,
-        Format::OpenAi => dialogue::read::<openai::Reader>(document)?,
+        Format::Anthropic => dialogue::read::<anthropic::Anthropic>(document)?,
+        Format::OpenAi => dialogue::read::<openai::OpenAi>(document)?,
         Format::ClaudeCode => claude_code::read(document)?.into(),
         Format::Otlp => otlp::read(document)?,
         Format::Recording => vec![recording::read(document)?].into(),
@@ -214,7 +215,24 @@ fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError
             "a trace has one run at least",
         ));
     }
-    Ok(put_together(format, read))
+    let is_one = read.runs.len() == 1;
+    let mut notes = read.notes;
+    let mut runs = Vec::with_capacity(read.runs.len());
+    for (place, imported) in read.runs.into_iter().enumerate() {
+        let prefix = if is_one {
+            String::new()
+        } else {
+            format!("run {place}: ")
+        };
+        let told = imported.notes.into_iter();
+        notes.extend(told.map(|note| format!("{prefix}{note}")));
+        runs.push(imported.run);
+    }
+    Ok(Imported {
+        format,
+        trace: AgentTrace::new(runs),
+        notes,
+    })
 }
 
 /// The format of a text, if it is one that is understood. The text may still have errors that
@@ -229,28 +247,6 @@ fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError
 /// ```
 pub fn detect(text: &str) -> Option<Format> {
     detect::format(&Document::read(text).ok()?)
-}
-
-fn put_together(format: Format, read: ImportedRuns) -> Imported {
-    let is_one = read.runs.len() == 1;
-    let mut notes = read.notes;
-    let mut put = Vec::with_capacity(read.runs.len());
-    for (place, imported) in (0_usize..).zip(read.runs) {
-        let told = imported.notes.into_iter().map(|note| {
-            if is_one {
-                note
-            } else {
-                format!("run {place}: {note}")
-            }
-        });
-        notes.extend(told);
-        put.push(imported.run);
-    }
-    Imported {
-        format,
-        trace: AgentTrace::new(put),
-        notes,
-    }
 }
 
 /// The error about a text that is JSON and no trace; or the line in it that is no JSON.

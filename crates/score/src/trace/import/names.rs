@@ -1,24 +1,11 @@
 //! The words that transcripts share: names of tools, callers, results of MCP, reasons to stop.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ImportError;
 use crate::phrase;
 use crate::registry::nearest;
 use crate::trace::{Json, StopReason, ToolCall};
-
-/// The text under a key.
-pub(super) fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    object.get(key)?.as_str()
-}
-
-/// The text under a key, taken out.
-pub(super) fn take_text(object: &mut Map<String, Value>, key: &str) -> Option<String> {
-    match object.get_mut(key)?.take() {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
-}
 
 /// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
 /// the server is known, only its own prefix is taken off.
@@ -31,23 +18,21 @@ pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCal
         name: name.to_owned(),
         server: server.map(str::to_owned),
         args,
-        caller: None,
-        meta: None,
         ..ToolCall::default()
     }
 }
 
 /// The arguments of a call, as a protocol has them: absent where there were none, and the same where
 /// null was sent.
-pub(super) fn arguments(arguments: Option<Value>) -> Json {
+pub(super) fn arguments(arguments: Value) -> Json {
     match arguments {
-        None | Some(Value::Null) => Json::empty(),
-        Some(arguments) => arguments.into(),
+        Value::Null => Json::empty(),
+        arguments => arguments.into(),
     }
 }
 
 /// The server and the tool in a name. A name that has no server stays whole.
-fn split(name: &str) -> (Option<&str>, &str) {
+pub(super) fn split(name: &str) -> (Option<&str>, &str) {
     let parts = |name: &'_ str| -> Option<usize> {
         let at = name.find("__")?;
         (at > 0 && at + 2 < name.len()).then_some(at)
@@ -93,6 +78,11 @@ pub(super) fn role(word: &str) -> Option<&'static str> {
     found.map(|(_, role)| *role)
 }
 
+/// The role that the word of a message stands for.
+pub(super) fn known_role(word: &str) -> Result<&'static str, ImportError> {
+    role(word).ok_or_else(|| no_such_role(word).within("role"))
+}
+
 /// The error about a turn whose role nobody knows.
 pub(super) fn no_such_role(word: &str) -> ImportError {
     let meant = role(word).or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word));
@@ -106,8 +96,7 @@ pub(super) fn no_such_role(word: &str) -> ImportError {
 }
 
 /// Who made a call, unless it was the model itself.
-pub(super) fn caller(caller: Option<Value>) -> Option<Box<Value>> {
-    let caller = caller?;
+pub(super) fn caller(caller: Value) -> Option<Box<Value>> {
     let kind = caller.get("type").unwrap_or(&caller);
     let is_direct = caller.is_null() || kind.as_str() == Some("direct");
     (!is_direct).then(|| Box::new(caller))
@@ -130,131 +119,32 @@ pub(super) fn mcp_result(result: Value) -> (Option<bool>, Value) {
     }
 }
 
-/// What a provider's reason to stop means for the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// The run ended so.
-    Because(StopReason),
-    /// The run went on; how it ended is not told.
-    WentOn,
-    /// Nobody here knows the word.
-    Unheard,
-}
-
-/// What a reason to stop means, in the words of Anthropic, `OpenAI` and OpenTelemetry.
-pub(super) fn ending(reason: &str) -> Ending {
+/// Why a run ended whose last reply stopped for this reason, in the words of Anthropic, `OpenAI` and
+/// OpenTelemetry. One that is not known is noted.
+pub(super) fn stop_reason(reason: &str, notes: &mut Vec<String>) -> Option<StopReason> {
     match reason {
-        "end_turn" | "stop_sequence" | "stop" | "completed" => {
-            Ending::Because(StopReason::Completed)
-        }
+        "end_turn" | "stop_sequence" | "stop" | "completed" => Some(StopReason::Completed),
         "max_tokens" | "model_context_window_exceeded" | "length" | "max_output_tokens" => {
-            Ending::Because(StopReason::TokenBudget)
+            Some(StopReason::TokenBudget)
         }
-        "error" => Ending::Because(StopReason::Error),
-        "tool_use" | "pause_turn" | "tool_calls" | "tool_call" | "function_call" => Ending::WentOn,
-        _ => Ending::Unheard,
+        "error" => Some(StopReason::Error),
+        // The run went on.
+        "tool_use" | "pause_turn" | "tool_calls" | "tool_call" | "function_call" => None,
+        _ => {
+            let reason = phrase::name(reason);
+            notes.push(format!(
+                "the last reply stopped because of {reason}, which does not tell how the run ended"
+            ));
+            None
+        }
     }
 }
 
 /// What `_meta` says besides how to tell of progress.
-pub(super) fn meta(meta: Option<Value>) -> Option<Box<Value>> {
-    let Some(Value::Object(mut meta)) = meta else {
+pub(super) fn meta(meta: Value) -> Option<Box<Value>> {
+    let Value::Object(mut meta) = meta else {
         return None;
     };
     meta.remove("progressToken");
     (!meta.is_empty()).then(|| Box::new(Value::Object(meta)))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn names_are_split_once() {
-        for (name, server, tool) in [
-            ("search", None, "search"),
-            ("api__search", Some("api"), "search"),
-            ("mcp__api__search", Some("api"), "search"),
-            ("mcp__my_api__get__item", Some("my_api"), "get__item"),
-            ("mcp__search", Some("mcp"), "search"),
-            ("__init__", None, "__init__"),
-            ("api__", None, "api__"),
-            ("mcp__api__", Some("mcp"), "api__"),
-            ("__", None, "__"),
-            ("", None, ""),
-            ("snake_case_only", None, "snake_case_only"),
-            ("größe__größe", Some("größe"), "größe"),
-        ] {
-            assert_eq!(split(name), (server, tool), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_role_has_one_name() {
-        for (word, expected) in [
-            ("user", Some("user")),
-            ("Human", Some("user")),
-            ("MODEL", Some("assistant")),
-            ("developer", Some("system")),
-            ("function", Some("tool")),
-            ("critic", None),
-            ("", None),
-        ] {
-            assert_eq!(role(word), expected, "{word}");
-        }
-        let message = |word: &str| no_such_role(word).message;
-        assert_eq!(
-            message("Assistant"),
-            "no role is called `Assistant`; did you mean `assistant`?"
-        );
-        assert_eq!(
-            message("assistent"),
-            "no role is called `assistent`; did you mean `assistant`?"
-        );
-        assert_eq!(message("critic"), "no role is called `critic`");
-    }
-
-    #[test]
-    fn only_the_own_prefix_is_taken_off() {
-        for (name, server, tool) in [
-            ("api__search", "api", "search"),
-            ("mcp__api__search", "api", "search"),
-            ("mcp__search", "mcp", "search"),
-            ("other__search", "api", "other__search"),
-            ("api__", "api", "api__"),
-            ("__search", "", "__search"),
-            ("apisearch", "api", "apisearch"),
-        ] {
-            assert_eq!(without_prefix(name, server), tool, "{name} of {server}");
-        }
-    }
-
-    #[test]
-    fn a_direct_caller_is_left_off() {
-        let code = json!({"type": "code_execution_20250825", "tool_id": "srvtoolu_1"});
-        assert_eq!(caller(Some(code.clone())), Some(Box::new(code)));
-        for direct in [json!({"type": "direct"}), json!("direct"), Value::Null] {
-            assert_eq!(caller(Some(direct)), None);
-        }
-        assert_eq!(caller(None), None);
-    }
-
-    #[test]
-    fn only_an_mcp_result_says_whether_it_is_an_error() {
-        let whole = json!({"content": [], "isError": true});
-        assert_eq!(mcp_result(whole.clone()), (Some(true), whole.clone()));
-        let text = Value::String(whole.to_string());
-        assert_eq!(mcp_result(text), (Some(true), whole));
-        for other in [
-            json!("Error: no such index"),
-            json!({"isError": "yes"}),
-            json!("{\"isError\": tru"),
-            json!([{"isError": true}]),
-            Value::Null,
-        ] {
-            assert_eq!(mcp_result(other.clone()), (None, other));
-        }
-    }
 }

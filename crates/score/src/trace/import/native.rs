@@ -1,35 +1,35 @@
 //! Reads `agent-trace.v1`: `{"schema":"agent-trace.v1","runs":[RUN,…]}`, or one RUN, or one of
-//! them per line. Each run is parsed straight into its type, so a large trace is never held twice.
-//! [`shape`] says which keys there are, [`keys`] finds those that there are not, and [`pinpoint`]
-//! what has the wrong type.
+//! them per line. It is parsed straight into its type, so a large trace is never held twice.
+//! [`keys`] finds what nobody reads.
 
 mod keys;
-mod pinpoint;
-mod shape;
-mod unknown;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use self::shape::Shape;
-use self::unknown::UnknownKeys;
-use super::document::{Document, Element, Outline};
+use self::keys::UnknownKeys;
+use super::document::{Document, Element};
 use super::few::{Few, HAS_ONE_ALREADY};
+use super::lenient::Maybe;
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
 use crate::phrase;
-use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultMark, ToolCall, ToolResult};
+use crate::trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultKind, ToolCall};
 
-/// A run as it stands in a file, where null is the same as absent.
+/// The runs of a file.
 #[derive(Deserialize)]
-struct WrittenRun {
-    model: Option<String>,
-    prompt: Option<String>,
-    final_response: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
-    tool_results: Option<Vec<ToolResult>>,
-    conversation: Option<Conversation>,
-    faults: Option<Vec<FaultMark>>,
-    passed: Option<bool>,
+struct Trace {
+    runs: Vec<AgentRun>,
+}
+
+/// What tells a trace from a run.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    schema: Maybe<Value>,
+    runs: Option<IgnoredAny>,
+    tool_calls: Option<IgnoredAny>,
 }
 
 /// Reads every run.
@@ -53,39 +53,61 @@ fn read_value<'a>(
     runs: &mut Vec<ImportedRun>,
     unknown: &mut UnknownKeys,
 ) -> Result<(), ImportError> {
-    let outline = element.outline(document)?;
-    check_schema(document, &outline)?;
-    let Some(list) = outline.get("runs") else {
-        keys::check(document, element, &shape::RUN, unknown)?;
-        runs.push(read_run(document, element.json)?);
+    let head: Head = document.parse(element.json)?;
+    head.schema.as_ref().map_or(Ok(()), check_schema)?;
+    if head.runs.is_none() {
+        runs.push(finish(parse(document, element, "runs", unknown)?)?);
         return Ok(());
-    };
-    if outline.contains_key("tool_calls") {
+    }
+    if head.tool_calls.is_some() {
         return Err(ImportError::shape(
             "both `runs` and `tool_calls` stand here",
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
         ));
     }
-    keys::check(document, element, &shape::TRACE, unknown)?;
-    let list = document
-        .list(list.get())
-        .map_err(|error| error.within("runs"))?;
-    for (index, run) in list.into_iter().enumerate() {
-        let run = read_run(document, run).map_err(|error| error.at(index).within("runs"))?;
-        runs.push(run);
+    let trace: Trace = parse(document, element, "-", unknown)?;
+    for (index, run) in trace.runs.into_iter().enumerate() {
+        runs.push(finish(run).map_err(|error| error.at(index).within("runs"))?);
     }
     Ok(())
 }
 
-fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<(), ImportError> {
-    let Some(schema) = outline.get("schema") else {
-        return Ok(());
-    };
-    let name: Option<String> = document.parse(schema.get()).unwrap_or_default();
-    if name.as_deref() == Some(AGENT_TRACE_FORMAT) {
+/// Parses a value, and looks at the keys of it that are not read.
+fn parse<'a, Read: Deserialize<'a>>(
+    document: &Document<'a>,
+    element: &Element<'a>,
+    root: &str,
+    unknown: &mut UnknownKeys,
+) -> Result<Read, ImportError> {
+    let mut parser = serde_json::Deserializer::from_str(element.json);
+    let read = serde_ignored::deserialize(&mut parser, |path| {
+        unknown.add(document, element, root, &path);
+    });
+    match unknown.slip.take() {
+        Some(slip) => Err(slip),
+        None => read.map_err(|error| {
+            let error = document.explain::<Read>(element.json, &error);
+            match &error.path {
+                Some(path) if path.ends_with("].kind") => ImportError {
+                    hint: format!(
+                        "kinds of faults are {}",
+                        FaultKind::ALL.map(|(name, _)| name).join(", ")
+                    ),
+                    ..error
+                },
+                _ => error,
+            }
+        }),
+    }
+}
+
+fn check_schema(schema: &Value) -> Result<(), ImportError> {
+    if *schema == AGENT_TRACE_FORMAT {
         return Ok(());
     }
-    let shown = name.unwrap_or_else(|| schema.get().to_owned());
+    let shown = schema
+        .as_str()
+        .map_or_else(|| schema.to_string(), str::to_owned);
     let error = ImportError::shape(
         format!(
             "the schema is {}, not {AGENT_TRACE_FORMAT}",
@@ -96,27 +118,9 @@ fn check_schema<'a>(document: &Document<'a>, outline: &Outline<'a>) -> Result<()
     Err(error.within("schema"))
 }
 
-fn read_run<'a>(document: &Document<'a>, json: &'a str) -> Result<ImportedRun, ImportError> {
-    let written: WrittenRun = document.parse(json).map_err(|error| {
-        let found = pinpoint::find(document, Shape::Object(&shape::RUN), json);
-        found.unwrap_or(error)
-    })?;
-    let Some(tool_calls) = written.tool_calls else {
-        return Err(ImportError::shape(
-            "the run has no `tool_calls`",
-            "write \"tool_calls\": [] for a run that called nothing",
-        ));
-    };
-    let mut run = AgentRun {
-        model: written.model,
-        prompt: written.prompt,
-        final_response: written.final_response,
-        tool_calls: tool_calls.into_iter().map(normal).collect(),
-        tool_results: written.tool_results.unwrap_or_default(),
-        conversation: written.conversation,
-        faults: written.faults.unwrap_or_default(),
-        passed: written.passed,
-    };
+/// Checks what no type says.
+fn finish(mut run: AgentRun) -> Result<ImportedRun, ImportError> {
+    run.tool_calls.iter_mut().for_each(normalise);
     // A list that grew has room to spare, which counts where there are millions of calls.
     run.tool_calls.shrink_to_fit();
     run.tool_results.shrink_to_fit();
@@ -155,59 +159,45 @@ fn repeated_results(run: &AgentRun) -> Vec<String> {
     let mut has_result = vec![false; run.tool_calls.len()];
     let mut repeated = Few::default();
     for result in &run.tool_results {
-        let Some(has_result) = has_result.get_mut(result.call_index) else {
-            continue;
-        };
-        if *has_result {
+        if let Some(has_result) = has_result.get_mut(result.call_index)
+            && std::mem::replace(has_result, true)
+        {
             let call = run.tool_calls.get(result.call_index);
             repeated.push(call.map_or("", |call| &call.name));
         }
-        *has_result = true;
     }
-    repeated
-        .note("result", HAS_ONE_ALREADY)
-        .into_iter()
-        .collect()
+    Vec::from_iter(repeated.note("result", HAS_ONE_ALREADY))
 }
 
-/// The call without the prefix of its server, and without a direct caller.
-fn normal(mut call: ToolCall) -> ToolCall {
+/// Takes the prefix of its server off a call, and a direct caller.
+fn normalise(call: &mut ToolCall) {
     if let Some(server) = &call.server {
         let bare = names::without_prefix(&call.name, server);
         if bare.len() < call.name.len() {
             call.name = bare.to_owned();
         }
     }
-    call.caller = names::caller(call.caller.take().map(|caller| *caller));
-    call
+    call.caller = call.caller.take().and_then(|caller| names::caller(*caller));
 }
 
 /// Every result and every fault belongs to a call.
 fn check_indices(run: &AgentRun) -> Result<(), ImportError> {
     let results = run.tool_results.iter().map(|result| result.call_index);
     let faults = run.faults.iter().map(|fault| fault.call_index);
-    check_each("tool_results", results, run.tool_calls.len())?;
-    check_each("faults", faults, run.tool_calls.len())
-}
-
-fn check_each(
-    key: &str,
-    indices: impl Iterator<Item = usize>,
-    calls: usize,
-) -> Result<(), ImportError> {
-    for (place, index) in indices.enumerate() {
-        if index >= calls {
-            let range = match calls.checked_sub(1) {
-                Some(0) => "the only call is call 0".to_owned(),
-                Some(last) => format!("the calls are numbered 0 to {last}"),
-                None => "the run has no calls".to_owned(),
-            };
-            let error = ImportError::shape(
-                format!("there is no call {index}: {range}"),
-                "`call_index` is the place in `tool_calls`, counted from 0",
-            );
-            return Err(error.within("call_index").at(place).within(key));
-        }
-    }
-    Ok(())
+    let results = results.enumerate().map(|at| ("tool_results", at));
+    let faults = faults.enumerate().map(|at| ("faults", at));
+    let calls = run.tool_calls.len();
+    let Some((key, (place, index))) = results.chain(faults).find(|(_, at)| at.1 >= calls) else {
+        return Ok(());
+    };
+    let range = match calls {
+        0 => "the run has no calls".to_owned(),
+        1 => "the only call is call 0".to_owned(),
+        _ => format!("the calls are numbered 0 to {}", calls - 1),
+    };
+    let error = ImportError::shape(
+        format!("there is no call {index}: {range}"),
+        "`call_index` is the place in `tool_calls`, counted from 0",
+    );
+    Err(error.within("call_index").at(place).within(key))
 }

@@ -5,259 +5,240 @@
 //! Chat completions have no field that tells whether a tool failed, so that is unknown, unless the
 //! content is the result of an MCP tool, which has one.
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::builder::RunBuilder;
-use super::dialogue::{self, Settings, failure, no_role};
+use super::dialogue::{Provider, fail, read_messages};
+use super::document::Document;
 use super::few::many;
-use super::names::{arguments, mcp_result, no_such_role, role, take_text, text, tool_call};
+use super::lenient::{Maybe, Text};
+use super::names::{arguments, known_role, mcp_result, tool_call};
 use super::{ImportError, responses, tokens};
 
-/// Reads the messages of one transcript.
-#[derive(Debug, Default)]
-pub(super) struct Reader {
-    builder: RunBuilder,
+/// Reads the messages of a transcript.
+pub(super) struct OpenAi;
+
+/// What the API sent back, or what stands beside the messages.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Response<'a> {
+    model: Text,
+    instructions: Text,
+    /// A text, or a list of items.
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    choices: Option<Vec<Choice>>,
+    /// Items of the Responses API.
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    usage: Value,
+    pub(super) status: Text,
+    pub(super) incomplete_details: Maybe<Details>,
+    pub(super) error: Value,
 }
 
-impl dialogue::Reader for Reader {
+/// Why a response is not whole.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Details {
+    pub(super) reason: Text,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Choice {
+    message: Option<Message>,
+    finish_reason: Text,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    /// Of an item or a response, which are no messages.
+    #[serde(rename = "type")]
+    kind: Text,
+    choices: Option<IgnoredAny>,
+    output: Option<IgnoredAny>,
+    role: Text,
+    content: Value,
+    refusal: Text,
+    function_call: Option<Function>,
+    tool_calls: Option<Vec<Call>>,
+    tool_call_id: Text,
+    name: Text,
+    finish_reason: Text,
+    usage: Value,
+    error: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Call {
+    id: Text,
+    function: Option<Function>,
+    custom: Option<Function>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    arguments: Option<Value>,
+    input: Option<Value>,
+}
+
+impl Provider for OpenAi {
     const LISTS: &'static [&'static str] = &["messages", "input", "output"];
 
-    fn begin(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError> {
-        self.builder.model(settings.get("model")?.as_str());
+    type Beside<'a> = Response<'a>;
+
+    fn begin(builder: &mut RunBuilder, beside: &mut Response<'_>) -> Result<(), ImportError> {
+        builder.model(beside.model.as_deref());
         // A response that continues another one has its own end.
-        self.builder.whole().stop_reason = None;
-        if let Some(instructions) = settings.get("instructions")?.as_str()
-            && self.builder.is_new()
-        {
-            self.builder.open("system");
-            self.builder.say(instructions, false);
-        }
-        if settings.has("input")
-            && let Some(prompt) = settings.get("input")?.as_str()
-        {
-            self.builder.open("user");
-            self.builder.say(prompt, false);
+        builder.whole.stop_reason = None;
+        let is_new = builder.is_new();
+        let instructions = beside.instructions.as_deref().filter(|_| is_new);
+        let input = beside
+            .input
+            .map(|input| serde_json::from_str::<String>(input.get()));
+        let input = input.and_then(Result::ok);
+        for (role, text) in [("system", instructions), ("user", input.as_deref())] {
+            if let Some(text) = text {
+                builder.open(role);
+                builder.say(text, false);
+            }
         }
         Ok(())
     }
 
-    fn message(&mut self, message: Value) -> Result<(), ImportError> {
-        let Value::Object(mut message) = message else {
-            return Err(no_role());
-        };
-        if message.contains_key("choices") {
-            return self.response(message);
+    fn message<'a>(
+        builder: &mut RunBuilder,
+        document: &Document<'a>,
+        json: &'a str,
+    ) -> Result<(), ImportError> {
+        let message: Message = document.parse(json)?;
+        if message.choices.is_none() && message.kind.is_some() {
+            return responses::add_item(builder, document.parse(json)?);
         }
-        match take_text(&mut message, "type") {
-            Some(kind) => responses::add_item(&mut self.builder, &kind, message),
-            None if message.contains_key("output") => self.items(message),
-            None => self.chat_message(message),
+        if message.choices.is_none() && message.output.is_none() {
+            return add_message(builder, message);
         }
+        let response: Response = document.parse(json)?;
+        builder.model(response.model.as_deref());
+        if let Some(output) = response.output {
+            read_messages::<Self>(builder, document, output.get())
+                .map_err(|error| error.within("output"))?;
+        }
+        Self::end(builder, response)
     }
 
-    fn end(&mut self, settings: &Settings<'_, '_>) -> Result<(), ImportError> {
-        let response = settings.response()?;
-        if !response.is_null() {
-            self.message(response)
-                .map_err(|error| error.within("response"))?;
+    fn end(builder: &mut RunBuilder, beside: Response<'_>) -> Result<(), ImportError> {
+        if beside.choices.is_none() && beside.output.is_none() {
+            builder.whole.tokens = tokens::usage(&beside.usage);
+            return Ok(());
         }
-        let usage = settings.get("usage")?;
-        if settings.has("choices") {
-            self.choices(settings.get("choices")?)?;
-            self.builder.usage(Some(&usage));
-        } else if settings.has("output") {
-            let mut ending = Map::new();
-            for key in ["status", "incomplete_details", "error"] {
-                ending.insert(key.to_owned(), settings.get(key)?);
-            }
-            responses::end(&mut self.builder, &Value::Object(ending));
-            self.builder.usage(Some(&usage));
+        if beside.output.is_some() {
+            responses::end(builder, &beside);
+        }
+        if let Some(choices) = beside.choices {
+            add_choice(builder, choices).map_err(|error| error.at(0).within("choices"))?;
+        }
+        builder.usage(&beside.usage);
+        Ok(())
+    }
+}
+
+/// Adds the first of several replies.
+fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result<(), ImportError> {
+    let more = choices.len().saturating_sub(1);
+    let Some(first) = choices.into_iter().next() else {
+        return Ok(());
+    };
+    if more > 0 {
+        let choices = many(more, "other choice");
+        builder.note(format!("the response has {choices}, left out"));
+    }
+    let Some(message) = first.message else {
+        return Err(ImportError::shape(
+            "the choice has no `message`",
+            "pieces of a streamed response must be put together first",
+        ));
+    };
+    add_message(builder, message).map_err(|error| error.within("message"))?;
+    builder.stop(first.finish_reason.as_deref());
+    Ok(())
+}
+
+fn add_message(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
+    let Some(word) = message.role.as_deref() else {
+        return fail(builder, &message.error);
+    };
+    let role = known_role(word)?;
+    builder.open(role);
+    if role == "tool" {
+        // Before there were ids, a result had the name of its function.
+        let id = message.tool_call_id.as_deref();
+        let id = id.unwrap_or(message.name.or_empty());
+        let (is_error, result) = mcp_result(message.content);
+        builder.result(id, is_error, result);
+        return Ok(());
+    }
+    say_content(builder, &message.content)?;
+    if let Some(refusal) = message.refusal.as_deref() {
+        builder.say(refusal, false);
+    }
+    if let Some(function) = message.function_call {
+        add_call(builder, &function.name.clone(), function);
+    }
+    for (index, call) in message.tool_calls.into_iter().flatten().enumerate() {
+        let id = call.id.or_empty();
+        if let Some(custom) = call.custom {
+            // A custom tool takes a text, which stays one whatever it looks like.
+            let args = arguments(custom.input.unwrap_or_default());
+            builder.call(id, tool_call(&custom.name, None, args));
+        } else if let Some(function) = call.function {
+            add_call(builder, id, function);
         } else {
-            self.builder.whole().tokens = tokens::usage(&usage);
-        }
-        Ok(())
-    }
-
-    fn builder(&mut self) -> &mut RunBuilder {
-        &mut self.builder
-    }
-}
-
-impl Reader {
-    /// What the API sent back.
-    fn response(&mut self, mut response: Map<String, Value>) -> Result<(), ImportError> {
-        self.builder.model(text(&response, "model"));
-        let choices = response.remove("choices").unwrap_or_default();
-        self.choices(choices)?;
-        self.builder.usage(response.get("usage"));
-        Ok(())
-    }
-
-    /// What the Responses API sent back.
-    fn items(&mut self, mut response: Map<String, Value>) -> Result<(), ImportError> {
-        self.builder.model(text(&response, "model"));
-        let output = response.remove("output").unwrap_or_default();
-        let Value::Array(items) = output else {
-            let error = ImportError::shape("this must be a list", "a response has its items here");
-            return Err(error.within("output"));
-        };
-        for (index, item) in items.into_iter().enumerate() {
-            dialogue::Reader::message(self, item)
-                .map_err(|error| error.at(index).within("output"))?;
-        }
-        let usage = response.remove("usage");
-        responses::end(&mut self.builder, &Value::Object(response));
-        self.builder.usage(usage.as_ref());
-        Ok(())
-    }
-
-    fn choices(&mut self, choices: Value) -> Result<(), ImportError> {
-        let Value::Array(choices) = choices else {
             let error =
-                ImportError::shape("this must be a list", "a response has its replies here");
-            return Err(error.within("choices"));
-        };
-        let more = choices.len().saturating_sub(1);
-        let Some(mut first) = choices.into_iter().next() else {
-            return Ok(());
-        };
-        if more > 0 {
-            let choices = many(more, "other choice");
-            self.builder
-                .note(format!("the response has {choices}, left out"));
+                ImportError::shape("the call has no `function`", "a call names its function");
+            return Err(error.at(index).within("tool_calls"));
         }
-        let message = first.get_mut("message").map(Value::take);
-        let Some(Value::Object(message)) = message else {
-            let error = ImportError::shape(
-                "the choice has no `message`",
-                "pieces of a streamed response must be put together first",
-            );
-            return Err(error.at(0).within("choices"));
-        };
-        self.chat_message(message)
-            .map_err(|error| error.within("message").at(0).within("choices"))?;
-        if let Some(reason) = first.get("finish_reason").and_then(Value::as_str) {
-            self.builder.stop(reason);
-        }
-        Ok(())
     }
-
-    fn chat_message(&mut self, mut message: Map<String, Value>) -> Result<(), ImportError> {
-        let Some(word) = take_text(&mut message, "role") else {
-            let message = Value::Object(message);
-            let failure = failure(&message).ok_or_else(no_role)?;
-            self.builder.fail(&failure);
-            return Ok(());
-        };
-        let role = role(&word).ok_or_else(|| no_such_role(&word).within("role"))?;
-        let content = message.remove("content").unwrap_or_default();
-        self.builder.open(role);
-        if role == "tool" {
-            // Before there were ids, a result had the name of its function.
-            let id = text(&message, "tool_call_id").or_else(|| text(&message, "name"));
-            let (is_error, result) = mcp_result(content);
-            self.builder
-                .result(id.unwrap_or_default(), is_error, result);
-            return Ok(());
-        }
-        say_content(&mut self.builder, &content).map_err(|error| error.within("content"))?;
-        if let Some(refusal) = text(&message, "refusal") {
-            self.builder.say(refusal, false);
-        }
-        if let Some(function) = message
-            .remove("function_call")
-            .filter(|call| !call.is_null())
-        {
-            let name = function.get("name").and_then(Value::as_str);
-            let id = name.unwrap_or_default().to_owned();
-            self.call(&id, function)
-                .map_err(|error| error.within("function_call"))?;
-        }
-        self.calls(message.remove("tool_calls").unwrap_or_default())
-            .map_err(|error| error.within("tool_calls"))?;
-        if let Some(reason) = text(&message, "finish_reason") {
-            self.builder.stop(reason);
-        }
-        self.builder.usage(message.get("usage"));
-        Ok(())
-    }
-
-    fn calls(&mut self, calls: Value) -> Result<(), ImportError> {
-        let calls = match calls {
-            Value::Null => return Ok(()),
-            Value::Array(calls) => calls,
-            _ => {
-                return Err(ImportError::shape(
-                    "this must be a list",
-                    "a message has its calls here",
-                ));
-            }
-        };
-        for (index, mut call) in calls.into_iter().enumerate() {
-            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
-            let id = id.to_owned();
-            if let Some(custom) = call.get_mut("custom").map(Value::take) {
-                self.custom_call(&id, custom)
-                    .map_err(|error| error.within("custom").at(index))?;
-                continue;
-            }
-            let function = call.get_mut("function").map(Value::take);
-            self.call(&id, function.unwrap_or_default())
-                .map_err(|error| error.within("function").at(index))?;
-        }
-        Ok(())
-    }
-
-    fn call(&mut self, id: &str, mut function: Value) -> Result<(), ImportError> {
-        let name = take_name(&mut function)?;
-        let arguments = ["arguments", "input"]
-            .into_iter()
-            .find_map(|key| Some(function.get_mut(key)?.take()));
-        let args = self.builder.arguments(&name, arguments);
-        self.builder.call(id, tool_call(&name, None, args));
-        Ok(())
-    }
-
-    /// A custom tool takes a text, which stays one whatever it looks like.
-    fn custom_call(&mut self, id: &str, mut custom: Value) -> Result<(), ImportError> {
-        let name = take_name(&mut custom)?;
-        let args = arguments(custom.get_mut("input").map(Value::take));
-        self.builder.call(id, tool_call(&name, None, args));
-        Ok(())
-    }
+    builder.stop(message.finish_reason.as_deref());
+    builder.usage(&message.usage);
+    Ok(())
 }
 
-fn take_name(function: &mut Value) -> Result<String, ImportError> {
-    match function.get_mut("name").map(Value::take) {
-        Some(Value::String(name)) => Ok(name),
-        _ => Err(ImportError::shape(
-            "the call has no `name`",
-            "a call names its function",
-        )),
-    }
+fn add_call(builder: &mut RunBuilder, id: &str, function: Function) {
+    let arguments = function.arguments.or(function.input);
+    let args = builder
+        .calls
+        .arguments(&function.name, arguments.unwrap_or_default());
+    builder.call(id, tool_call(&function.name, None, args));
 }
 
 /// A text, or parts with texts among them.
 pub(super) fn say_content(builder: &mut RunBuilder, content: &Value) -> Result<(), ImportError> {
     match content {
-        Value::Null => Ok(()),
-        Value::String(text) => {
-            builder.say(text, false);
-            Ok(())
-        }
+        Value::Null => {}
+        Value::String(text) => builder.say(text, false),
         Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| {
+            for part in parts {
                 let text = part.get("text").or_else(|| part.get("refusal"));
-                text.unwrap_or(part).as_str()
-            });
-            for text in texts {
-                builder.say(text, false);
+                if let Some(text) = text.unwrap_or(part).as_str() {
+                    builder.say(text, false);
+                }
             }
-            Ok(())
         }
-        _ => Err(ImportError::shape(
-            "this is neither a text nor a list of parts",
-            "it is a text, or a list of parts such as {\"type\": \"text\", \"text\": \"…\"}",
-        )),
+        _ => {
+            let error = ImportError::shape(
+                "this is neither a text nor a list of parts",
+                "it is a text, or a list of parts such as {\"type\": \"text\", \"text\": \"…\"}",
+            );
+            return Err(error.within("content"));
+        }
     }
+    Ok(())
 }

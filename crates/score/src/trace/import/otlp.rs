@@ -17,30 +17,29 @@ mod value;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use self::span::Span;
 use super::document::Document;
 use super::few::many;
 use super::{ImportError, ImportedRuns};
 
-/// What an exporter writes. Spans are parsed one by one.
+/// What an exporter writes.
 #[derive(Deserialize)]
-struct Export<'a> {
-    #[serde(borrow, default, rename = "resourceSpans", alias = "resource_spans")]
-    resource_spans: Vec<ResourceSpans<'a>>,
+struct Export {
+    #[serde(default, rename = "resourceSpans", alias = "resource_spans")]
+    resource_spans: Vec<ResourceSpans>,
 }
 
 #[derive(Deserialize)]
-struct ResourceSpans<'a> {
-    #[serde(borrow, default, rename = "scopeSpans", alias = "scope_spans")]
-    scope_spans: Vec<ScopeSpans<'a>>,
+struct ResourceSpans {
+    #[serde(default, rename = "scopeSpans", alias = "scope_spans")]
+    scope_spans: Vec<ScopeSpans>,
 }
 
 #[derive(Deserialize)]
-struct ScopeSpans<'a> {
-    #[serde(borrow, default)]
-    spans: Vec<&'a RawValue>,
+struct ScopeSpans {
+    #[serde(default)]
+    spans: Vec<Span>,
 }
 
 /// Reads every trace.
@@ -51,18 +50,22 @@ pub(super) fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError>
     // The place of each span in its trace.
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
     for element in &document.elements {
-        let spans = read_export(document, element.json).map_err(|error| element.locate(error))?;
-        for (trace, mut span) in spans {
+        let export: Export = document
+            .parse(element.json)
+            .map_err(|error| element.locate(error))?;
+        let scopes = export.resource_spans.into_iter();
+        let scopes = scopes.flat_map(|resource| resource.scope_spans);
+        for mut span in scopes.flat_map(|scope| scope.spans) {
             span.place = count;
             count += 1;
-            let of_trace = traces.entry(trace.clone()).or_default();
-            if !has_id(&span) {
-                of_trace.push(span);
-                continue;
-            }
-            let place = places.entry((trace, span.id.clone()));
-            let place = *place.or_insert(of_trace.len());
-            match of_trace.get_mut(place) {
+            let of_trace = traces.entry(span.trace.clone()).or_default();
+            // An id of zeros is none.
+            let has_id = span.id.bytes().any(|byte| byte != b'0');
+            let place = has_id.then(|| {
+                let place = places.entry((span.trace.clone(), span.id.clone()));
+                *place.or_insert(of_trace.len())
+            });
+            match place.and_then(|place| of_trace.get_mut(place)) {
                 Some(before) if before.is_same(&span) => {
                     exported_again += 1;
                     before.add(span);
@@ -94,37 +97,9 @@ pub(super) fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError>
     Ok(read)
 }
 
-/// Whether a span has an id that tells it from others: one of zeros is none.
-fn has_id(span: &Span) -> bool {
-    span.id.bytes().any(|byte| byte != b'0')
-}
-
 /// When the trace began; one without a time is last.
 fn first_start(spans: &[Span]) -> (u64, usize) {
     let start = spans.iter().filter_map(|span| span.start).min();
     let place = spans.iter().map(|span| span.place).min();
     (start.unwrap_or(u64::MAX), place.unwrap_or(usize::MAX))
-}
-
-/// The spans of one export, each with its trace.
-fn read_export<'a>(
-    document: &Document<'a>,
-    json: &'a str,
-) -> Result<Vec<(String, Span)>, ImportError> {
-    let export: Export<'a> = document.parse(json)?;
-    let mut spans = Vec::new();
-    for (resource, resource_spans) in export.resource_spans.into_iter().enumerate() {
-        for (scope, scope_spans) in resource_spans.scope_spans.into_iter().enumerate() {
-            for (index, span) in scope_spans.spans.into_iter().enumerate() {
-                let read = document.parse(span.get()).and_then(span::read);
-                let read = read.map_err(|error| {
-                    let error = error.at(index).within("spans");
-                    let error = error.at(scope).within("scopeSpans");
-                    error.at(resource).within("resourceSpans")
-                })?;
-                spans.push(read);
-            }
-        }
-    }
-    Ok(spans)
 }

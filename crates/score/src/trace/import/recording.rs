@@ -24,20 +24,22 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
 use self::marks::Call;
 use self::notes::{Cancellations, Fault, Note, Servers};
 use self::timeline::Moment;
 use super::document::Document;
 use super::few::{Few, HAS_ONE_ALREADY, many};
-use super::names::{self, mcp_result, take_text};
+use super::lenient::Text;
+use super::names::{self, mcp_result};
 use super::{ImportError, ImportedRun};
 use crate::number::finite;
 use crate::phrase;
 use crate::trace::{
-    AgentRun, Conversation, ErrorCategory, Heard, Json, RealAnswer, ToolCall, ToolHints,
-    ToolResult, TraceRecord,
+    AgentRun, Conversation, ErrorCategory, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolCall,
+    ToolHints, ToolResult, TraceRecord,
 };
 
 /// The version of the format.
@@ -72,6 +74,16 @@ struct Recording {
     more_faults: Few,
     /// The first and the last time, in seconds.
     times: Option<(f64, f64)>,
+}
+
+/// The parameters of a call.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Params {
+    name: Text,
+    arguments: Value,
+    #[serde(rename = "_meta")]
+    meta: Value,
 }
 
 /// How a request ended.
@@ -139,41 +151,52 @@ impl Recording {
     }
 
     fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result<(), ImportError> {
-        match Note::read(record)? {
-            Some(Note::Fault(key, fault)) => {
-                if let Some(server) = &fault.server {
-                    self.servers.add(key.0, server);
-                }
-                if let Some((first, before)) = self.faults.get_mut(&key) {
-                    self.more_faults.push(&fault.tool);
-                    // Lines need not be in order: the first in time is the one that struck.
-                    if at < *first {
-                        (*first, *before) = (at, fault);
-                    }
-                } else {
-                    self.faults.insert(key, (at, fault));
-                }
+        let note = serde_json::from_value(record.data.unwrap_or_default());
+        let note: Note = note.unwrap_or_default();
+        let session = *note.session;
+        match (record.name.as_deref().unwrap_or_default(), note.key()) {
+            ("recording_started", _) => self.servers.add(None, &note.server),
+            ("left", _) if session.is_some() => self.cancelled.add_left(at, session),
+            ("notification", _) if note.is_cancellation() => {
+                self.cancelled.add_said(at, session, note.cancelled_id());
             }
-            Some(Note::Cancelled(key)) => self.cancelled.add(at, key),
-            Some(Note::Left(session)) => self.cancelled.add_left(at, session),
-            Some(Note::Said(session, id)) => self.cancelled.add_said(at, session, id),
-            Some(Note::Behind(key, answer)) => {
-                self.behind.insert(key, answer);
+            ("cancelled", Some(key)) => self.cancelled.add(at, key),
+            ("behind", Some(key)) => {
+                self.behind.extend(note.answer.map(|answer| (key, answer)));
             }
-            Some(Note::Server(server)) => self.servers.add(None, &server),
-            None => {}
+            ("fault", Some(key)) => return self.add_fault(at, key, note),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result<(), ImportError> {
+        let kind = serde_json::from_value(note.kind.take()).map_err(|error| {
+            let hint = "use the version of mcprove that made the recording";
+            ImportError::shape(error.to_string(), hint).within("data.kind")
+        })?;
+        if kind == FaultKind::None {
+            return Ok(());
+        }
+        self.servers.add(key.0, &note.server);
+        let fault = note.into_fault(kind);
+        if let Some((first, before)) = self.faults.get_mut(&key) {
+            self.more_faults.push(&fault.tool);
+            // Lines need not be in order: the first in time is the one that struck.
+            if at < *first {
+                (*first, *before) = (at, fault);
+            }
+        } else {
+            self.faults.insert(key, (at, fault));
         }
         Ok(())
     }
 
     fn add_call(&mut self, record: TraceRecord) {
         let has_params = record.params.is_some();
-        let mut params = match record.params {
-            Some(Value::Object(params)) => params,
-            _ => Map::new(),
-        };
-        let name = record.tool.or_else(|| take_text(&mut params, "name"));
-        let name = name.unwrap_or_default();
+        let params = serde_json::from_value(record.params.unwrap_or_default());
+        let params: Params = params.unwrap_or_default();
+        let name = record.tool.or(params.name.0).unwrap_or_default();
         let args = match record.cut {
             // A part of them would be taken for the whole.
             Some(_) => {
@@ -181,10 +204,10 @@ impl Recording {
                 Json::default()
             }
             None if !has_params => Json::default(),
-            None => names::arguments(params.remove("arguments")),
+            None => names::arguments(params.arguments),
         };
         let call = ToolCall {
-            meta: names::meta(params.remove("_meta")),
+            meta: names::meta(params.meta),
             name,
             args,
             ..ToolCall::default()
@@ -258,21 +281,23 @@ impl Recording {
         let said: BTreeMap<Key, Moment> = self.said_cancellations();
         let mut given_up = self.cancelled.finish();
         let mut timed = Vec::new();
-        let [mut unanswered, mut cancelled, mut unread] = [const { Few::new() }; 3];
+        let [mut unanswered, mut cancelled, mut unread] = <[Few; 3]>::default();
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
             call.server = self.servers.of(key.0);
             call.client = clients.get(&key.0).copied();
             call.annotations = self.hints.get(&call.name).copied();
             let mut fault = self.faults.remove(&key);
             if let Some((_, fault)) = &mut fault {
-                fault.real_answer = self.behind.get(&key).copied().or(fault.real_answer);
+                let answer = self.behind.get(&key).copied();
+                fault.mark.real_answer = answer.or(fault.mark.real_answer);
             }
             let began = Moment::at_seconds(ts);
+            let struck = fault.as_ref().map(|(at, fault)| (*at, fault.mark.kind));
+            let is_unheard = struck.is_some_and(|(_, kind)| kind.heard() == Heard::Nothing);
             let cancelled_at = given_up.cancelled.remove(&key);
             // What cannot be read ended nothing for the client, whatever the recording made of it.
             let cancelled_at = cancelled_at.or_else(|| {
-                let heard = fault.as_ref().map(|(_, fault)| fault.kind.heard());
-                let said = said.get(&key).filter(|_| heard == Some(Heard::Nothing));
+                let said = said.get(&key).filter(|_| is_unheard);
                 said.map(|at| [*at, *at])
             });
             let end = self.ends.remove(&key);
@@ -283,14 +308,10 @@ impl Recording {
                 unread: end.as_ref().and_then(|end| end.unread),
                 cancelled: cancelled_at.and_then(|at| at.into_iter().find(|at| *at >= began)),
                 left: given_up.left.get(&key.0).copied(),
-                struck: fault.as_ref().map(|(at, fault)| (*at, fault.kind)),
+                struck,
             });
-            let is_read = |end: &End| {
-                let heard = fault.as_ref().map(|(_, fault)| fault.kind.heard());
-                end.is_error || heard != Some(Heard::Nothing)
-            };
             match end {
-                Some(end) if is_read(&end) => run.tool_results.push(ToolResult {
+                Some(end) if end.is_error || !is_unheard => run.tool_results.push(ToolResult {
                     call_index,
                     is_error: Some(end.is_error),
                     result: end.result.into(),
@@ -300,7 +321,10 @@ impl Recording {
                 None => unanswered.push(&call.name),
             }
             if let Some((_, fault)) = fault {
-                run.faults.push(fault.into_mark(call_index));
+                run.faults.push(FaultMark {
+                    call_index,
+                    ..fault.mark
+                });
             }
             run.tool_calls.push(call);
         }
@@ -342,9 +366,7 @@ impl Recording {
         }
         ImportedRun { run, notes }
     }
-}
 
-impl Recording {
     /// The client of each session, where there are several: a session that begins after the last call of
     /// another goes on with that one.
     fn clients(&self) -> BTreeMap<Option<u32>, u32> {

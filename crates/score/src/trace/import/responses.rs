@@ -1,59 +1,80 @@
 //! Reads items of the `OpenAI` Responses API. Items that follow each other without a result or a
 //! word of the user between them are one reply.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::ImportError;
 use super::builder::RunBuilder;
-use super::dialogue::failure;
-use super::names::{arguments, mcp_result, no_such_role, role, take_text, text, tool_call};
-use super::openai::say_content;
+use super::lenient::Text;
+use super::names::{arguments, known_role, mcp_result, tool_call};
+use super::openai::{Response, say_content};
 use crate::trace::{Json, StopReason};
 
+/// An item. The keys are those of all its types.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item {
+    #[serde(rename = "type")]
+    kind: Text,
+    role: Text,
+    content: Value,
+    id: Text,
+    call_id: Text,
+    status: Text,
+    name: Text,
+    server_label: Text,
+    action: Option<Value>,
+    arguments: Option<Value>,
+    input: Option<Value>,
+    error: Option<Value>,
+    output: Option<Value>,
+    outputs: Option<Value>,
+    result: Option<Value>,
+    results: Option<Value>,
+    /// What a tool of `OpenAI` was to do, and [other things](NO_ARGUMENTS).
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
 /// What an item of a tool of `OpenAI` has besides the arguments of the call.
-const NO_ARGUMENTS: &[&str] = &[
-    "id",
-    "call_id",
-    "status",
+const NO_ARGUMENTS: [&str; 4] = [
     "container_id",
     "pending_safety_checks",
     "approval_request_id",
-    "server_label",
     "created_by",
-    "error",
-    "output",
-    "outputs",
-    "result",
-    "results",
 ];
-
-/// Where an item of a tool that `OpenAI` runs has its result.
-const RESULTS: [&str; 4] = ["output", "outputs", "result", "results"];
 
 /// Adds one item. Types that are neither said nor called (reasoning, lists of tools, approvals)
 /// are left out.
-pub(super) fn add_item(
-    builder: &mut RunBuilder,
-    kind: &str,
-    mut item: Map<String, Value>,
-) -> Result<(), ImportError> {
+pub(super) fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportError> {
+    let kind = item.kind.0.take().unwrap_or_default();
+    let has_failed = item.status.or_empty() == "failed";
     if kind == "message" {
-        return add_message(builder, &item);
+        match known_role(item.role.as_deref().unwrap_or("assistant"))? {
+            "assistant" => builder.open_or_resume_agent(),
+            role => {
+                builder.open(role);
+            }
+        }
+        return say_content(builder, &item.content);
     }
     if kind.ends_with("_call_output") {
-        let (told, output) = mcp_result(item.remove("output").unwrap_or_default());
-        let has_failed = text(&item, "status") == Some("failed");
-        let is_error = told.or(has_failed.then_some(true));
+        let (told, output) = mcp_result(item.output.unwrap_or_default());
         builder.open("tool");
-        builder.result(text(&item, "call_id").unwrap_or_default(), is_error, output);
+        let is_error = told.or(has_failed.then_some(true));
+        builder.result(item.call_id.or_empty(), is_error, output);
         return Ok(());
     }
     // `function_call`, `mcp_call`, `custom_tool_call`, and tools of OpenAI: `web_search_call`.
     let Some(own_name) = kind.strip_suffix("_call") else {
         return Ok(());
     };
-    let is_named = matches!(kind, "function_call" | "mcp_call" | "custom_tool_call");
-    let name = match take_text(&mut item, "name") {
+    let is_named = matches!(
+        kind.as_str(),
+        "function_call" | "mcp_call" | "custom_tool_call"
+    );
+    let name = match item.name.0.take() {
         Some(name) => name,
         None if is_named => {
             return Err(ImportError::shape(
@@ -63,89 +84,61 @@ pub(super) fn add_item(
         }
         None => own_name.to_owned(),
     };
-    let args = match kind {
-        "function_call" | "mcp_call" => builder.arguments(&name, item.remove("arguments")),
+    let args = match kind.as_str() {
+        "function_call" | "mcp_call" => {
+            let arguments = item.arguments.take().unwrap_or_default();
+            builder.calls.arguments(&name, arguments)
+        }
         // A text, which stays one whatever it looks like.
-        "custom_tool_call" => arguments(item.remove("input")),
+        "custom_tool_call" => arguments(item.input.take().unwrap_or_default()),
         _ => own_arguments(&mut item),
     };
-    let call = tool_call(&name, text(&item, "server_label"), args);
-    let id = text(&item, "call_id").or_else(|| text(&item, "id"));
-    let id = id.unwrap_or_default().to_owned();
+    let id = item.call_id.as_deref().unwrap_or(item.id.or_empty());
     builder.open_or_resume_agent();
-    builder.call(&id, call);
-    if text(&item, "status") == Some("incomplete") {
-        builder.unfinished(&name);
+    builder.call(id, tool_call(&name, item.server_label.as_deref(), args));
+    if item.status.or_empty() == "incomplete" {
+        builder.calls.unfinished(&name);
     }
-    add_own_result(builder, &id, item);
+    // A call that `OpenAI` made itself has its result with it.
+    let output = item.output.or(item.outputs).or(item.result);
+    match (item.error, output.or(item.results)) {
+        (Some(error), _) => builder.result(id, Some(true), error),
+        (None, Some(output)) => {
+            let (is_error, output) = mcp_result(output);
+            builder.result(id, Some(is_error.unwrap_or(has_failed)), output);
+        }
+        (None, None) if has_failed => builder.result(id, Some(true), Value::Null),
+        (None, None) => {}
+    }
     Ok(())
 }
 
 /// The arguments of a tool of `OpenAI`: what it is to do, or what else its item has. One that has
 /// nothing else does not tell them.
-fn own_arguments(item: &mut Map<String, Value>) -> Json {
-    let whole = ["action", "arguments", "input"]
-        .into_iter()
-        .find_map(|key| item.remove(key).filter(|value| !value.is_null()));
-    if let Some(whole) = whole {
+fn own_arguments(item: &mut Item) -> Json {
+    let whole = item.action.take().or_else(|| item.arguments.take());
+    if let Some(whole) = whole.or_else(|| item.input.take()) {
         return whole.into();
     }
-    let keys: Vec<String> = item
-        .iter()
-        .filter(|(key, value)| !NO_ARGUMENTS.contains(&key.as_str()) && !value.is_null())
-        .map(|(key, _)| key.clone())
-        .collect();
-    if keys.is_empty() {
+    let mut others = std::mem::take(&mut item.others);
+    others.retain(|key, value| !NO_ARGUMENTS.contains(&key.as_str()) && !value.is_null());
+    if others.is_empty() {
         return Json::default();
     }
-    let taken = keys.into_iter().filter_map(|key| item.remove_entry(&key));
-    Value::Object(taken.collect()).into()
-}
-
-fn add_message(builder: &mut RunBuilder, item: &Map<String, Value>) -> Result<(), ImportError> {
-    let word = text(item, "role").unwrap_or("assistant");
-    match role(word).ok_or_else(|| no_such_role(word).within("role"))? {
-        "assistant" => builder.open_or_resume_agent(),
-        role => {
-            builder.open(role);
-        }
-    }
-    let content = item.get("content").unwrap_or(&Value::Null);
-    say_content(builder, content).map_err(|error| error.within("content"))
-}
-
-/// A call that `OpenAI` made itself has its result with it.
-fn add_own_result(builder: &mut RunBuilder, id: &str, mut item: Map<String, Value>) {
-    let has_failed = text(&item, "status") == Some("failed");
-    let mut take = |key: &str| item.remove(key).filter(|value| !value.is_null());
-    if let Some(error) = take("error") {
-        builder.result(id, Some(true), error);
-        return;
-    }
-    match RESULTS.into_iter().find_map(take) {
-        Some(output) => {
-            let (is_error, output) = mcp_result(output);
-            builder.result(id, Some(is_error.unwrap_or(has_failed)), output);
-        }
-        None if has_failed => builder.result(id, Some(true), Value::Null),
-        None => {}
-    }
+    Value::Object(others).into()
 }
 
 /// How a response ended. One that ends in a call is complete, but the run is not.
-pub(super) fn end(builder: &mut RunBuilder, response: &Value) {
-    let reason = response
-        .get("incomplete_details")
-        .and_then(|details| details.get("reason")?.as_str());
-    let status = response.get("status").and_then(Value::as_str);
-    match (status, reason) {
-        (Some("completed"), _) if builder.has_last_words() => builder.stop("completed"),
-        (Some("incomplete"), Some(reason)) => builder.stop(reason),
-        (Some("failed"), _) => match failure(response) {
-            Some(message) => builder.fail(&message),
-            None => builder.whole().stop_reason = Some(StopReason::Error),
-        },
-        (Some("cancelled"), _) => builder.stop("cancelled"),
+pub(super) fn end(builder: &mut RunBuilder, response: &Response<'_>) {
+    let reason = response.incomplete_details.as_ref();
+    match response.status.or_empty() {
+        "completed" if !builder.has_last_words() => {}
+        "completed" | "cancelled" => builder.stop(response.status.as_deref()),
+        "incomplete" => builder.stop(reason.and_then(|details| details.reason.as_deref())),
+        "failed" if response.error.is_null() => {
+            builder.whole.stop_reason = Some(StopReason::Error);
+        }
+        "failed" => builder.fail(&response.error),
         _ => {}
     }
 }

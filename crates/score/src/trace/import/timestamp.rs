@@ -1,67 +1,16 @@
 //! Points in time, as transcripts write them (RFC 3339). Only differences of them are used, so
 //! there is no clock here.
 
+use chrono::DateTime;
+
 /// Milliseconds from the beginning of 1970 to a time such as `2026-02-19T14:30:00.125Z`.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "microseconds are exact for 285 years, and only differences count"
+)]
 pub(super) fn milliseconds(text: &str) -> Option<f64> {
-    let (date, time) = text.split_once(['T', 't', ' '])?;
-    let mut parts = date.splitn(3, '-');
-    let mut part = |digits: usize| number(parts.next()?, digits);
-    let (year, month, day) = (part(4)?, part(2)?, part(2)?);
-    let at = time.find(['Z', 'z', '+', '-'])?;
-    let (clock, zone) = time.split_at(at);
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut parts = clock.splitn(3, ':');
-    let mut part = || number(parts.next()?, 2);
-    let (hour, minute, second) = (part()?, part()?, part()?);
-    // 60 is a leap second.
-    if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    if !(1..=days_in(year, month)).contains(&day) || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let days = f64::from(days_since_1970(year, month, day));
-    let clock = f64::from(hour * 3600 + minute * 60 + second);
-    let fraction: f64 = format!("0.{fraction}").parse().ok()?;
-    let seconds = days * 86_400.0 + clock - f64::from(offset_minutes(zone)?) * 60.0;
-    Some(seconds * 1000.0 + fraction * 1000.0)
-}
-
-/// Exactly so many digits.
-fn number(text: &str, digits: usize) -> Option<i32> {
-    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok())?
-}
-
-/// `Z`, `+02:00` or `-05:30`, in minutes ahead of UTC.
-fn offset_minutes(zone: &str) -> Option<i32> {
-    let sign = match zone.chars().next()? {
-        'Z' | 'z' => return (zone.len() == 1).then_some(0),
-        '+' => 1,
-        _ => -1,
-    };
-    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
-}
-
-fn days_in(year: i32, month: i32) -> i32 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// Days from 1 January 1970 in the Gregorian calendar, with years that begin in March, so that
-/// the leap day is the last one (Hinnant, "chrono-compatible low-level date algorithms").
-fn days_since_1970(year: i32, month: i32, day: i32) -> i32 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+    let time = DateTime::parse_from_rfc3339(text).ok()?;
+    Some(time.timestamp_micros() as f64 / 1000.0)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ pub(super) struct OpenTurn {
     text: Option<String>,
     /// What was said after the last call in it.
     pub(super) last_words: Option<String>,
+    /// Whether it is of an agent that works for this one.
+    pub(super) is_aside: bool,
     pub(super) has_calls: bool,
     pub(super) has_results: bool,
     pub(super) tokens: Option<Tokens>,

@@ -3,18 +3,53 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::ImportError;
-use super::super::document::{Document, Element, Outline};
+use super::super::document::{Document, Element};
+use super::super::lenient::{Maybe, Text};
 
 /// A line of a session.
 pub(super) struct Line<'a> {
     pub(super) element: Element<'a>,
-    /// Whether it is of the user or of the assistant.
-    pub(super) is_turn: bool,
+    pub(super) kind: Kind,
     /// Whether it belongs to a sub-agent.
     pub(super) is_aside: bool,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    User,
+    Assistant,
+    Result,
+    #[serde(other)]
+    Other,
+}
+
+/// What tells where a line belongs.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Header {
+    #[serde(rename = "type")]
+    kind: Maybe<Kind>,
+    session_id: Text,
+    #[serde(rename = "session_id")]
+    printed_session_id: Text,
+    uuid: Text,
+    parent_uuid: Text,
+    is_sidechain: Maybe<bool>,
+    #[serde(rename = "parent_tool_use_id")]
+    parent: Option<IgnoredAny>,
+}
+
+impl Kind {
+    /// Whether it is of the user or of the assistant.
+    pub(super) fn is_turn(self) -> bool {
+        matches!(self, Self::User | Self::Assistant)
+    }
 }
 
 /// The lines of each session, in the order in which the sessions begin.
@@ -25,30 +60,32 @@ pub(super) fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>
     let mut of_lines: BTreeMap<String, usize> = BTreeMap::new();
     let mut current = 0;
     for element in &document.elements {
-        let outline = outline(document, element).map_err(|error| element.locate(error))?;
-        let get = |key: &str| text(&outline, key);
-        let is_turn = matches!(get("type").as_deref(), Some("user" | "assistant"));
-        if let Some(id) = get("sessionId").or_else(|| get("session_id")) {
+        let header: Header = document
+            .parse(element.json)
+            .map_err(|error| element.locate(error))?;
+        let kind = header.kind.unwrap_or(Kind::Other);
+        if let Some(id) = header.session_id.0.or(header.printed_session_id.0) {
             current = match places.get(&id) {
                 Some(place) => *place,
                 // What is no message does not begin a session.
-                None if !is_turn => current,
+                None if !kind.is_turn() => current,
                 None => {
-                    let parent = get("parentUuid").and_then(|parent| of_lines.get(&parent));
                     let next = if places.is_empty() { 0 } else { sessions.len() };
-                    let place = parent.copied().unwrap_or(next);
+                    let parent = header.parent_uuid.as_ref();
+                    let place = parent.and_then(|id| of_lines.get(id)).copied();
+                    let place = place.unwrap_or(next);
                     places.insert(id, place);
                     place
                 }
             };
         }
-        if let Some(id) = get("uuid") {
+        if let Maybe(Some(id)) = header.uuid {
             of_lines.entry(id).or_insert(current);
         }
         let line = Line {
             element: element.clone(),
-            is_turn,
-            is_aside: is_aside(&outline),
+            kind,
+            is_aside: *header.is_sidechain == Some(true) || header.parent.is_some(),
         };
         match sessions.get_mut(current) {
             Some(lines) => lines.push(line),
@@ -56,26 +93,4 @@ pub(super) fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>
         }
     }
     Ok(sessions)
-}
-
-fn outline<'a>(document: &Document<'a>, element: &Element<'a>) -> Result<Outline<'a>, ImportError> {
-    if element.json.starts_with('{') {
-        return document.parse(element.json);
-    }
-    document.parse::<IgnoredAny>(element.json)?;
-    Err(ImportError::shape(
-        "a line of a session must be an object",
-        "each line has a `type`",
-    ))
-}
-
-/// Whether a line belongs to a sub-agent.
-fn is_aside(outline: &Outline<'_>) -> bool {
-    let get = |key: &str| outline.get(key).map(|value| value.get());
-    get("isSidechain") == Some("true")
-        || get("parent_tool_use_id").is_some_and(|parent| parent != "null")
-}
-
-fn text(outline: &Outline<'_>, key: &str) -> Option<String> {
-    serde_json::from_str(outline.get(key)?.get()).ok()
 }

@@ -6,14 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
-
-use super::super::builder::Place;
+use super::super::anthropic::{self, Content};
 
 /// What was read of a reply.
 #[derive(Debug)]
 pub(super) struct Reply {
-    pub(super) place: Place,
+    pub(super) place: usize,
     /// The blocks, in order.
     blocks: Vec<Block>,
     /// The same, with the times of texts.
@@ -30,11 +28,11 @@ enum Block {
 }
 
 impl Block {
-    fn of(block: &Value) -> Self {
-        let text = |key: &str| block.get(key).and_then(Value::as_str);
-        match (text("id").or_else(|| text("tool_use_id")), text("text")) {
-            (Some(id), _) => Self::Id(id.to_owned()),
-            (None, Some(text)) => Self::Text(text.to_owned()),
+    fn of(block: &anthropic::Block) -> Self {
+        let id = block.id.as_ref().or(block.tool_use_id.as_ref());
+        match (id, block.text.as_ref()) {
+            (Some(id), _) => Self::Id(id.clone()),
+            (None, Some(text)) => Self::Text(text.clone()),
             (None, None) => Self::Other,
         }
     }
@@ -45,7 +43,7 @@ impl Block {
 }
 
 impl Reply {
-    pub(super) fn new(place: Place) -> Self {
+    pub(super) fn new(place: usize) -> Self {
         Self {
             place,
             blocks: Vec::new(),
@@ -54,12 +52,8 @@ impl Reply {
     }
 
     /// Leaves of a message the blocks that were not read yet.
-    pub(super) fn keep_what_is_new(
-        &mut self,
-        message: &mut Map<String, Value>,
-        time: Option<&str>,
-    ) {
-        let Some(Value::Array(blocks)) = message.get_mut("content") else {
+    pub(super) fn keep_what_is_new(&mut self, content: &mut Content, time: Option<&str>) {
+        let Content::Blocks(blocks) = content else {
             return;
         };
         // Nothing that is neither said nor called is counted, so it need not be compared.

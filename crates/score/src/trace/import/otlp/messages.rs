@@ -4,14 +4,74 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::few::Few;
+use super::super::lenient::{Maybe, Text};
 use super::super::names::{mcp_result, tool_call};
 use super::span::{ModelSpan, ToolSpan};
-use super::value::{arguments, structured};
+use super::value::{arguments, list, structured};
 use crate::canonical;
-use crate::trace::Json;
+
+/// A message as the conventions have it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message {
+    pub(super) role: Text,
+    pub(super) finish_reason: Text,
+    content: Text,
+    parts: Parts,
+}
+
+/// The parts of a message that can be read.
+#[derive(Default, Deserialize)]
+#[serde(from = "Value")]
+struct Parts(Vec<Part>);
+
+impl From<Value> for Parts {
+    fn from(parts: Value) -> Self {
+        Self(list(parts))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: Text,
+    content: Text,
+    id: Text,
+    name: Text,
+    arguments: Maybe<Value>,
+    response: Maybe<Value>,
+    result: Maybe<Value>,
+}
+
+impl Message {
+    /// The texts of it.
+    pub(super) fn said(&self) -> Option<String> {
+        let texts = self
+            .parts
+            .0
+            .iter()
+            .filter(|part| part.kind.or_empty() == "text");
+        let texts: Vec<&str> = texts.filter_map(|part| part.content.as_deref()).collect();
+        let joined = (!texts.is_empty()).then(|| texts.join("\n"));
+        self.content.0.clone().or(joined)
+    }
+
+    /// Whether it calls tools.
+    pub(super) fn has_calls(&self) -> bool {
+        self.parts.0.iter().any(Part::is_call)
+    }
+}
+
+impl Part {
+    fn is_call(&self) -> bool {
+        self.kind.or_empty().ends_with("tool_call")
+    }
+}
 
 /// When something happened: nanoseconds, then the place in the file.
 pub(super) type Time = (u64, usize);
@@ -37,13 +97,14 @@ impl Messages {
         for (messages, time, is_new) in [(&span.input, start, false), (&span.output, end, is_reply)]
         {
             let mut told = BTreeMap::new();
-            for part in messages.as_ref().into_iter().flat_map(parts) {
-                match part.get("type").and_then(Value::as_str).unwrap_or("") {
-                    kind if kind.ends_with("tool_call") => {
-                        self.hear_call(part, time, is_new, &mut told);
-                    }
-                    kind if kind.ends_with("tool_call_response") => self.hear_answer(part),
-                    _ => {}
+            for part in messages.iter().flat_map(|message| &message.parts.0) {
+                if part.is_call() {
+                    self.hear_call(part, time, is_new, &mut told);
+                } else if part.kind.or_empty().ends_with("tool_call_response")
+                    && let Some(id) = part.id.as_ref()
+                    && let Some(answer) = part.response.as_ref().or(part.result.as_ref())
+                {
+                    self.answers.insert(id.clone(), structured(answer.clone()));
                 }
             }
         }
@@ -51,26 +112,17 @@ impl Messages {
 
     fn hear_call(
         &mut self,
-        part: &Value,
+        part: &Part,
         time: Time,
         is_new: bool,
         told: &mut BTreeMap<Key, usize>,
     ) {
-        let text = |key: &str| part.get(key).and_then(Value::as_str);
-        let args = part.get("arguments").cloned().map(arguments);
-        let has_arguments = args.is_some();
-        let call = tool_call(
-            text("name").unwrap_or_default(),
-            None,
-            args.unwrap_or_default(),
-        );
+        let args = part.arguments.0.clone().map(arguments);
         let asked = ToolSpan {
-            call,
-            id: text("id").filter(|id| !id.is_empty()).map(str::to_owned),
-            is_mcp: false,
-            has_arguments,
-            is_error: None,
-            result: None,
+            has_arguments: args.is_some(),
+            call: tool_call(part.name.or_empty(), None, args.unwrap_or_default()),
+            id: part.id.0.clone().filter(|id| !id.is_empty()),
+            ..ToolSpan::default()
         };
         if let Some(id) = &asked.id {
             if self.ids.insert(id.clone()) {
@@ -86,17 +138,6 @@ impl Messages {
         if is_new || *in_these > *known {
             *known += 1;
             self.asked.push((time, asked));
-        }
-    }
-
-    fn hear_answer(&mut self, part: &Value) {
-        let id = part.get("id").and_then(Value::as_str);
-        let answer = ["response", "result"]
-            .into_iter()
-            .find_map(|key| part.get(key));
-        if let (Some(id), Some(answer)) = (id, answer) {
-            self.answers
-                .insert(id.to_owned(), structured(answer.clone()));
         }
     }
 
@@ -202,16 +243,6 @@ fn take(
 }
 
 fn key(tool: &ToolSpan) -> Key {
-    let args = |args: &Json| canonical::text(&args.value());
-    let args = tool.has_arguments.then(|| args(&tool.call.args));
-    (tool.call.name.clone(), args)
-}
-
-/// The parts of messages.
-fn parts(messages: &Value) -> impl Iterator<Item = &Value> {
-    let messages = messages.as_array().into_iter().flatten();
-    messages.flat_map(|message| {
-        let parts = message.get("parts").and_then(Value::as_array);
-        parts.into_iter().flatten()
-    })
+    let args = || canonical::text(&tool.call.args.value());
+    (tool.call.name.clone(), tool.has_arguments.then(args))
 }

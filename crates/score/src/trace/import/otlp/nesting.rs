@@ -17,8 +17,8 @@ pub(super) struct Nesting {
 }
 
 /// Where to look next.
-enum Next<Found> {
-    Found(Found),
+enum Next {
+    Found(usize),
     Go(usize),
     Nowhere,
 }
@@ -30,7 +30,7 @@ pub(super) fn find(spans: &[Span]) -> Nesting {
     let is_in_tool = follow(spans.len(), |at| match around_of(at) {
         None => Next::Nowhere,
         Some(outer) => match spans.get(outer).map(|span| &span.kind) {
-            Some(Kind::Tool(_)) => Next::Found(()),
+            Some(Kind::Tool(_)) => Next::Found(outer),
             _ => Next::Go(outer),
         },
     });
@@ -44,10 +44,7 @@ pub(super) fn find(spans: &[Span]) -> Nesting {
             .zip(tellers)
             .map(|(at, teller)| teller.unwrap_or(at))
             .collect(),
-        is_in_tool: is_in_tool
-            .into_iter()
-            .map(|found| found.is_some())
-            .collect(),
+        is_in_tool: is_in_tool.iter().map(Option::is_some).collect(),
     }
 }
 
@@ -110,8 +107,8 @@ fn is_same_call(outer: &ToolSpan, inner: &ToolSpan) -> bool {
 
 /// Goes on from every place until something is found; what is found holds for all places on the
 /// way, so each is visited once. Nothing is found in a circle.
-fn follow<Found: Copy>(count: usize, next: impl Fn(usize) -> Next<Found>) -> Vec<Option<Found>> {
-    let mut found: Vec<Option<Found>> = vec![None; count];
+fn follow(count: usize, next: impl Fn(usize) -> Next) -> Vec<Option<usize>> {
+    let mut found = vec![None; count];
     let mut is_visited = vec![false; count];
     let mut way = Vec::new();
     for start in 0..count {

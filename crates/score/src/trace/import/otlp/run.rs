@@ -1,16 +1,11 @@
 //! Puts the spans of one trace together to a run.
 
-use serde_json::Value;
-
-use super::super::ImportedRun;
 use super::super::few::{Few, many};
-use super::super::names::{self, Ending, ending};
-use super::super::tokens;
-use super::messages::{Messages, Time};
+use super::super::{ImportedRun, names, tokens};
+use super::messages::{Message, Messages, Time};
 use super::nesting;
 use super::span::{Kind, ModelSpan, Span, ToolSpan};
 use crate::number::float;
-use crate::phrase;
 use crate::trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
 
 /// What a trace is about.
@@ -51,7 +46,7 @@ pub(super) fn read(mut spans: Vec<Span>) -> ImportedRun {
     let speakers = || parts.replies.iter().chain(&parts.agents);
     let mut run = AgentRun {
         model: speakers().find_map(|span| span.model.clone()),
-        prompt: speakers().find_map(|span| first_of_user(span.input.as_ref()?)),
+        prompt: speakers().find_map(first_of_user),
         final_response: final_response(&parts),
         conversation: Some(Conversation {
             stop_reason,
@@ -137,33 +132,16 @@ fn stop_reason(parts: &Parts, notes: &mut Vec<String>) -> Option<StopReason> {
     if last.has_failed {
         return Some(StopReason::Error);
     }
-    let in_message = || {
-        first_message(last.output.as_ref()?)?
-            .get("finish_reason")?
-            .as_str()
-    };
+    let in_message = || last.output.first()?.finish_reason.as_deref();
     let reason = last.finish_reason.as_deref().or_else(in_message)?;
-    match ending(reason) {
-        Ending::Because(stop_reason) => Some(stop_reason),
-        Ending::WentOn => None,
-        Ending::Unheard => {
-            notes.push(format!(
-                "the last reply stopped because of {}, which does not tell how the run ended",
-                phrase::name(reason)
-            ));
-            None
-        }
-    }
+    names::stop_reason(reason, notes)
 }
 
 /// What the last reply says, unless it calls tools; or what the agent as a whole said.
 fn final_response(parts: &Parts) -> Option<String> {
     let words = |span: &ModelSpan| {
-        let message = first_message(span.output.as_ref()?)?;
-        if has_calls(message) {
-            return None;
-        }
-        said(message)
+        let message = span.output.first();
+        message.filter(|message| !message.has_calls())?.said()
     };
     let last = parts.replies.last().and_then(words);
     last.or_else(|| parts.agents.first().and_then(words))
@@ -171,27 +149,19 @@ fn final_response(parts: &Parts) -> Option<String> {
 
 /// What was said; unknown where one reply does not tell.
 fn turns(replies: &[ModelSpan]) -> Option<Vec<Turn>> {
-    let first = replies.first()?;
-    let mut turns: Vec<Turn> = first
-        .input
-        .as_ref()
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|message| turn(message, "user"))
-        .collect();
+    let input = replies.first()?.input.iter();
+    let mut turns: Vec<Turn> = input.map(|message| turn(message, "user")).collect();
     for reply in replies {
-        let message = first_message(reply.output.as_ref()?)?;
-        turns.push(turn(message, "assistant"));
+        turns.push(turn(reply.output.first()?, "assistant"));
     }
     Some(turns)
 }
 
-fn turn(message: &Value, role: &str) -> Turn {
-    let told = message.get("role").and_then(Value::as_str);
+fn turn(message: &Message, role: &str) -> Turn {
+    let told = names::role(message.role.or_empty());
     Turn {
-        role: told.and_then(names::role).unwrap_or(role).to_owned(),
-        text: said(message),
+        role: told.unwrap_or(role).to_owned(),
+        text: message.said(),
     }
 }
 
@@ -216,41 +186,11 @@ fn add_calls(run: &mut AgentRun, tools: Vec<(Time, ToolSpan)>, notes: &mut Vec<S
     ));
 }
 
-/// Of several choices the first.
-fn first_message(output: &Value) -> Option<&Value> {
-    output.as_array()?.first()
-}
-
-fn first_of_user(input: &Value) -> Option<String> {
+fn first_of_user(span: &ModelSpan) -> Option<String> {
+    let mut input = span.input.iter();
     input
-        .as_array()?
-        .iter()
-        .find(|message| message.get("role").and_then(Value::as_str) == Some("user"))
-        .and_then(said)
-}
-
-/// The texts of a message.
-fn said(message: &Value) -> Option<String> {
-    if let Some(text) = message.get("content").and_then(Value::as_str) {
-        return Some(text.to_owned());
-    }
-    let parts = message.get("parts").and_then(Value::as_array)?;
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
-        .filter_map(|part| part.get("content").and_then(Value::as_str))
-        .collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
-}
-
-fn has_calls(message: &Value) -> bool {
-    let parts = message.get("parts").and_then(Value::as_array);
-    parts.is_some_and(|parts| {
-        parts
-            .iter()
-            .filter_map(|part| part.get("type")?.as_str())
-            .any(|kind| kind.ends_with("tool_call"))
-    })
+        .find(|message| message.role.or_empty() == "user")?
+        .said()
 }
 
 impl Kind {
@@ -290,7 +230,13 @@ impl ModelSpan {
         self.model = self.model.take().or(inner.model);
         self.tokens = self.tokens.or(inner.tokens);
         self.finish_reason = self.finish_reason.take().or(inner.finish_reason);
-        self.input = self.input.take().or(inner.input);
-        self.output = self.output.take().or(inner.output);
+        for (own, inner) in [
+            (&mut self.input, inner.input),
+            (&mut self.output, inner.output),
+        ] {
+            if own.is_empty() {
+                *own = inner;
+            }
+        }
     }
 }

@@ -2,20 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::ImportError;
-use super::super::names::{mcp_result, take_text, tool_call};
+use super::super::lenient::{Maybe, Text};
+use super::super::names::{mcp_result, tool_call};
 use super::super::tokens;
-use super::value::{arguments, attributes, structured, unsigned};
+use super::messages::Message;
+use super::value::{arguments, attributes, list, structured, text, unsigned};
 use crate::trace::{Tokens, ToolCall};
 
 /// The beginning of names of arguments, before there was one attribute for all.
 const ARGUMENT_PREFIX: &str = "mcp.request.argument.";
 
+/// What stands on a span, by its name.
+type Details = BTreeMap<String, Value>;
+
 /// One span.
-#[derive(Debug)]
+#[derive(Deserialize)]
+#[serde(from = "Written")]
 pub(super) struct Span {
+    pub(super) trace: String,
     pub(super) id: String,
     pub(super) parent: String,
     /// Nanoseconds on the clock of whoever wrote it.
@@ -27,7 +34,6 @@ pub(super) struct Span {
 }
 
 /// What a span is about.
-#[derive(Debug)]
 pub(super) enum Kind {
     /// A call of a tool.
     Tool(ToolSpan),
@@ -40,7 +46,7 @@ pub(super) enum Kind {
 }
 
 /// What a span says of a call.
-#[derive(Debug)]
+#[derive(Default)]
 pub(super) struct ToolSpan {
     pub(super) call: ToolCall,
     pub(super) id: Option<String>,
@@ -52,14 +58,47 @@ pub(super) struct ToolSpan {
 }
 
 /// What a span says of a reply.
-#[derive(Debug)]
 pub(super) struct ModelSpan {
     pub(super) model: Option<String>,
     pub(super) tokens: Option<Tokens>,
     pub(super) has_failed: bool,
     pub(super) finish_reason: Option<String>,
-    pub(super) input: Option<Value>,
-    pub(super) output: Option<Value>,
+    pub(super) input: Vec<Message>,
+    pub(super) output: Vec<Message>,
+}
+
+/// A span as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Written {
+    #[serde(alias = "trace_id")]
+    trace_id: Text,
+    #[serde(alias = "span_id")]
+    span_id: Text,
+    #[serde(alias = "parent_span_id")]
+    parent_span_id: Text,
+    #[serde(alias = "start_time_unix_nano")]
+    start_time_unix_nano: Value,
+    #[serde(alias = "end_time_unix_nano")]
+    end_time_unix_nano: Value,
+    name: Text,
+    attributes: Value,
+    events: Value,
+    status: Maybe<Status>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: Value,
+    message: Text,
+}
+
+/// Messages can stand in an event of the span instead of on it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Event {
+    attributes: Value,
 }
 
 impl Span {
@@ -82,111 +121,78 @@ impl Span {
     }
 }
 
-/// Reads a span; returns its trace too.
-pub(super) fn read(span: Value) -> Result<(String, Span), ImportError> {
-    let Value::Object(mut span) = span else {
-        return Err(ImportError::shape(
-            "a span must be an object",
-            "OTLP JSON has spans in resourceSpans[].scopeSpans[].spans[]",
-        ));
-    };
-    let mut either = |one: &str, other: &str| span.remove(one).or_else(|| span.remove(other));
-    let mut text = |one: &str, other: &str| match either(one, other) {
-        Some(Value::String(text)) => text,
-        _ => String::new(),
-    };
-    let trace = text("traceId", "trace_id");
-    let id = text("spanId", "span_id");
-    let parent = text("parentSpanId", "parent_span_id");
-    let start = either("startTimeUnixNano", "start_time_unix_nano");
-    let end = either("endTimeUnixNano", "end_time_unix_nano");
-    let kind = read_kind(&mut span);
-    let read = Span {
-        id,
-        parent,
-        start: start.as_ref().and_then(unsigned).filter(|start| *start > 0),
-        end: end.as_ref().and_then(unsigned).filter(|end| *end > 0),
-        place: 0,
-        kind,
-    };
-    Ok((trace, read))
-}
-
-fn read_kind(span: &mut Map<String, Value>) -> Kind {
-    let mut details = attributes(span.remove("attributes").unwrap_or_default());
-    add_events(span, &mut details);
-    let operation = take(&mut details, &["gen_ai.operation.name"]).unwrap_or_default();
-    let method = take(&mut details, &["mcp.method.name"]).unwrap_or_default();
-    let name = take_text(span, "name").unwrap_or_default();
-    let failure = failure(span, &details);
-    match (operation.as_str(), method.as_str()) {
-        (_, "tools/call") => Kind::Tool(read_tool(details, &name, failure, true)),
-        ("execute_tool", _) => Kind::Tool(read_tool(details, &name, failure, false)),
-        ("chat" | "generate_content" | "text_completion", _) => {
-            Kind::Model(read_model(details, failure.is_some()))
-        }
-        ("invoke_agent" | "invoke_workflow", _) => {
-            Kind::Agent(read_model(details, failure.is_some()))
-        }
-        _ => Kind::Other,
-    }
-}
-
-/// Messages can stand in an event of the span instead of on it.
-fn add_events(span: &mut Map<String, Value>, details: &mut BTreeMap<String, Value>) {
-    if let Some(Value::Array(events)) = span.remove("events") {
-        for event in events {
-            let Value::Object(mut event) = event else {
-                continue;
-            };
-            let told = attributes(event.remove("attributes").unwrap_or_default());
-            for (key, value) in told {
+impl From<Written> for Span {
+    fn from(written: Written) -> Self {
+        let time = |time: &Value| unsigned(time).filter(|time| *time > 0);
+        let mut details = attributes(written.attributes);
+        for event in list::<Event>(written.events) {
+            for (key, value) in attributes(event.attributes) {
                 if key.starts_with("gen_ai.") {
                     details.entry(key).or_insert(value);
                 }
             }
         }
+        let failure = failure(written.status.0.unwrap_or_default(), &details);
+        Self {
+            trace: written.trace_id.0.unwrap_or_default(),
+            id: written.span_id.0.unwrap_or_default(),
+            parent: written.parent_span_id.0.unwrap_or_default(),
+            start: time(&written.start_time_unix_nano),
+            end: time(&written.end_time_unix_nano),
+            place: 0,
+            kind: read_kind(details, written.name.or_empty(), failure),
+        }
+    }
+}
+
+fn read_kind(mut details: Details, name: &str, failure: Option<String>) -> Kind {
+    let operation = take(&mut details, &["gen_ai.operation.name"], text);
+    let method = take(&mut details, &["mcp.method.name"], text);
+    match operation.as_deref().unwrap_or_default() {
+        _ if method.as_deref() == Some("tools/call") => {
+            Kind::Tool(read_tool(details, name, failure, true))
+        }
+        "execute_tool" => Kind::Tool(read_tool(details, name, failure, false)),
+        "chat" | "generate_content" | "text_completion" => {
+            Kind::Model(read_model(details, failure.is_some()))
+        }
+        "invoke_agent" | "invoke_workflow" => Kind::Agent(read_model(details, failure.is_some())),
+        _ => Kind::Other,
     }
 }
 
 /// What went wrong, where something did.
-fn failure(span: &Map<String, Value>, details: &BTreeMap<String, Value>) -> Option<String> {
-    let status = span.get("status");
-    let code = status.and_then(|status| status.get("code"));
-    let is_error = code.is_some_and(|code| {
-        code.as_u64() == Some(2) || matches!(code.as_str(), Some("STATUS_CODE_ERROR" | "2"))
-    });
-    let message = status
-        .and_then(|status| status.get("message"))
-        .and_then(Value::as_str)
-        .filter(|message| !message.is_empty());
-    let kind = details.get("error.type").and_then(|kind| match kind {
-        Value::String(kind) => Some(kind.clone()),
-        Value::Null => None,
-        other => Some(other.to_string()),
-    });
-    match (is_error, kind, message) {
-        (false, None, _) => None,
-        (_, _, Some(message)) => Some(message.to_owned()),
-        (_, Some(kind), None) => Some(kind),
-        (true, None, None) => Some("error".to_owned()),
-    }
+fn failure(status: Status, details: &Details) -> Option<String> {
+    let is_error = status.code == 2 || status.code == "2" || status.code == "STATUS_CODE_ERROR";
+    let kind = match details.get("error.type") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(kind)) => Some(kind.clone()),
+        Some(other) => Some(other.to_string()),
+    };
+    let message = status.message.0.filter(|message| !message.is_empty());
+    let has_failed = is_error || kind.is_some();
+    has_failed.then(|| message.or(kind).unwrap_or_else(|| "error".to_owned()))
 }
 
 fn read_tool(
-    mut details: BTreeMap<String, Value>,
+    mut details: Details,
     span_name: &str,
     failure: Option<String>,
     is_mcp: bool,
 ) -> ToolSpan {
-    let params = take_params(&mut details);
+    // The parameters of the request, where an instrumentation keeps them whole.
+    let keys = ["mcp.request.params", "mcp.params", "params"];
+    let params = take(&mut details, &keys, |params| match structured(params) {
+        Value::Object(params) => Some(params),
+        _ => None,
+    });
     let has_params = params.is_some();
     let mut params = params.unwrap_or_default();
-    let server = take(&mut details, &["mcp.server.name"]);
+    let server = take(&mut details, &["mcp.server.name"], text);
     // The span is named after its tool: `tools/call NAME`, `execute_tool NAME`.
     let target = || Some(span_name.split_once(' ')?.1.trim().to_owned());
-    let name = take(&mut details, &["gen_ai.tool.name", "mcp.tool.name"])
-        .or_else(|| take_text(&mut params, "name"))
+    let name = take(&mut details, &["gen_ai.tool.name", "mcp.tool.name"], text)
+        .or_else(|| text(params.remove("name")?))
         .or_else(target)
         .unwrap_or_default();
     // Parameters that were recorded without any arguments had none.
@@ -200,28 +206,23 @@ fn read_tool(
             name,
             server,
             args,
-            caller: None,
-            meta: None,
             ..ToolCall::default()
         }
     } else {
         tool_call(&name, server.as_deref(), args)
     };
-    let result = ["gen_ai.tool.call.result", "mcp.tool.result"]
-        .into_iter()
-        .find_map(|key| details.remove(key))
-        .map(structured);
-    let (is_error, result) = match (failure, result.map(mcp_result)) {
-        (Some(failure), result) => {
-            let result = result.map_or(Value::String(failure), |(_, result)| result);
-            (Some(true), Some(result))
-        }
+    let keys = ["gen_ai.tool.call.result", "mcp.tool.result"];
+    let result = take(&mut details, &keys, Some);
+    let result = result.map(|result| mcp_result(structured(result)));
+    let (is_error, result) = match (failure, result) {
+        (Some(failure), None) => (Some(true), Some(failure.into())),
+        (Some(_), Some((_, result))) => (Some(true), Some(result)),
         (None, Some((told, result))) => (Some(told.unwrap_or(false)), Some(result)),
         (None, None) => (None, None),
     };
     ToolSpan {
         call,
-        id: take(&mut details, &["gen_ai.tool.call.id"]),
+        id: take(&mut details, &["gen_ai.tool.call.id"], text),
         is_mcp,
         has_arguments,
         is_error,
@@ -229,68 +230,51 @@ fn read_tool(
     }
 }
 
-/// The parameters of the request, where an instrumentation keeps them whole.
-fn take_params(details: &mut BTreeMap<String, Value>) -> Option<Map<String, Value>> {
-    let params = ["mcp.request.params", "mcp.params", "params"]
-        .into_iter()
-        .find_map(|key| details.remove(key));
-    match structured(params?) {
-        Value::Object(params) => Some(params),
-        _ => None,
-    }
-}
-
-fn take_arguments(details: &mut BTreeMap<String, Value>) -> Option<Value> {
-    let whole = details.remove("gen_ai.tool.call.arguments");
-    if whole.is_some() {
-        return whole;
-    }
-    let each: Map<String, Value> = details
-        .iter()
-        .filter_map(|(key, value)| {
+fn take_arguments(details: &mut Details) -> Option<Value> {
+    take(details, &["gen_ai.tool.call.arguments"], Some).or_else(|| {
+        let each = details.iter().filter_map(|(key, value)| {
             let key = key.strip_prefix(ARGUMENT_PREFIX)?;
             Some((key.to_owned(), structured(value.clone())))
-        })
-        .collect();
-    (!each.is_empty()).then_some(Value::Object(each))
+        });
+        let each: Map<String, Value> = each.collect();
+        (!each.is_empty()).then_some(Value::Object(each))
+    })
 }
 
-fn read_model(mut details: BTreeMap<String, Value>, has_failed: bool) -> ModelSpan {
-    let mut count = |keys: [&str; 2]| {
-        let value = keys.into_iter().find_map(|key| details.remove(key));
-        value.as_ref().and_then(unsigned)
-    };
+fn read_model(mut details: Details, has_failed: bool) -> ModelSpan {
+    let mut count = |keys: [&str; 2]| take(&mut details, &keys, |count| unsigned(&count));
     let input = count(["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]);
     let output = count([
         "gen_ai.usage.output_tokens",
         "gen_ai.usage.completion_tokens",
     ]);
-    let reasons = details.remove("gen_ai.response.finish_reasons");
+    let reasons = take(&mut details, &["gen_ai.response.finish_reasons"], Some);
     let reason = match reasons.map(structured) {
         Some(Value::Array(reasons)) => reasons.into_iter().next(),
         other => other,
     };
-    let finish_reason = match reason {
-        Some(Value::String(reason)) => Some(reason),
-        _ => None,
-    };
+    let mut messages = |key: &str| take(&mut details, &[key], Some).map(structured);
+    let [input_messages, output_messages] =
+        ["gen_ai.input.messages", "gen_ai.output.messages"].map(&mut messages);
     ModelSpan {
         model: take(
             &mut details,
             &["gen_ai.response.model", "gen_ai.request.model"],
+            text,
         ),
         tokens: tokens::tokens(input, output, None),
         has_failed,
-        finish_reason,
-        input: details.remove("gen_ai.input.messages").map(structured),
-        output: details.remove("gen_ai.output.messages").map(structured),
+        finish_reason: reason.and_then(text),
+        input: list(input_messages.unwrap_or_default()),
+        output: list(output_messages.unwrap_or_default()),
     }
 }
 
-/// The first text under one of these keys, taken out.
-fn take(details: &mut BTreeMap<String, Value>, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| match details.remove(*key) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    })
+/// The first value under one of these keys that can be read, taken out.
+fn take<Read>(
+    details: &mut Details,
+    keys: &[&str],
+    read: impl Fn(Value) -> Option<Read>,
+) -> Option<Read> {
+    keys.iter().find_map(|key| read(details.remove(*key)?))
 }

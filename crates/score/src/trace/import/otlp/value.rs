@@ -2,25 +2,46 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::trace::Json;
 
 /// The attributes of a span: a list of `{key, value}`, or, as some tools write it, an object.
 pub(super) fn attributes(attributes: Value) -> BTreeMap<String, Value> {
     match attributes {
-        Value::Array(list) => list.into_iter().filter_map(pair).collect(),
         Value::Object(object) => object.into_iter().collect(),
-        _ => BTreeMap::new(),
+        list => pairs(list),
     }
 }
 
-fn pair(pair: Value) -> Option<(String, Value)> {
-    let Value::Object(mut pair) = pair else {
-        return None;
+/// One attribute.
+#[derive(Deserialize)]
+struct Pair {
+    key: String,
+    #[serde(default)]
+    value: Value,
+}
+
+fn pairs<All: FromIterator<(String, Value)>>(list: Value) -> All {
+    let pairs = self::list::<Pair>(list).into_iter();
+    pairs.map(|pair| (pair.key, plain(pair.value))).collect()
+}
+
+/// The elements of a list that can be read.
+pub(super) fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
+    let Value::Array(list) = list else {
+        return Vec::new();
     };
-    match pair.remove("key")? {
-        Value::String(key) => Some((key, plain(pair.remove("value").unwrap_or_default()))),
+    let read = list.into_iter().map(serde_json::from_value);
+    read.filter_map(Result::ok).collect()
+}
+
+/// A text.
+pub(super) fn text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
         _ => None,
     }
 }
@@ -37,27 +58,18 @@ fn plain(value: Value) -> Value {
         }
     }
     if let Some(number) = value.remove("intValue") {
-        return integer(number);
+        // 64-bit numbers are texts in OTLP JSON.
+        let parsed = number.as_str().and_then(|text| text.parse::<i64>().ok());
+        return parsed.map_or(number, Value::from);
     }
-    let mut list = |key: &str| match value.remove(key)?.get_mut("values").map(Value::take) {
-        Some(Value::Array(values)) => Some(values),
-        _ => Some(Vec::new()),
+    let mut values = |key: &str| {
+        let values = value.remove(key)?.get_mut("values").map(Value::take);
+        Some(values.unwrap_or_default())
     };
-    if let Some(values) = list("arrayValue") {
-        return values.into_iter().map(plain).collect();
+    if let Some(values) = values("arrayValue") {
+        return list::<Value>(values).into_iter().map(plain).collect();
     }
-    match list("kvlistValue") {
-        Some(pairs) => Value::Object(pairs.into_iter().filter_map(pair).collect::<Map<_, _>>()),
-        None => Value::Null,
-    }
-}
-
-/// 64-bit numbers are texts in OTLP JSON.
-fn integer(number: Value) -> Value {
-    match number.as_str().map(str::parse::<i64>) {
-        Some(Ok(number)) => Value::from(number),
-        _ => number,
-    }
+    values("kvlistValue").map_or(Value::Null, |pairs| Value::Object(self::pairs(pairs)))
 }
 
 /// A number that may be written as a text.

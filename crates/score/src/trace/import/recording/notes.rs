@@ -6,117 +6,74 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
-use super::super::ImportError;
-use super::super::names::{take_text, text};
+use super::super::lenient::{Maybe, Text};
 use super::Key;
 use super::timeline::Moment;
-use crate::trace::{FaultKind, FaultMark, RealAnswer, TraceRecord};
+use crate::trace::{FaultKind, FaultMark, RealAnswer};
 
-/// A note that matters to a score.
-pub(super) enum Note {
-    /// A fault struck this request.
-    Fault(Key, Fault),
-    /// The client cancelled this request, or, in a recording without notes of it, left.
-    Cancelled(Key),
-    /// The client of this session left.
-    Left(Option<u32>),
-    /// What the server answered behind the fault of this request.
-    Behind(Key, RealAnswer),
-    /// A client of this session said that it cancels something: the request with this id, as JSON.
-    Said(Option<u32>, Option<String>),
-    /// The recording is of the server with this name.
-    Server(String),
+/// What a note has for programs, of whatever kind it is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Note {
+    pub(super) session: Maybe<u32>,
+    request_id: Maybe<u64>,
+    /// The server of a recording, or the one that a fault was aimed at.
+    pub(super) server: Text,
+    /// What the server answered behind a fault.
+    pub(super) answer: Maybe<RealAnswer>,
+    method: Text,
+    from: Text,
+    params: Value,
+    tool: Text,
+    fault: Text,
+    pub(super) kind: Value,
+    delay_ms: Maybe<u64>,
+    failures: Maybe<u64>,
+    keeps_answer: Maybe<bool>,
 }
 
 /// A fault that struck a call.
 pub(super) struct Fault {
-    pub(super) kind: FaultKind,
     pub(super) tool: String,
-    /// The server that the fault was aimed at.
-    pub(super) server: Option<String>,
-    name: Option<String>,
-    delay_ms: Option<u64>,
-    failures: Option<u64>,
-    /// What the server answered behind it, as far as is known.
-    pub(super) real_answer: Option<RealAnswer>,
+    /// The mark of it, without its call and times.
+    pub(super) mark: FaultMark,
 }
 
 impl Note {
-    /// What a `scenario_event` notes, if it matters.
-    pub(super) fn read(record: TraceRecord) -> Result<Option<Self>, ImportError> {
-        let Some(Value::Object(mut data)) = record.data else {
-            return Ok(None);
-        };
-        let server = |data: &mut Map<String, Value>| {
-            let server = take_text(data, "server");
-            server.filter(|server| !server.is_empty())
-        };
-        let key = match record.name.as_deref() {
-            Some("recording_started") => return Ok(server(&mut data).map(Self::Server)),
-            Some("cancelled") => return Ok(key(&data).map(Self::Cancelled)),
-            Some("behind") => {
-                let answer = data.get("answer").cloned().unwrap_or_default();
-                let answer = serde_json::from_value(answer).ok();
-                return Ok(key(&data)
-                    .zip(answer)
-                    .map(|(key, answer)| Self::Behind(key, answer)));
-            }
-            Some("left") => return Ok(session(&data).map(|session| Self::Left(Some(session)))),
-            Some("notification") => return Ok(said(&data)),
-            Some("fault") => key(&data),
-            _ => None,
-        };
-        let Some(key) = key else {
-            return Ok(None);
-        };
-        let kind = data.get("kind").cloned().unwrap_or_default();
-        let kind: FaultKind = serde_json::from_value(kind).map_err(|error| {
-            let hint = "use the version of mcprove that made the recording";
-            ImportError::shape(error.to_string(), hint).within("data.kind")
-        })?;
-        if kind == FaultKind::None {
-            return Ok(None);
-        }
-        let keeps_answer = data.get("keeps_answer") == Some(&Value::Bool(true));
-        let count = |key: &str| data.get(key).and_then(Value::as_u64);
-        let (delay_ms, failures) = (count("delay_ms"), count("failures"));
-        Ok(Some(Self::Fault(
-            key,
-            Fault {
-                kind,
-                tool: take_text(&mut data, "tool").unwrap_or_default(),
-                name: take_text(&mut data, "fault"),
-                server: server(&mut data),
-                delay_ms,
-                failures,
-                real_answer: keeps_answer.then_some(RealAnswer::Nothing),
-            },
-        )))
+    /// The request that it is about.
+    pub(super) fn key(&self) -> Option<Key> {
+        Some((Some((*self.session)?), Some((*self.request_id)?)))
     }
-}
 
-fn key(data: &Map<String, Value>) -> Option<Key> {
-    Some((
-        Some(session(data)?),
-        Some(data.get("request_id")?.as_u64()?),
-    ))
-}
+    /// Whether a client said that it cancels something.
+    pub(super) fn is_cancellation(&self) -> bool {
+        let said = (self.method.or_empty(), self.from.or_empty());
+        self.session.is_some() && said == ("notifications/cancelled", "client")
+    }
 
-fn session(data: &Map<String, Value>) -> Option<u32> {
-    u32::try_from(data.get("session")?.as_u64()?).ok()
-}
+    /// The id of the request that a client cancels, as JSON.
+    pub(super) fn cancelled_id(&self) -> Option<String> {
+        self.params.get("requestId").map(Value::to_string)
+    }
 
-fn said(data: &Map<String, Value>) -> Option<Note> {
-    let is = |key: &str, value: &str| text(data, key) == Some(value);
-    let is_cancellation = is("method", "notifications/cancelled") && is("from", "client");
-    is_cancellation.then(|| {
-        let params = data.get("params");
-        let id = params.and_then(|params| params.get("requestId"));
-        let id = id.map(Value::to_string);
-        session(data).map(|session| Note::Said(Some(session), id))
-    })?
+    /// A fault; what the server answered behind it is told, as far as is known.
+    pub(super) fn into_fault(self, kind: FaultKind) -> Fault {
+        let keeps_answer = *self.keeps_answer == Some(true);
+        Fault {
+            tool: self.tool.0.unwrap_or_default(),
+            mark: FaultMark {
+                fault: self.fault.0,
+                kind,
+                delay_ms: *self.delay_ms,
+                failures: *self.failures,
+                real_answer: keeps_answer.then_some(RealAnswer::Nothing),
+                ..FaultMark::default()
+            },
+        }
+    }
 }
 
 /// How late a cancellation is noted at most after the client said so, in milliseconds.
@@ -188,21 +145,6 @@ impl Cancellations {
     }
 }
 
-impl Fault {
-    /// The mark of it, without times.
-    pub(super) fn into_mark(self, call_index: usize) -> FaultMark {
-        FaultMark {
-            call_index,
-            fault: self.name,
-            kind: self.kind,
-            delay_ms: self.delay_ms,
-            failures: self.failures,
-            real_answer: self.real_answer,
-            ..FaultMark::default()
-        }
-    }
-}
-
 /// The servers that notes name. A call that met no fault is of the same server as those of its
 /// session that did, or the retry of a call would be taken for another one.
 #[derive(Default)]
@@ -212,10 +154,12 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn add(&mut self, session: Option<u32>, server: &str) {
-        self.all.insert(server.to_owned());
-        let of_session = self.by_session.entry(session).or_default();
-        of_session.insert(server.to_owned());
+    pub(super) fn add(&mut self, session: Option<u32>, server: &Text) {
+        if let Some(server) = server.as_ref().filter(|server| !server.is_empty()) {
+            self.all.insert(server.clone());
+            let of_session = self.by_session.entry(session).or_default();
+            of_session.insert(server.clone());
+        }
     }
 
     /// The server of the calls of a session: the only one that is named at all, or else in this session.

@@ -323,11 +323,15 @@ fn what_is_wrong_is_told_with_its_place() {
             "messages[1]",
             "the message has no `role`",
         ),
-        (with(json!(5)), "messages[1]", "the message has no `role`"),
+        (
+            with(json!(5)),
+            "messages[1]",
+            "this is the number 5, and must be an object",
+        ),
         (
             with(json!({"role": "user", "content": 5})),
             "messages[1].content",
-            "this is neither a text nor a list of blocks",
+            "this is the number 5, and must be a text or a list of blocks such as {\"type\": \"text\", \"text\": \"…\"}",
         ),
         (
             with(json!({"role": "user", "content": [{"text": "x"}]})),

@@ -10,6 +10,7 @@ mod any;
 mod claude_code;
 mod envelope;
 mod large;
+mod names;
 mod native;
 mod native_keys;
 mod openai;

@@ -85,22 +85,22 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             json!({"schema": "agent-trace.v1"}).to_string(),
             None,
-            "the run has no `tool_calls`",
+            "the key `tool_calls` is missing",
         ),
         (
             run(json!({"model": "m"})),
             Some("runs[1]"),
-            "the run has no `tool_calls`",
+            "the key `tool_calls` is missing",
         ),
         (
             run(json!({"tool_calls": [{"name": "a"}, {"args": {}}]})),
             Some("runs[1].tool_calls[1]"),
-            "`name` is missing: a call must have it",
+            "the key `name` is missing",
         ),
         (
             run(json!({"tool_calls": {}})),
             Some("runs[1].tool_calls"),
-            "this must be a list",
+            "this is an object, and must be a list",
         ),
         (
             run(json!({"tool_calls": [], "passed": "yes"})),
@@ -179,7 +179,7 @@ fn a_wrong_value_is_told_in_plain_words() {
         (
             run(json!({"tool_calls": [], "conversation": {"turns": [{"text": "x"}]}})),
             "runs[1].conversation.turns[0]",
-            "`role` is missing: a turn must have it",
+            "the key `role` is missing",
         ),
         (
             run(json!({"tool_calls": [{"name": "a"}], "faults": [

@@ -175,3 +175,30 @@ fn roles_are_known_ones() {
         );
     }
 }
+
+/// A key that may stand in a trace is not told, nor is one taken for another that is there too.
+#[test]
+fn known_keys_and_namesakes_are_no_slips() {
+    let hints = json!({"readOnlyHint": true, "destructiveHint": false, "title": "Search"});
+    let call = json!({"name": "a", "tool": "b", "annotations": hints});
+    let trace = json!({"$schema": "x", "schema": "agent-trace.v1", "runs": [
+        {"schema": "agent-trace.v1", "tool_calls": [call, call]}]});
+    assert_eq!(
+        import(&trace.to_string()).unwrap().notes,
+        [
+            "`tool` is no key of a call and was not read: in 2 places, first at runs[0].tool_calls[0].tool"
+        ]
+    );
+}
+
+#[test]
+fn a_slip_has_its_own_place_and_a_fault_its_kinds() {
+    let text = "{\"tool_calls\": [\n  {\"name\": \"a\",\n   \"arguments\": {}}]}";
+    let error = import(text).unwrap_err();
+    assert_eq!((error.line, error.column), (Some(3), Some(17)));
+    let fault =
+        json!({"tool_calls": [{"name": "a"}], "faults": [{"call_index": 0, "kind": "hnag"}]});
+    let error = import(&fault.to_string()).unwrap_err();
+    assert!(error.hint.contains("hang, wedged"), "{}", error.hint);
+    assert!(error.line.is_some() && error.column.is_some());
+}

@@ -217,24 +217,28 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             with(json!({"role": "assistant", "tool_calls": 5})),
             "messages[1].tool_calls",
-            "this must be a list",
+            "this is the number 5, and must be a list",
         ),
         (
             with(json!({"role": "assistant", "tool_calls": [{"id": "1"}]})),
-            "messages[1].tool_calls[0].function",
-            "the call has no `name`",
+            "messages[1].tool_calls[0]",
+            "the call has no `function`",
         ),
         (
             with(json!({"role": "assistant", "function_call": {}})),
             "messages[1].function_call",
-            "the call has no `name`",
+            "the key `name` is missing",
         ),
         (
             json!({"choices": [{"delta": {"content": "x"}}]}),
             "choices[0]",
             "the choice has no `message`",
         ),
-        (json!({"choices": 1}), "choices", "this must be a list"),
+        (
+            json!({"choices": 1}),
+            "choices",
+            "this is the number 1, and must be a list",
+        ),
     ] {
         let error = import(&value.to_string()).unwrap_err();
         assert_eq!(error.path.as_deref(), Some(path), "{value}");

@@ -434,6 +434,6 @@ fn one_run_per_trace_in_the_order_of_their_start() {
     let error = import(&export(&[json!(5)]).to_string()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "resourceSpans[0].scopeSpans[0].spans[0]: a span must be an object"
+        "line 1, column 151, resourceSpans[0].scopeSpans[0].spans[0]: this is the number 5, and must be an object"
     );
 }
