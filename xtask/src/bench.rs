@@ -30,6 +30,9 @@ pub struct Options {
     /// Fail if a target is missed
     #[arg(long)]
     strict: bool,
+    /// How the program and the benchmarks are built: `dist` is what is shipped, `release` what a newcomer builds
+    #[arg(long, default_value = "dist")]
+    profile: String,
     /// Make few and short comparisons, without targets: 20 of a kind take eight minutes
     #[arg(long)]
     quick: bool,
@@ -97,7 +100,13 @@ fn parse_comparison(text: &str) -> Option<(bool, f64)> {
 
 pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     // The built-in servers that are driven are part of the program.
-    let mut build = workspace.cargo(["build", "--release", "--package", "mcprove-cli"]);
+    let mut build = workspace.cargo([
+        "build",
+        "--profile",
+        &options.profile,
+        "--package",
+        "mcprove",
+    ]);
     announce("bench", &describe(&build));
     run_command(&mut build)?;
     let mut flags = options.benchmark.clone();
@@ -111,7 +120,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     }
     let mut measurements = Vec::new();
     for name in BENCHMARKS {
-        measurements.extend(measure(workspace, name, &flags)?);
+        measurements.extend(measure(workspace, name, &options.profile, &flags)?);
     }
     ensure!(!measurements.is_empty(), "the benchmarks measured nothing");
     let missed = print_table(&measurements)?;
@@ -122,9 +131,23 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 }
 
 /// What one benchmark measured.
-fn measure(workspace: &Workspace, name: &str, flags: &[String]) -> Result<Vec<Measurement>> {
-    let mut command = workspace.cargo(["bench", "--package", "mcprove", "--bench", name, "--"]);
-    command.env("MCPROVE_BIN", workspace.release_binary("mcprove"));
+fn measure(
+    workspace: &Workspace,
+    name: &str,
+    profile: &str,
+    flags: &[String],
+) -> Result<Vec<Measurement>> {
+    let mut command = workspace.cargo([
+        "bench",
+        "--profile",
+        profile,
+        "--package",
+        "mcprove",
+        "--bench",
+        name,
+        "--",
+    ]);
+    command.env("MCPROVE_BIN", workspace.built("mcprove", profile));
     command.args(flags);
     announce("bench", &describe(&command));
     let mut child = command

@@ -2,9 +2,11 @@
 //! they share is `workspace` (where things are) and `step` (running and reporting).
 
 mod bench;
+mod crates;
 mod docs;
 mod field;
 mod install;
+mod rules;
 mod schema;
 mod step;
 mod test;

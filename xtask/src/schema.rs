@@ -37,7 +37,7 @@ fn compare_or_write(workspace: &Workspace, options: &Options) -> Result<()> {
     if names.is_empty() {
         return Ok(());
     }
-    run_command(&mut workspace.cargo(["build", "--quiet", "--package", "mcprove-cli"]))?;
+    run_command(&mut workspace.cargo(["build", "--quiet", "--package", "mcprove"]))?;
     let mut stale = Vec::new();
     for name in names {
         let path = folder.join(format!("{name}{SUFFIX}"));

@@ -1,12 +1,14 @@
 //! `cargo xtask test`: everything that must hold before a change goes in. The tests come last, so
 //! that the last lines on the screen are the summary of the test runner.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 use clap::Args;
 
+use crate::crates::Crates;
 use crate::step::{advise, announce, describe, run_step, succeeds};
 use crate::workspace::Workspace;
 use crate::{docs, install, schema};
@@ -16,12 +18,18 @@ pub struct Options {
     /// Take the real servers as they are; tests without their server are skipped
     #[arg(long)]
     skip_install: bool,
+    /// Test only what depends on what changed since the last commit, without real servers and slow tests
+    #[arg(long)]
+    quick: bool,
     /// Arguments for the test runner
     #[arg(last = true, value_name = "ARGUMENT")]
     runner: Vec<String>,
 }
 
 pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    if options.quick {
+        return run_quick(workspace, options);
+    }
     if !options.skip_install {
         install::run(workspace)?;
     }
@@ -37,7 +45,6 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         "warnings",
     ];
     run_step("clippy", cargo(&clippy))?;
-    check_without_system(workspace)?;
     check_windows(workspace)?;
     schema::run(workspace, &schema::Options::default())?;
     docs::run(workspace)?;
@@ -61,16 +68,42 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     run_tests(with_environment(workspace, tests, in_ci))
 }
 
-/// What a run means is computed anywhere, a browser included: the scoring needs no system. Where the
-/// target is not installed, the test of its sources has to do.
-fn check_without_system(workspace: &Workspace) -> Result<()> {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    if !has_target(workspace, TARGET) {
-        announce("pure", &format!("{TARGET} is not installed, not checked"));
-        return Ok(());
+/// What a change of a few lines needs: the packages that depend on it, and of their tests the fast ones.
+fn run_quick(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let crates = Crates::read(workspace)?;
+    let files = changed_files(workspace)?;
+    let changed = files.iter().filter_map(|file| crates.of_file(file));
+    let changed: BTreeSet<String> = changed.map(str::to_owned).collect();
+    if changed.is_empty() {
+        announce(
+            "quick",
+            "nothing changed in any package since the last commit",
+        );
+        return Ok(ExitCode::SUCCESS);
     }
-    let check = ["check", "--package", "mcprove-score", "--target", TARGET];
-    run_step("pure", workspace.cargo(check))
+    let depending: Vec<String> = changed.iter().map(|it| format!("rdeps(={it})")).collect();
+    run_step("format", workspace.cargo(["fmt", "--all", "--check"]))?;
+    // The whole workspace, so that what others were built with stays as it is.
+    let mut tests = workspace.cargo(["nextest", "run", "--workspace", "--profile", "quick"]);
+    tests.args(["--filterset", &depending.join(" | ")]);
+    tests
+        .args(&options.runner)
+        .env_remove(harness::REQUIRE_ALL_VARIABLE);
+    run_tests(tests)
+}
+
+/// What differs from the last commit, new files included.
+fn changed_files(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for arguments in [
+        &["diff", "--name-only", "HEAD"][..],
+        &["ls-files", "--others", "--exclude-standard"],
+    ] {
+        let output = workspace.command("git").args(arguments).output()?;
+        let names = String::from_utf8_lossy(&output.stdout);
+        files.extend(names.lines().map(str::to_owned));
+    }
+    Ok(files)
 }
 
 /// The program is for Windows too. Its C parts need a compiler for it.
@@ -85,7 +118,7 @@ fn check_windows(workspace: &Workspace) -> Result<()> {
         );
         return Ok(());
     }
-    let check = ["check", "--package", "mcprove-cli", "--target", TARGET];
+    let check = ["check", "--package", "mcprove", "--target", TARGET];
     let mut command = workspace.cargo(check);
     command.env("RUSTFLAGS", "-D warnings");
     run_step("windows", command)

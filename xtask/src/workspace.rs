@@ -37,11 +37,11 @@ impl Workspace {
             .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// The path of a program of this workspace, as the release profile builds it.
-    pub fn release_binary(&self, name: &str) -> PathBuf {
+    /// The path of a program of this workspace, as a profile other than `dev` builds it.
+    pub fn built(&self, name: &str, profile: &str) -> PathBuf {
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         let target = self.binaries.parent().unwrap_or(&self.root);
-        target.join("release").join(file)
+        target.join(profile).join(file)
     }
 
     /// Where the real servers are installed.

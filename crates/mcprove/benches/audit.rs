@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use mcprove::lab::audit::{AuditReader, AuditRow, AuditStore, redact_headers};
+use mcprove_lab::audit::{AuditReader, AuditRow, AuditStore, redact_headers};
 use measuring::{Figure, Outcome, Selection};
 use rusqlite::Connection;
 
@@ -127,7 +127,7 @@ fn record(time: Duration, pace: Option<u32>) -> Outcome<(f64, Duration)> {
 fn oldest_uncommitted(
     path: &Path,
     is_over: &AtomicBool,
-) -> Result<Duration, mcprove::lab::audit::AuditError> {
+) -> Result<Duration, mcprove_lab::audit::AuditError> {
     let reader = AuditReader::open(path)?;
     let mut oldest = Duration::ZERO;
     while !is_over.load(Ordering::Relaxed) {

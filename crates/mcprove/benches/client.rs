@@ -8,10 +8,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcprove::Server;
-use mcprove::event::{EventStream, MetricsSink, Sink, TraceFile};
-use mcprove::secret::Redactor;
-use mcprove::session::{Request, Session, SessionOptions};
+use mcprove_client::server::Server;
+use mcprove_client::session::{Request, Session, SessionOptions};
+use mcprove_settings::secret::Redactor;
+use mcprove_trace::stream::{EventStream, MetricsSink, Sink, TraceFile};
 use measuring::reference::{lean_client, raw_pipe, wrk};
 use measuring::{
     Figure, Listening, Outcome, SECRETS, Selection, cpu_us, median, program, runtime, secrets,
@@ -93,7 +93,7 @@ const HTTP: &[(&str, usize, usize, f64)] = &[
 fn main() -> Outcome<()> {
     let program = program()?;
     let selection = Selection::from_arguments();
-    mcprove::process::raise_descriptor_limit();
+    mcprove_settings::own_limits::raise_descriptor_limit();
 
     for case in STDIO.iter().filter(|case| selection.wants(case.name)) {
         measure_stdio(&program, case)?;
@@ -224,7 +224,7 @@ fn measure(
 ) -> Outcome<f64> {
     runtime()?.block_on(async {
         let stream = EventStream::new(sinks);
-        let session = Session::connect(server, options, stream.recorder()).await?;
+        let session = Session::connect_recorded(server, options, stream.recorder()).await?;
         let session = Arc::new(session);
         let value = drive(Arc::clone(&session), in_flight, calls).await;
         if let Ok(session) = Arc::try_unwrap(session) {
@@ -236,7 +236,7 @@ fn measure(
 
 /// Trace lines per microsecond, that is, millions per second.
 fn trace_rate() -> Outcome<f64> {
-    use mcprove_score::trace::{CallTag, EventKind, RequestKey};
+    use mcprove_trace::{CallTag, EventKind, RequestKey};
     const EVENTS: u32 = 1_000_000;
     eprintln!("trace writer");
     let folder = tempfile::tempdir()?;

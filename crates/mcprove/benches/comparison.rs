@@ -7,8 +7,9 @@
 
 use std::time::Duration;
 
-use mcprove::run::{Comparer, ComparisonReport};
-use mcprove::{Run, Scenario, Server};
+use mcprove_client::server::Server;
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::{Comparer, ComparisonReport, Run};
 use mcprove_score::compare::Change;
 use measuring::{Figure, Outcome, Selection, program, runtime};
 

@@ -6,8 +6,10 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use mcprove::run::report::Report;
-use mcprove::{Run, Scenario, Server};
+use mcprove_client::server::Server;
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::Run;
+use mcprove_load::run::report::Report;
 use measuring::reference::lean_client;
 use measuring::{
     Figure, Listening, Outcome, SECRETS, Selection, median, peak_rss_kib, program, runtime, secrets,
@@ -32,7 +34,7 @@ const LEAN_CALLS: usize = 300_000;
 fn main() -> Outcome<()> {
     let program = program()?;
     let selection = Selection::from_arguments();
-    mcprove::process::raise_descriptor_limit();
+    mcprove_settings::own_limits::raise_descriptor_limit();
     let mut echo = Server::stdio(&program).args(["fixture", "echo"]);
     for (number, secret) in secrets(SECRETS).enumerate() {
         echo = echo.env(format!("BENCH_KEY_{number}"), secret);

@@ -9,9 +9,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use mcprove::Server;
-use mcprove::event::EventStream;
-use mcprove::session::{Request, Session, SessionOptions};
+use mcprove_client::server::Server;
+use mcprove_client::session::{Request, Session, SessionOptions};
+use mcprove_trace::stream::EventStream;
 use measuring::{Figure, Listening, Outcome, Selection, cpu_us, median, program, runtime};
 use serde_json::json;
 
@@ -211,7 +211,7 @@ fn drive(url: &str) -> Outcome<()> {
             ..SessionOptions::default()
         };
         let recorder = EventStream::unobserved().recorder();
-        let session = Session::connect(&Server::http(url), options, recorder).await?;
+        let session = Session::connect_recorded(&Server::http(url), options, recorder).await?;
         let session = Arc::new(session);
         let request = session.tool_request("echo", &json!({ "message": "hello" }));
         let request = Arc::new(request);

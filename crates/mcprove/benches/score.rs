@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use mcprove_score::gate::{Gates, score};
-use mcprove_score::trace::{AgentRun, AgentTrace, ToolCall};
+use mcprove_trace::{AgentRun, AgentTrace, ToolCall};
 use measuring::{Figure, Outcome, Selection, median, peak_rss_kib, program};
 use serde::Deserialize;
 

@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use harness::{RealServers, ServerKind};
-use mcprove::{Run, Scenario, Server};
+use mcprove_client::server::Server;
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::Run;
 use measuring::{Figure, Outcome, Selection, runtime};
 
 const KINDS: [(&str, ServerKind); 5] = [

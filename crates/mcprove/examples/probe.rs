@@ -8,9 +8,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use mcprove::event::EventStream;
-use mcprove::session::{Session, SessionOptions};
-use mcprove::{Server, arguments};
+use mcprove::{Server, Session, SessionOptions, arguments};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -22,8 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         call_timeout: Duration::from_secs(5),
         ..SessionOptions::default()
     };
-    let recorder = EventStream::unobserved().recorder();
-    let session = Session::connect(&server, options, recorder).await?;
+    let session = Session::connect_with(&server, options).await?;
     let facts = session.facts();
     println!("{} speaks {}", facts.implementation.name, facts.revision);
 

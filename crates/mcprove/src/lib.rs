@@ -1,15 +1,13 @@
-//! The engine of mcprove, as a library: talk to any MCP server, in any revision, over any
-//! transport, and find out whether it holds up.
+//! Proves that an MCP server, and the agents that use it, hold up: under load, faults, bad input and over repeated
+//! runs.
 //!
-//! A [`Server`] says how a server is reached. A [`Session`](session::Session) is an agreement with
-//! it, on which many calls can be in flight. [`check::health::probe`] calls every tool once. What
-//! happens is emitted as events, which [`event`] sinks turn into metrics and traces.
+//! A [`Server`] says how a server is reached. A [`Run`] puts load on it and gives a [`Report`]. A [`Session`] is an
+//! agreement with it, on which many calls can be in flight. [`eval`] scores what an agent did. [`docs/library.md`]
+//! has a task for each.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! use mcprove::event::EventStream;
-//! use mcprove::fixture;
-//! use mcprove::session::{Session, SessionOptions};
+//! use mcprove::{EventStream, Session, SessionOptions, fixture};
 //! use serde_json::json;
 //!
 //! // A built-in server in this process; `Session::connect` starts or reaches any other.
@@ -22,42 +20,126 @@
 //! assert!(reply.result().contains("hi"));
 //! # });
 //! ```
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `suite` | suites, agents, cassettes, the proxy: [`run_suites`] |
+//! | `lab` | the server with known failures and its audit, which needs SQLite: [`lab`] |
+//! | `cli` (default) | the program, with all of these |
+//!
+//! Where a name is not here, it is internal: the crates `mcprove-*` are the parts of this one, and change with it.
+//!
+//! [`docs/library.md`]: https://github.com/mcprove/mcprove/blob/main/docs/library.md
 
-pub mod agent;
-pub mod arguments;
-mod budget;
-pub mod check;
-mod contained;
-mod decision;
-pub mod drive;
-pub mod event;
-pub mod fault;
-pub mod fixture;
-mod guarded;
-mod hash;
-pub mod hosting;
-pub mod input;
-pub mod lab;
-pub mod loss;
-pub mod mock;
-pub mod permission;
-pub mod private_file;
-pub mod process;
-pub mod protocol;
-pub mod proxy;
-pub mod quantity;
-pub mod recording;
-pub mod report;
-pub mod run;
-pub mod secret;
-pub mod server;
-pub mod session;
-pub mod suite;
-mod text;
-pub mod transport;
-mod whole_file;
+#![warn(missing_docs)]
 
-pub use drive::{Scenario, ScenarioKind, ToolCall};
-pub use run::{Report, Run, RunError, Thresholds};
-pub use server::Server;
-pub use whole_file::write_whole;
+// Servers
+pub use mcprove_client::server::{Server, Transport};
+pub use mcprove_servers::fixture;
+
+// Load
+pub use mcprove_load::drive::{
+    ErrorBehavior, LoadSettings, Pattern, Scenario, ScenarioKind, Step, Stop, ToolCall,
+};
+pub use mcprove_load::run::{Progress, Run, Thresholds, ToolThresholds};
+
+// What happened
+pub use mcprove_trace::stream::{EventStream, Recorder, Shard, Sink, SinkError};
+pub use mcprove_trace::{ErrorCategory, Event, EventKind};
+
+// Reports
+pub use mcprove_load::run::Report;
+pub use mcprove_load::run::report::{
+    ErrorStats, FaultsReport, LatencyStats, PhaseReport, ProcessSample, ProcessStats, RunOutcome,
+    ServerInfo, SlowCall, ThroughputStats, ToolReport,
+};
+pub use mcprove_score::breaking_point::{BreakingKind, BreakingPoint};
+pub use mcprove_score::cold_start::ColdStartReport;
+pub use mcprove_score::deadlock::{CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity};
+pub use mcprove_score::drift::DriftReport;
+pub use mcprove_score::fuzz::FuzzReport;
+pub use mcprove_score::head_of_line::HeadOfLineReport;
+pub use mcprove_score::leak::LeakReport;
+pub use mcprove_score::race::RaceReport;
+pub use mcprove_score::spike_recovery::SpikeReport;
+pub use mcprove_score::threshold::{ThresholdKind, ThresholdViolation};
+pub use mcprove_score::verdict::{Outcome, Severity, Verdict};
+pub use mcprove_trace::hang::DeadlockKind;
+
+// Errors
+pub use mcprove_client::session::{CallError, ConnectError};
+pub use mcprove_client::transport::Failure;
+pub use mcprove_load::run::RunError;
+pub use mcprove_trace::protocol::RpcError;
+
+// Sessions
+pub use mcprove_client::process::Closing;
+pub use mcprove_client::session::{
+    Call, Reply, Request, Responder, ServerFacts, Session, SessionOptions, Violation,
+};
+pub use mcprove_trace::protocol::{Revision, Tool};
+
+// Arguments that a schema allows
+pub use mcprove_arguments as arguments;
+
+// Faults
+pub use mcprove_fault::{FaultSpec, FaultWindow};
+pub use mcprove_load::run::LoadFault;
+pub use mcprove_trace::FaultKind;
+
+// Mock servers
+pub use mcprove_servers::hosting::{Behaviour, Exchange, Listening};
+pub use mcprove_servers::mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec};
+
+// Checks
+pub use mcprove_check::health::{ProbeOptions, ProbeReport};
+pub use mcprove_check::negative_path;
+
+// Comparisons and files
+pub use mcprove_load::run::{
+    Comparer, ComparisonReport, RunDirectory, SideBySide, list_runs, recompute,
+};
+
+/// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
+pub mod eval {
+    pub use mcprove_import::import;
+    pub use mcprove_score::agent::Metric;
+    pub use mcprove_score::eval::*;
+    pub use mcprove_score::gate::{Expectation, Gates, Matcher, ScoreReport, score};
+    pub use mcprove_trace::{AgentRun, AgentTrace};
+}
+
+// Suites
+#[cfg(feature = "suite")]
+pub use mcprove_suite::run::{SuiteOptions, SuiteReport, run_suites};
+
+// The server with known failures
+#[cfg(feature = "lab")]
+pub use mcprove_lab as lab;
+#[cfg(feature = "lab")]
+mod session_caller;
+#[cfg(feature = "lab")]
+pub use session_caller::SessionCaller;
+
+/// Calls every tool of a server that may be called, once, with generated arguments.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let report = mcprove::probe(&mcprove::Server::stdio("my_mcp")).await?;
+/// for tool in &report.tools {
+///     println!("{}: {:?}", tool.name, tool.outcome);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn probe(server: &Server) -> Result<ProbeReport, mcprove_check::health::ProbeError> {
+    let recorder = EventStream::unobserved().recorder();
+    let options = ProbeOptions::default();
+    let never = std::future::pending();
+    mcprove_check::health::probe(server, &options, recorder, &mut |_| {}, never).await
+}
+
+/// The blocks of `docs/library.md` are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryPage;

@@ -22,12 +22,12 @@
 
 mod faults;
 
+use mcprove_settings::number::{finite, share};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::proportion::{difference, wilson};
-use crate::number::{finite, share};
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// Share of failed calls that a step may have.

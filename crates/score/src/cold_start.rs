@@ -4,11 +4,11 @@
 //! when the first call takes at least 10 times the second **and** at least 500 ms longer. The factor
 //! alone would blame a fast tool for a cold cache; the difference alone, a slow tool for its noise.
 
+use mcprove_settings::number::{median, ratio};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{median, ratio};
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// The first call must take this many times the second one.

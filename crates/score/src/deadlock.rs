@@ -4,15 +4,15 @@
 //! Any call without an answer after threshold and grace period: CRITICAL. Else, more than half of
 //! them slow: WARNING, concurrency degrades latency. Else PASS, with two exceptions that the
 //! algorithm leaves open: a probe in which every call failed, or after which the server no longer
-//! answers, is CRITICAL too, since it shows nothing that works. [`hang`](crate::hang) classifies
+//! answers, is CRITICAL too, since it shows nothing that works. [`hang`](mcprove_trace::hang) classifies
 //! the single call.
 
+use mcprove_settings::number::float;
+use mcprove_settings::phrase;
+use mcprove_trace::hang::DeadlockKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hang::DeadlockKind;
-use crate::number::float;
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// The share of slow calls beyond which concurrency degrades latency.
@@ -295,7 +295,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
                 phrase::count(calls.late, "call")
             ),
-            crate::trace::ErrorCategory::Hang.hint(),
+            mcprove_trace::ErrorCategory::Hang.hint(),
         )
     } else if calls.sent == 0 {
         Verdict::inconclusive(

@@ -7,10 +7,10 @@
 
 use core::time::Duration;
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::phrase;
 use crate::regression::{self, LinearFit};
 use crate::verdict::{Outcome, Severity, Verdict};
 
@@ -80,7 +80,7 @@ pub fn detect(
         slope_low: line.map(|line| line.slope_low),
         slope_high: line.map(|line| line.slope_high),
         r_squared: line.map(|line| line.r_squared),
-        limit_ms_per_s: crate::number::finite(settings.limit_ms_per_s),
+        limit_ms_per_s: mcprove_settings::number::finite(settings.limit_ms_per_s),
         points: points.len(),
         discarded: means.len() - points.len(),
     }

@@ -31,4 +31,4 @@ pub use crate::agent::reliability::{
     self, ReliabilityError, ReliabilitySummary, confidence_band, recommend_runs, summarize,
 };
 pub use crate::agent::trajectory::validate_trace;
-pub use crate::trace::import::tool_calls_from_envelope;
+pub use mcprove_import::tool_calls_from_envelope;

@@ -9,10 +9,10 @@
 //! without an id for what cannot be read at all, but no client can wait for that one, and most
 //! servers say nothing: such silence is counted, and no more.
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// What came back for a payload.

@@ -7,11 +7,10 @@
 //! of it without. Our own delay only ever adds, so [`threshold`](crate::threshold) still believes a
 //! latency limit that holds.
 
+use mcprove_settings::number::{finite, share};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::number::{finite, share};
-use crate::phrase;
 
 /// Share of one core above which a driver has no room left.
 pub const CPU_SHARE_MAX: f64 = 0.80;

@@ -12,11 +12,10 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::share;
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::number::share;
-use crate::phrase;
 
 /// A letter; A is best.
 #[derive(

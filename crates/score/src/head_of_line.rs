@@ -12,11 +12,11 @@
 //! Fewer than five samples of a kind are inconclusive, and so is a slow tool that takes less than
 //! 5 times the fast one: then there is no slow tool in the mix.
 
+use mcprove_settings::number::{float, median};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{float, median};
-use crate::phrase;
 use crate::verdict::{Outcome, Severity, Verdict};
 
 /// Samples of each kind below which nothing is concluded.

@@ -5,10 +5,10 @@
 //! lived on is lost, and a reply without any token is unchecked: the tool does not echo. No formula,
 //! only counts: one crossed reply is one too many.
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// Examples worth keeping: more say nothing new.

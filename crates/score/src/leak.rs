@@ -8,11 +8,11 @@
 
 use core::time::Duration;
 
+use mcprove_settings::number::finite;
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::finite;
-use crate::phrase;
 use crate::regression::{self, LinearFit};
 use crate::verdict::{Severity, Verdict};
 

@@ -13,17 +13,13 @@
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
-pub mod registry;
-pub mod trace;
 pub mod verdict;
 
 pub mod compare;
 pub mod percentile;
 pub mod regression;
-pub mod sparse;
 
 pub mod deadlock;
-pub mod hang;
 pub mod head_of_line;
 pub mod isolation;
 
@@ -48,10 +44,7 @@ pub mod grade;
 pub mod interpret;
 pub mod threshold;
 
-mod canonical;
-pub mod json_schema;
 mod matching;
-mod number;
-pub mod phrase;
+pub mod report;
 #[cfg(test)]
 mod testing;

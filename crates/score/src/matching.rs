@@ -46,11 +46,7 @@ pub(crate) fn maximum_matching(
 /// The places on the left, of `left`, that cannot all have a partner of their own among the `right`
 /// on the right; empty when all can. One that fits as many as there are on the left gets one whatever
 /// the others take, and is left out: at most `left²` pairs are kept, however many are on the right.
-pub(crate) fn unmatched(
-    left: usize,
-    right: usize,
-    fits: impl Fn(usize, usize) -> bool,
-) -> Vec<usize> {
+pub fn unmatched(left: usize, right: usize, fits: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut picky = Vec::new();
     let mut partners = Vec::new();
     for place in 0..left {

@@ -1,18 +1,17 @@
 //! Whether a tool answers the same when several callers ask at once.
 //!
 //! The same call is made alone a few times (the baseline), then many times at once, and where
-//! replies differ alone once more. Replies are compared as [`canonical`] JSON. A baseline that
+//! replies differ alone once more. Replies are compared as [canonical](mcprove_trace::canonical) JSON. A baseline that
 //! already differs within itself, or from the one afterwards, says nothing about concurrency: such a
 //! reply changes with time. If neither does, a concurrent reply that differs from them is a race.
 //! Make at least two calls alone: a single one cannot show that the tool varies by itself.
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// Characters of an example reply.
@@ -20,32 +19,6 @@ pub const EXAMPLE_CHARS_MAX: usize = 200;
 
 /// Characters of an example that come before the first difference.
 const CONTEXT_CHARS: usize = 40;
-
-/// A reply that is not JSON, or nested too deeply.
-#[derive(Debug)]
-pub struct CanonicalError(serde_json::Error);
-
-impl std::fmt::Display for CanonicalError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "the reply cannot be compared: {}", self.0)
-    }
-}
-
-impl std::error::Error for CanonicalError {}
-
-/// JSON with sorted keys, no spaces, and one way to write each number: `1.0` and `1` are equal,
-/// `1e2` and `100` too. Numbers beyond 64 bits are compared as floating point.
-///
-/// ```
-/// use mcprove_score::race::canonical;
-///
-/// let text = canonical(r#"{ "b": 1.0, "a": [1e2, -0.0] }"#).unwrap();
-/// assert_eq!(text, r#"{"a":[100,0],"b":1}"#);
-/// ```
-pub fn canonical(json: &str) -> Result<String, CanonicalError> {
-    let value: Value = serde_json::from_str(json).map_err(CanonicalError)?;
-    Ok(crate::canonical::text(&value))
-}
 
 /// What the replies say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -7,10 +7,9 @@
 //! quantile of Student's distribution with n−2 degrees of freedom (Draper & Smith, *Applied
 //! Regression Analysis*, §1.4).
 
+use mcprove_settings::number::{finite, float, float_len};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::number::{finite, float, float_len};
 
 /// Points below which no line is fitted: two always lie on one.
 pub const POINTS_MIN: usize = 3;

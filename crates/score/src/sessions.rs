@@ -12,12 +12,12 @@
 
 use core::time::Duration;
 
+use mcprove_settings::number::{finite, float, ratio};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings};
-use crate::number::{finite, float, ratio};
-use crate::phrase;
 use crate::regression;
 use crate::verdict::{Outcome, Severity, Verdict};
 

@@ -16,12 +16,12 @@
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
 //! recover.
 
+use mcprove_settings::number::{finite, ratio, share};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::proportion::{difference, wilson};
-use crate::number::{finite, ratio, share};
-use crate::phrase;
 use crate::verdict::{Severity, Verdict};
 
 /// Calls below which a phase says nothing.

@@ -1,17 +1,13 @@
 //! What tests share: whatever a float can be, and how a metric is gated.
 
+use mcprove_trace::AgentTrace;
 use proptest::prelude::*;
 
 use crate::agent::{Case, Metric};
 use crate::gate::{Gates, ScoreError, Scorecard};
-use crate::trace::AgentTrace;
 
 /// What a metric puts on the card, and what its default gate does.
-pub(crate) fn gated(
-    metric: &Metric,
-    trace: &AgentTrace,
-    gates: &Gates,
-) -> Result<Scorecard, ScoreError> {
+pub fn gated(metric: &Metric, trace: &AgentTrace, gates: &Gates) -> Result<Scorecard, ScoreError> {
     let case = Case { trace, gates };
     let mut card = Scorecard::new(trace.runs.len());
     (metric.score)(&case, &mut card)?;

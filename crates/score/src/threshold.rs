@@ -8,12 +8,12 @@
 
 use core::time::Duration;
 
+use mcprove_settings::number::{finite, share};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{finite, share};
 use crate::percentile;
-use crate::phrase;
 use crate::verdict::Verdict;
 
 /// What a limit is on.

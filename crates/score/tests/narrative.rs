@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use mcprove_score::agent::narrative::{NarrativeBlock, NarrativeReport, score_narrative};
-use mcprove_score::trace::ToolCall;
+use mcprove_trace::ToolCall;
 use serde::Deserialize;
 
 /// A closing message, the calls that were made, and how many divergences a reader finds.

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use mcprove_score::agent::narrative::{NarrativeBlock, NarrativeReport, score_narrative};
-use mcprove_score::trace::ToolCall;
+use mcprove_trace::ToolCall;
 use serde_json::json;
 
 /// Bytes of a text that is read at once where the time grows with its length, and in minutes where it

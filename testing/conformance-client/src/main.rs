@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use mcprove::Server;
-use mcprove::event::EventStream;
-use mcprove::session::{Accept, ProtocolChoice, Session, SessionOptions};
+use mcprove_client::server::Server;
+use mcprove_client::session::{Accept, ProtocolChoice, Session, SessionOptions};
+use mcprove_trace::stream::EventStream;
 use serde_json::Value;
 
 /// The suite gives up after 30 s; ending before it does leaves a reason behind.
@@ -50,7 +50,8 @@ async fn run() -> anyhow::Result<()> {
         responder: Arc::new(Accept),
         ..SessionOptions::default()
     };
-    let session = Session::connect(&server, options, EventStream::unobserved().recorder()).await?;
+    let session =
+        Session::connect_recorded(&server, options, EventStream::unobserved().recorder()).await?;
     eprintln!("{name}: speaking {} with {url}", session.facts().revision);
     for warning in session.warnings() {
         eprintln!("warning: {warning}");

@@ -4,7 +4,7 @@
 //! and further rounds are the library's business.
 
 use anyhow::{Context as _, bail};
-use mcprove::session::{Request, Session};
+use mcprove_client::session::{Request, Session};
 use serde_json::{Value, json};
 
 /// Does what scenario `name` asks for.

@@ -13,13 +13,16 @@
 //! assert!(running.url().ends_with("/mcp"));
 //! ```
 
+pub mod browser;
 mod error;
 mod kind;
 mod layout;
 pub mod model;
+pub mod problem_table;
 mod requirement;
 mod running;
 mod servers;
+pub mod values;
 
 pub use error::StartError;
 pub use kind::ServerKind;

@@ -1,6 +1,7 @@
-//! `cargo xtask docs`: links of the documents lead somewhere, and no committed file names the
+//! `cargo xtask docs`: links of the documents lead somewhere, the table of crates is right, and no committed file names the
 //! machine or the registry it was written with.
 
+mod layers;
 mod links;
 mod markdown;
 mod traces;
@@ -11,12 +12,18 @@ use crate::step::step;
 use crate::workspace::Workspace;
 
 pub fn run(workspace: &Workspace) -> Result<()> {
-    step("docs", "links of the documents, names of machines", || {
-        let mut problems = links::check(workspace.root())?;
-        problems.extend(traces::check(workspace)?);
-        if !problems.is_empty() {
-            bail!("{} problems:\n{}", problems.len(), problems.join("\n"));
-        }
-        Ok(())
-    })
+    step(
+        "docs",
+        "links of the documents, table of crates, names of machines",
+        || {
+            let mut problems = links::check(workspace.root())?;
+            problems.extend(traces::check(workspace)?);
+            problems.extend(layers::check(workspace)?);
+            problems.extend(crate::rules::check(workspace.root())?);
+            if !problems.is_empty() {
+                bail!("{} problems:\n{}", problems.len(), problems.join("\n"));
+            }
+            Ok(())
+        },
+    )
 }

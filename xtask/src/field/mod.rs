@@ -79,7 +79,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     install::packages(workspace, &layout, "testing/servers/field")?;
     run_step(
         "build",
-        workspace.cargo(["build", "--quiet", "--package", "mcprove-cli"]),
+        workspace.cargo(["build", "--quiet", "--package", "mcprove"]),
     )?;
     let has_tracer = succeeds(workspace.command(TRACER[0]).arg("--version"));
     if !has_tracer {

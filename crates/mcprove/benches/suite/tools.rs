@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{ROUNDS, run_suite};
 use harness::{RealServers, ServerKind};
-use mcprove::Server;
-use mcprove::event::EventStream;
-use mcprove::session::{Session, SessionOptions};
+use mcprove_client::server::Server;
+use mcprove_client::session::{Session, SessionOptions};
+use mcprove_trace::stream::EventStream;
 use measuring::{Figure, Outcome, Selection, median, program, runtime};
 use serde_json::json;
+
+use super::{ROUNDS, run_suite};
 
 /// Tests of tools.
 const TESTS: usize = 500;
@@ -76,7 +77,8 @@ fn call_alone(words: &[String], calls: usize) -> Outcome<f64> {
     let began = Instant::now();
     runtime()?.block_on(async {
         let recorder = EventStream::unobserved().recorder();
-        let session = Session::connect(&server, SessionOptions::default(), recorder).await?;
+        let session =
+            Session::connect_recorded(&server, SessionOptions::default(), recorder).await?;
         for number in 0..calls {
             let args = json!({ "message": format!("message {number}") });
             session.call_tool("echo", &args).await?;

@@ -1,8 +1,8 @@
 //! `churn`: what a server keeps of sessions that are over.
 
-use mcprove::fixture::{Eras, Kind};
-use mcprove::{Scenario, ScenarioKind};
+use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_score::verdict::Outcome;
+use mcprove_servers::fixture::{Eras, Kind};
 
 use crate::support::{PROCESS, Target, assert_healthy, outcomes};
 

@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcprove::drive::Stop;
-use mcprove::run::recompute;
-use mcprove::{Scenario, ScenarioKind};
+use mcprove_load::drive::{Scenario, ScenarioKind, Stop};
+use mcprove_load::run::recompute;
 
 use crate::support::{PROCESS, Target, run};
 

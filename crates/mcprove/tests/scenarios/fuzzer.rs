@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use mcprove::fixture::Eras;
-use mcprove::{RunError, Scenario, ScenarioKind, Server};
+use mcprove_client::server::Server;
+use mcprove_load::drive::{Scenario, ScenarioKind};
+use mcprove_load::run::RunError;
 use mcprove_score::fuzz::FuzzOutcome;
 use mcprove_score::verdict::{Outcome, Severity};
+use mcprove_servers::fixture::Eras;
 
 use crate::support::{KINDS, Target, run, verdicts};
 

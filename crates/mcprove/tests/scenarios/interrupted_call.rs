@@ -1,8 +1,8 @@
 //! `interrupted_call`: whether a server survives that calls are cancelled.
 
-use mcprove::Scenario;
-use mcprove::fixture::Eras;
+use mcprove_load::drive::Scenario;
 use mcprove_score::verdict::Outcome;
+use mcprove_servers::fixture::Eras;
 
 use crate::support::{KINDS, Target, assert_healthy, outcomes, verdicts};
 

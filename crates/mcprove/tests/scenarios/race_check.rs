@@ -1,6 +1,6 @@
 //! `race_check`: answers that differ at once, and answers that differ anyway.
 
-use mcprove::Scenario;
+use mcprove_load::drive::Scenario;
 use mcprove_score::verdict::Outcome;
 
 use crate::support::{KINDS, Target, assert_healthy, outcomes};

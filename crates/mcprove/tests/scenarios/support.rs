@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use mcprove::fixture::{self, Eras, Kind, Listening, Options};
-use mcprove::{Report, Run, Scenario, Server, Thresholds};
+use mcprove_client::server::Server;
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::{Report, Run, Thresholds};
 use mcprove_score::verdict::{Outcome, Verdict};
+use mcprove_servers::fixture::{self, Eras, Kind, Listening, Options};
 use serde_json::Value;
 use tokio::sync::RwLock;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcprove::protocol::Revision;
-use mcprove::session::{ConnectError, ProtocolChoice, Session, SessionOptions};
+use mcprove_client::session::{ConnectError, ProtocolChoice, Session, SessionOptions};
+use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
 
 use crate::peer::{

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcprove::protocol::{Era, Revision};
+use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Value, json};
 
 use crate::peer::{Wire, open};

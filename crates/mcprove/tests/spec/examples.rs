@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mcprove::permission::judge;
-use mcprove::protocol::{
+use mcprove_client::permission::judge;
+use mcprove_client::session::{Accept, Responder};
+use mcprove_trace::protocol::{
     DiscoverResult, Envelope, HEADER_MISMATCH, INVALID_PARAMS, Id, Implementation,
     META_PROTOCOL_VERSION, META_SERVER_INFO, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, Message,
     RpcError, Tool, UNSUPPORTED_PROTOCOL_VERSION,
 };
-use mcprove::session::{Accept, Responder};
 use serde_json::{Value, json};
 
 use crate::schema::{Schema, spec_folder};
@@ -206,7 +206,7 @@ fn tools_keep_everything_that_we_look_at() {
             "{name}"
         );
         assert!(!tool.requires_task(), "{name}");
-        let arguments = mcprove::arguments::minimal(&tool.input_schema)
+        let arguments = mcprove_arguments::minimal(&tool.input_schema)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(
             jsonschema::is_valid(&tool.input_schema, &arguments),

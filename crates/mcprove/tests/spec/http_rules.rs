@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcprove::protocol::{Era, Revision};
-use mcprove::session::{ProtocolChoice, Request, SessionOptions};
-use mcprove_score::trace::ErrorCategory;
+use mcprove_client::session::{ProtocolChoice, Request, SessionOptions};
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{Era, Revision};
 use serde_json::json;
 
 use crate::http_server::{Conversation, HttpServer, Received};

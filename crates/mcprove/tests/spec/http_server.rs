@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcprove::Server;
-use mcprove::event::EventStream;
-use mcprove::session::{ConnectError, Session, SessionOptions};
+use mcprove_client::server::Server;
+use mcprove_client::session::{ConnectError, Session, SessionOptions};
+use mcprove_trace::stream::EventStream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -124,7 +124,7 @@ impl HttpServer {
 
     pub async fn connect(&self, options: SessionOptions) -> Result<Session, ConnectError> {
         let server = Server::http(format!("http://127.0.0.1:{}/mcp", self.port));
-        Session::connect(&server, options, EventStream::unobserved().recorder()).await
+        Session::connect_recorded(&server, options, EventStream::unobserved().recorder()).await
     }
 
     pub fn received(&self) -> Vec<Received> {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove::protocol::{Era, Revision};
-use mcprove::session::{Accept, Decline, ProtocolChoice, Request, Responder, Session};
+use mcprove_client::session::{Accept, Decline, ProtocolChoice, Request, Responder, Session};
+use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Value, json};
 
 use crate::asking_server::AskingServer;

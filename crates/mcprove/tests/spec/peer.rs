@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcprove::event::EventStream;
-use mcprove::protocol::Revision;
-use mcprove::session::{ConnectError, ProtocolChoice, Session, SessionOptions};
+use mcprove_client::session::{ConnectError, ProtocolChoice, Session, SessionOptions};
+use mcprove_trace::protocol::Revision;
+use mcprove_trace::stream::EventStream;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};

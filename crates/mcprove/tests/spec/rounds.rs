@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mcprove::protocol::Revision;
-use mcprove::session::{Request, Session};
-use mcprove_score::trace::ErrorCategory;
+use mcprove_client::session::{Request, Session};
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
 
 use crate::peer::{PATIENCE, Recorded, Wire, connect_at};

@@ -1,9 +1,9 @@
 //! Agreeing with a server that is a process: it may die of the question, or take its time.
 
-use mcprove::Server;
-use mcprove::event::EventStream;
-use mcprove::protocol::Revision;
-use mcprove::session::{ConnectError, ProtocolChoice, Session};
+use mcprove_client::server::Server;
+use mcprove_client::session::{ConnectError, ProtocolChoice, Session};
+use mcprove_trace::protocol::Revision;
+use mcprove_trace::stream::EventStream;
 
 use crate::peer::options;
 
@@ -13,7 +13,7 @@ async fn connect_to_script(script: &str) -> Result<Session, ConnectError> {
         next() { IFS= read -r line || exit 0; id=${line#*\"id\":}; id=${id%%,*}; }"#;
     let server = Server::stdio("sh").args(["-c".to_owned(), format!("{read}\n{script}")]);
     let recorder = EventStream::unobserved().recorder();
-    Session::connect(&server, options(ProtocolChoice::Auto), recorder).await
+    Session::connect_recorded(&server, options(ProtocolChoice::Auto), recorder).await
 }
 
 const GREETING: &str = r#""result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"script","version":"1"}}"#;

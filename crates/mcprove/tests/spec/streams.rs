@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove::protocol::Revision;
-use mcprove::session::{ListChanges, ProtocolChoice, Session};
+use mcprove_client::session::{ListChanges, ProtocolChoice, Session};
+use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,9 +17,6 @@ use super::metric::{no_other_gates, tell};
 use super::tool_name::{Fit, Tool, ToolName, check_servers, tool_of};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 const VIOLATIONS: &str = "call_limits.violations";
 const TOTAL_CALLS: &str = "call_limits.total_calls";
@@ -107,7 +107,7 @@ impl LimitViolation {
 ///
 /// ```
 /// use mcprove_score::agent::call_limits::{CallLimitsBlock, Limit, check_call_limits};
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 ///
 /// let once = Limit { min: None, max: Some(1) };
 /// let block = CallLimitsBlock { tools: [("pay".to_owned(), once)].into(), ..Default::default() };

@@ -1,11 +1,11 @@
 //! Writes that happened twice, or may have: a retried call that is not safe to retry.
 //!
 //! A call writes when the name of its tool [says so](super::words::seems_to_write) or the settings do.
-//! It repeats an earlier one when name, server and arguments (as [canonical](crate::race::canonical)
+//! It repeats an earlier one when name, server and arguments (as [canonical](mcprove_trace::canonical)
 //! JSON) are the same. What became of the earlier attempts decides:
 //!
 //! - one succeeded, or met a fault that executes the call and keeps the reply from its client
-//!   ([`FaultKind::executes`](crate::trace::FaultKind::executes): `lose_reply`, `malformed`, `truncated`, `wrong_id`): the write was certainly made
+//!   ([`FaultKind::executes`](mcprove_trace::FaultKind::executes): `lose_reply`, `malformed`, `truncated`, `wrong_id`): the write was certainly made
 //!   twice, `confirmed`;
 //! - one may have been executed, for it has no result, timed out, broke off, failed without a word, or
 //!   met a fault that executes it later (`slow`, `jitter`, `reply_after_cancel`): `at_risk`;
@@ -29,13 +29,13 @@ mod outcome;
 mod report;
 mod writes;
 
+use mcprove_settings::phrase;
 use serde_json::json;
 
 use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers, without_call};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::phrase;
 
 pub use find::find_duplicate_writes;
 pub use report::{

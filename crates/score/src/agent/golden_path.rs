@@ -14,6 +14,9 @@
 
 mod sequence;
 
+use mcprove_settings::number::{count, float};
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,9 +26,6 @@ use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers, tools_of};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::{count, float};
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;
@@ -119,7 +119,7 @@ pub struct MissingStep {
 ///
 /// ```
 /// use mcprove_score::agent::golden_path::{GoldenPathBlock, score_golden_path};
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 ///
 /// let recorded = ["search", "search", "fetch"].map(|name| ToolCall {
 ///     name: name.into(),

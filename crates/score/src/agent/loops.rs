@@ -1,6 +1,6 @@
 //! Whether the agent goes in circles: the same calls again and again, and nothing to show for it.
 //!
-//! Two calls are the same when their names, servers and arguments (as [canonical](crate::race::canonical)
+//! Two calls are the same when their names, servers and arguments (as [canonical](mcprove_trace::canonical)
 //! JSON) are. Three signs:
 //!
 //! - repeats: the longest streak of the same call, one after the other;
@@ -20,6 +20,9 @@
 mod find;
 mod signs;
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -27,9 +30,6 @@ use serde_json::json;
 use super::metric::{no_other_gates, tell};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::AgentRun;
 
 pub use find::find_loops;
 

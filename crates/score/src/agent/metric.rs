@@ -1,8 +1,9 @@
 //! The shape of every metric: what it is called, what can be gated, how it is computed.
 
+use mcprove_settings::phrase;
+use mcprove_trace::AgentTrace;
+
 use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
-use crate::phrase;
-use crate::trace::AgentTrace;
 
 /// A metric over agent traces: a block of a gates file of the same name.
 pub struct Metric {

@@ -20,7 +20,6 @@ pub mod stability;
 mod tool_name;
 pub mod trajectory;
 pub mod trajectory_axes;
-pub mod words;
 
 pub use metric::{Case, Expected, Gate, Metric, Scope, Target};
 

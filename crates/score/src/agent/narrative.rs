@@ -51,10 +51,10 @@ use serde::{Deserialize, Serialize};
 pub use gate::METRIC;
 
 use listed::Listed;
+use mcprove_settings::phrase;
+use mcprove_trace::{AgentRun, ToolCall};
 
 use crate::gate::Expectation;
-use crate::phrase;
-use crate::trace::{AgentRun, ToolCall};
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;
@@ -135,7 +135,7 @@ pub struct NarrativeReport {
 ///
 /// ```
 /// use mcprove_score::agent::narrative::{NarrativeBlock, score_narrative};
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 ///
 /// let calls = [ToolCall { name: "createIssue".into(), ..ToolCall::default() }];
 /// let text = "I created a new issue and sent an email to the team.";
@@ -200,7 +200,7 @@ pub fn score_narrative(text: &str, calls: &[ToolCall], block: &NarrativeBlock) -
 ///
 /// ```
 /// use mcprove_score::agent::narrative::{NarrativeBlock, claimed_but_failed};
-/// use mcprove_score::trace::AgentRun;
+/// use mcprove_trace::AgentRun;
 ///
 /// let run: AgentRun = serde_json::from_str(
 ///     r#"{"tool_calls": [{"name": "create_issue"}, {"name": "send_email"}],

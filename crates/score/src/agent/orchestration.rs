@@ -7,6 +7,9 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::number::{count, share};
+use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,9 +17,6 @@ use serde_json::{Value, json};
 use super::metric::{no_other_gates, tell};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::{count, share};
-use crate::phrase;
-use crate::trace::AgentRun;
 
 const ERROR_RECOVERY: &str = "orchestration.error_recovery";
 
@@ -47,7 +47,7 @@ pub struct Orchestration {
 ///
 /// ```
 /// use mcprove_score::agent::orchestration::score_orchestration;
-/// use mcprove_score::trace::AgentRun;
+/// use mcprove_trace::AgentRun;
 ///
 /// let text = r#"{"tool_calls":[{"name":"search"},{"name":"fetch"},{"name":"search"}],
 ///     "tool_results":[{"call_index":0,"is_error":true},{"call_index":1,"is_error":true},

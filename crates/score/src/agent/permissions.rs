@@ -11,6 +11,8 @@ mod misspelt;
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -18,8 +20,6 @@ use serde_json::json;
 use super::metric::{no_other_gates, tell};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, Matcher, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
 
 pub use check::check_permissions;
 

@@ -15,14 +15,14 @@ mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
 
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;

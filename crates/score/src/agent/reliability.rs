@@ -21,6 +21,9 @@ mod power;
 
 pub use power::{ReliabilityError, confidence_band, recommend_runs};
 
+use mcprove_settings::number::float;
+use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +31,6 @@ use super::metric::no_other_gates;
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::compare::proportion::wilson;
 use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
-use crate::number::float;
-use crate::phrase;
-use crate::trace::AgentRun;
 
 /// Up to this k, kᵏ · 100 fits into 128 bits, and the curve is computed in whole numbers. Beyond it no
 /// value but 0 and 100 comes near a whole one, so that floating point cuts it right.

@@ -21,6 +21,9 @@ mod session;
 pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consistency};
 pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
 
+use mcprove_settings::number::mean;
+use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use serde_json::{Value, json};
 
 use self::consistency::{LIMITS, score_paths};
@@ -29,9 +32,6 @@ use self::session::{has_no_course, score_path};
 use super::metric::no_other_gates;
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::mean;
-use crate::phrase;
-use crate::trace::AgentRun;
 
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;

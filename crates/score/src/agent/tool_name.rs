@@ -7,10 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use super::words::fits;
+use mcprove_settings::phrase;
+use mcprove_trace::words::fits;
+use mcprove_trace::{AgentRun, ToolCall};
+
 use crate::gate::ScoreError;
-use crate::phrase;
-use crate::trace::{AgentRun, ToolCall};
 
 /// What stands between a server and its tool.
 pub(crate) const SEPARATOR: &str = "__";

@@ -36,6 +36,10 @@ pub use mode::Mode;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use self::any_order::Pairs;
 use self::fitting::TooMany;
 use self::reference::{Doubt, Plan};
@@ -44,9 +48,6 @@ use super::metric::{no_other_gates, tell};
 use super::tool_name::Fit;
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
@@ -84,7 +85,7 @@ pub struct ExpectedCall {
 /// use mcprove_score::agent::trajectory::{
 ///     ArgumentShape, ExpectedCall, Mode, TrajectoryBlock, validate_trace,
 /// };
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 /// use serde_json::json;
 ///
 /// let expected = TrajectoryBlock {

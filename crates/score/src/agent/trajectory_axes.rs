@@ -13,6 +13,8 @@
 
 mod edges;
 
+use mcprove_settings::number::count;
+use mcprove_trace::ToolCall;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -22,8 +24,6 @@ use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers};
 use super::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
-use crate::number::count;
-use crate::trace::ToolCall;
 
 /// Unsatisfied edges of one axis that a report names; the rest is only counted.
 pub const UNSATISFIED_KEPT: usize = 20;
@@ -124,7 +124,7 @@ fn percent(part: usize, whole: usize) -> u64 {
 /// use mcprove_score::agent::trajectory_axes::{
 ///     Dependency, TrajectoryAxesBlock, score_trajectory_axes,
 /// };
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 ///
 /// let calls = ["search", "fetch_page"].map(|name| ToolCall {
 ///     name: name.into(),

@@ -1,7 +1,8 @@
 //! Ramps in which injected faults were on: their steps are left out, and what then is not known is told.
 
+use mcprove_settings::number::count;
+
 use super::Step;
-use crate::number::count;
 use crate::verdict::Verdict;
 
 /// What to try.

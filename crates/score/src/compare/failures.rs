@@ -1,11 +1,11 @@
 //! What went wrong in two sets of runs, compared: error rates, deadlocks, hangs.
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::proportion::{self, Estimate};
 use super::{Change, CompareLimits, RunSample};
-use crate::phrase;
 
 /// How much the error rate may have risen and still count as unchanged.
 const UNCHANGED_RISE_MAX: f64 = 0.01;
@@ -96,11 +96,7 @@ pub(super) fn errors(
 
 /// A deadlock is one too many, so every one above the baseline counts. With another number of runs
 /// the baseline is scaled up to it.
-pub(super) fn deadlocks(
-    baseline: &[RunSample],
-    current: &[RunSample],
-    allowed: u64,
-) -> CountComparison {
+pub fn deadlocks(baseline: &[RunSample], current: &[RunSample], allowed: u64) -> CountComparison {
     let before = total(baseline, |run| run.deadlocks);
     let after = total(current, |run| run.deadlocks);
     let runs = |side: &[RunSample]| u128::try_from(side.len()).unwrap_or(u128::MAX);

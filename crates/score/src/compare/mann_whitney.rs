@@ -7,10 +7,9 @@
 //! nearly normal with mean nm/2 and variance nm/12 · (N+1 − Σ(t³−t)/(N(N−1))), N = n+m, t the sizes
 //! of the ties, with a continuity correction of ½ (Lehmann, *Nonparametrics*, ch. 1).
 
+use mcprove_settings::number::{float, float_len};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::number::{float, float_len};
 
 /// Values a side up to which p is exact.
 pub const EXACT_MAX: usize = 20;

@@ -1,5 +1,7 @@
 //! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
 
+use mcprove_settings::number::{finite, float_len, median, ratio};
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +9,6 @@ use super::{
     Change, FEW_RUNS_RATIO_MIN, P_MAX, RATIO_MIN, RUNS_DEFAULT, RUNS_MAX, RunSample, holm,
     is_single, mann_whitney,
 };
-use crate::number::{finite, float_len, median, ratio};
-use crate::phrase;
 
 /// How far from 1 the interval of an unchanged ratio may reach.
 const UNCHANGED_MARGIN: f64 = 0.05;

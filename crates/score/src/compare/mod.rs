@@ -205,7 +205,7 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
     if !unmeasured.is_empty() {
         return format!(
             "make more calls in each run: there are too few for {}",
-            crate::phrase::names(&unmeasured)
+            mcprove_settings::phrase::names(&unmeasured)
         );
     }
     let wanted = metrics

@@ -1,9 +1,11 @@
 //! p99, compared only where the user set a limit: it rests on few calls, and differs from run to
 //! run more than the others.
 
+use mcprove_settings::phrase;
+
 use super::metric::{Evidence, Metric, MetricComparison, measure, ratio_text};
 use super::{Change, FEW_RUNS_RATIO_MIN, RunSample, is_single};
-use crate::{percentile, phrase};
+use crate::percentile;
 
 const P99: Metric = Metric {
     name: "p99_ms",
@@ -13,11 +15,7 @@ const P99: Metric = Metric {
 };
 
 /// A limit is broken when the whole interval of the ratio lies beyond it.
-pub(super) fn compare(
-    baseline: &[RunSample],
-    current: &[RunSample],
-    limit: f64,
-) -> MetricComparison {
+pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> MetricComparison {
     // Ten calls beyond it, over all runs of a side: fewer are luck.
     let is_supported = [baseline, current]
         .into_iter()

@@ -6,10 +6,9 @@
 //! (Newcombe 1998, method 10). Both behave well at 0 and at few calls, where the textbook interval
 //! does not.
 
+use mcprove_settings::number::{float, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::number::{float, share};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::ErrorCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::trace::ErrorCategory;
 
 /// The calls that a fault struck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

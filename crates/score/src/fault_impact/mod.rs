@@ -27,7 +27,7 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use crate::sparse::SparseHistogram;
+use mcprove_trace::sparse::Stretch;
 
 pub use impact::{FaultImpact, ImpactPhase, OpenReason, Recovery, StruckCalls, ToolImpact};
 pub use judge::{judge, judge_all};
@@ -51,17 +51,6 @@ pub const AFTER_SECS_MIN: f64 = 3.0;
 pub const EXPECTED_CALLS: f64 = 10.0;
 /// How many stretches a limit of recovery must have at least, to be measured.
 pub const STRETCHES_PER_LIMIT: f64 = 4.0;
-
-/// The calls of one tool that ended in one stretch of time and that no fault struck.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stretch {
-    /// How long the successful ones took, in nanoseconds.
-    pub latency_ns: SparseHistogram,
-    /// Calls that failed.
-    pub failed: u64,
-    /// Calls that were lost with a connection that a fault ended.
-    pub lost: u64,
-}
 
 /// What is known of one fault.
 #[derive(Debug, Clone, Default, PartialEq)]

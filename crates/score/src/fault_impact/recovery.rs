@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::{float, float_len};
+
 use super::timeline::{Baseline, View, has_risen, whole};
 use super::{
     AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
     STEADY_SECS, Stretch,
 };
-use crate::number::{float, float_len};
 
 /// Whether all was back, and when.
 pub(super) struct Recovered {
@@ -80,7 +81,12 @@ pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
     let baselines: BTreeMap<&str, Usual> = phases.tools[0]
         .iter()
         .filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN)
-        .map(|(tool, stretch)| (tool.as_str(), (stretch.failure_share(), stretch.baseline())))
+        .map(|(tool, stretch)| {
+            (
+                tool.as_str(),
+                (stretch.failure_share(), Baseline::of(stretch)),
+            )
+        })
         .collect();
     let usual = before.failure_share();
     let series = |only: Option<&str>| -> Vec<Tally> {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use mcprove_settings::number::{float, share};
+
 use super::{
     CALLS_BEFORE_MIN, CALLS_HIT_MIN, ImpactPhase, LATENCY_FACTOR, LATENCY_SLACK_MS, SHARE_RISE_MAX,
     Stretch, Timeline,
 };
 use crate::compare::proportion::wilson;
-use crate::number::{float, share};
 use crate::percentile::is_supported;
 
 /// What a tool was like before the fault, to compare with.
@@ -38,37 +39,18 @@ pub(super) struct View<'a> {
     others: Vec<(f64, f64)>,
 }
 
-impl Stretch {
-    /// Adds the calls of another one.
-    pub fn add(&mut self, other: &Self) {
-        self.latency_ns.add(&other.latency_ns);
-        self.failed = self.failed.saturating_add(other.failed);
-        self.lost = self.lost.saturating_add(other.lost);
-    }
-
-    pub(super) fn failures(&self) -> u64 {
-        self.failed.saturating_add(self.lost)
-    }
-
-    pub(super) fn calls(&self) -> u64 {
-        self.latency_ns.count().saturating_add(self.failures())
-    }
-
-    pub(super) fn failure_share(&self) -> f64 {
-        share(self.failures(), self.calls()).unwrap_or_default()
-    }
-
+impl Baseline {
     /// What is slow from here on; none with too few calls.
-    pub(super) fn baseline(&self) -> Option<Baseline> {
-        let count = self.latency_ns.count();
+    pub fn of(stretch: &Stretch) -> Option<Self> {
+        let count = stretch.latency_ns.count();
         let quantile = [0.99, 0.95, 0.5]
             .into_iter()
             .find(|quantile| is_supported(count, quantile * 100.0))?;
-        let usual = float(self.latency_ns.quantile(quantile)?);
+        let usual = float(stretch.latency_ns.quantile(quantile)?);
         let slow_from_ns = whole(usual * LATENCY_FACTOR + LATENCY_SLACK_MS * 1e6);
-        Some(Baseline {
+        Some(Self {
             slow_from_ns,
-            slow_share: share(self.latency_ns.count_above(slow_from_ns), count)?,
+            slow_share: share(stretch.latency_ns.count_above(slow_from_ns), count)?,
         })
     }
 }
@@ -222,7 +204,7 @@ pub(super) fn fails_more(before: &Stretch, now: &Stretch) -> bool {
 
 /// Whether clearly more calls were slow than before.
 pub(super) fn is_slower(before: &Stretch, now: &Stretch) -> bool {
-    before.baseline().is_some_and(|baseline| {
+    Baseline::of(before).is_some_and(|baseline| {
         let slow = now.latency_ns.count_above(baseline.slow_from_ns);
         slow >= CALLS_HIT_MIN && has_risen(slow, now.latency_ns.count(), baseline.slow_share)
     })

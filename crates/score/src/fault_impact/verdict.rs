@@ -2,8 +2,9 @@
 
 mod open;
 
+use mcprove_settings::phrase;
+
 use super::{FaultImpact, Recovery, ToolImpact};
-use crate::phrase;
 use crate::verdict::{Outcome, Severity, Verdict};
 
 /// The detector of a fault whose recovery has a limit and could not be judged.

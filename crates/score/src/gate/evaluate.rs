@@ -2,15 +2,15 @@
 //! target, with a path into it where it is a list, or a path into each run. What leads nowhere, is
 //! unknown or was not computed is an error, under `not` too.
 
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
+use mcprove_trace::AgentTrace;
 use serde_json::{Value, json};
 
 use super::document::document;
 use super::judge::{as_asked, compare};
 use super::{Expectation, GateFailure, Path, PathError, ScoreError, Scorecard};
 use crate::agent::{METRICS, Metric, Scope, Target};
-use crate::phrase;
-use crate::registry::nearest;
-use crate::trace::AgentTrace;
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.

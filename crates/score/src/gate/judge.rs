@@ -1,10 +1,10 @@
 //! One expectation against one value.
 
+use mcprove_settings::phrase;
 use serde_json::Value;
 
 use super::path::kind;
 use super::{Answer, Expectation, GateFailure, Path, ScoreError};
-use crate::phrase;
 
 /// Bytes of a value, as JSON, that a failure shows.
 const SHOWN_BYTES_MAX: usize = 4096;

@@ -43,7 +43,7 @@ pub use answer::Answer;
 pub use difference::Difference;
 pub use error::MatcherError;
 
-use crate::registry::nearest;
+use mcprove_settings::registry::nearest;
 
 /// One matcher that can be chosen by name.
 struct Entry {

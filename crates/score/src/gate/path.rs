@@ -12,7 +12,7 @@ mod resolve;
 
 use std::fmt;
 
-pub(super) use resolve::kind;
+pub use resolve::kind;
 
 /// A way into a document.
 ///

@@ -1,18 +1,18 @@
 //! Scoring a trace: every metric, then every gate.
 
+use mcprove_trace::AgentTrace;
 use serde_json::Value;
 
 use super::evaluate;
 use super::{Expectation, Gates, ScoreError, ScoreReport, Scorecard};
 use crate::agent::{Case, Expected, METRICS, Metric, Scope};
-use crate::trace::AgentTrace;
 
 /// Computes every metric that has what it needs, and applies the gates. What cannot be judged is
 /// among the errors of the report; everything else is judged all the same.
 ///
 /// ```
 /// use mcprove_score::gate::{Gates, score};
-/// use mcprove_score::trace::import::import;
+/// use mcprove_import::import;
 ///
 /// let text = r#"{"tool_calls":[],"final_response":"I created the issue."}"#;
 /// let trace = import(text).unwrap().trace;
@@ -29,7 +29,7 @@ pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
 ///
 /// ```
 /// use mcprove_score::gate::{Gates, score, score_gated};
-/// use mcprove_score::trace::import::import;
+/// use mcprove_import::import;
 ///
 /// let text = r#"{"tool_calls":[{"name":"search"}],"final_response":"Found it."}"#;
 /// let trace = import(text).unwrap().trace;

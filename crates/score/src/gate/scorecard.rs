@@ -125,13 +125,13 @@ pub struct Scorecard {
     /// Values over all runs.
     pub(crate) overall: BTreeMap<String, Value>,
     /// Values of each run.
-    pub(crate) runs: Vec<RunTargets>,
+    pub runs: Vec<RunTargets>,
     /// Gates that did not hold.
-    pub(crate) failures: Vec<GateFailure>,
+    pub failures: Vec<GateFailure>,
     /// What could not be judged.
-    pub(crate) errors: Vec<ScoreError>,
+    pub errors: Vec<ScoreError>,
     /// What a reader should know.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// The runs, by target, in which something never happened that the target is the time of.
     nevers: BTreeSet<(String, usize)>,
     /// The runs, by target, that gave no occasion for what the target is about.

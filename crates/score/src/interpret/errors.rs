@@ -1,8 +1,9 @@
 //! Rules about what failed, and what was found.
 
+use mcprove_settings::number::{float, share};
+use mcprove_settings::phrase;
+
 use super::Facts;
-use crate::number::{float, share};
-use crate::phrase;
 use crate::verdict::{Outcome, Severity};
 
 /// Share of the errors that one tool must hold.

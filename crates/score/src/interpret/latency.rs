@@ -1,9 +1,10 @@
 //! Rules about how long calls take, and which ones.
 
+use mcprove_settings::number::{float, ratio, share};
+use mcprove_settings::phrase;
+
 use super::{Facts, LoadModel, ToolFacts, usable};
-use crate::number::{float, ratio, share};
 use crate::percentile;
-use crate::phrase;
 
 /// p99 over p50 from which the tail is long.
 const LONG_TAIL_RATIO: f64 = 10.0;

@@ -1,8 +1,9 @@
 //! Rules about the load: what bounded it, and what it hides.
 
+use mcprove_settings::number::{finite, ratio};
+use mcprove_settings::phrase;
+
 use super::{Facts, LoadModel, ToolFacts, usable};
-use crate::number::{finite, ratio};
-use crate::phrase;
 
 /// Share of the time that clients must have waited for answers to have been the limit.
 const BUSY_SHARE_MIN: f64 = 0.8;

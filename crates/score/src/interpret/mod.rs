@@ -11,11 +11,11 @@ mod load;
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::float;
+use mcprove_trace::ErrorCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::float;
-use crate::trace::ErrorCategory;
 use crate::verdict::Verdict;
 
 /// How calls were started.

@@ -1,3 +1,4 @@
+use mcprove_trace::canonical::canonical;
 use proptest::prelude::*;
 
 use super::*;

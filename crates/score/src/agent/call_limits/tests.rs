@@ -1,9 +1,9 @@
+use mcprove_trace::{AgentRun, AgentTrace};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace};
 
 fn calls(names: &str) -> Vec<ToolCall> {
     names

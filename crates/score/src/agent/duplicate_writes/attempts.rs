@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_trace::FaultKind;
+
 use super::outcome::Outcome;
-use crate::trace::FaultKind;
 
 /// What is known of the attempts at one write so far.
 #[derive(Default)]

@@ -11,9 +11,8 @@
 //!
 //! Any other error is an answer, and an answer of failure: not executed.
 
+use mcprove_trace::words::tokens;
 use serde_json::Value;
-
-use crate::agent::words::tokens;
 
 /// Words by which an answer was lost after the request had been sent.
 const LOST: &[&str] = &[

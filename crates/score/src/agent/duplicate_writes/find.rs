@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::canonical::{Identity, first_equal};
+use mcprove_trace::{AgentRun, FaultMark, ToolCall};
+
 use super::attempts::{Attempts, Repetition};
 use super::outcome::{Outcome, kept_off, outcome};
 use super::writes::{Tools, Write};
@@ -10,15 +13,13 @@ use super::{
     UndecidedWrite,
 };
 use crate::agent::tool_name::{Tool, tool_of};
-use crate::canonical::{Identity, first_equal};
-use crate::trace::{AgentRun, FaultMark, ToolCall};
 
 /// Finds the writes of a run that were repeated though an earlier attempt was, or may have been,
 /// executed.
 ///
 /// ```
 /// use mcprove_score::agent::duplicate_writes::{DuplicateWritesBlock, find_duplicate_writes};
-/// use mcprove_score::trace::{AgentRun, FaultKind, FaultMark, ToolCall};
+/// use mcprove_trace::{AgentRun, FaultKind, FaultMark, ToolCall};
 ///
 /// let create = ToolCall { name: "create_issue".into(), ..ToolCall::default() };
 /// let lost = FaultMark { call_index: 0, kind: FaultKind::LoseReply, ..FaultMark::default() };

@@ -1,9 +1,9 @@
 //! What became of one attempt to write.
 
+use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolResult};
 use serde_json::Value;
 
 use super::failure::doubt;
-use crate::trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolResult};
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]

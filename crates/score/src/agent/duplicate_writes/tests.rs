@@ -1,9 +1,9 @@
+use mcprove_trace::{AgentRun, AgentTrace, FaultKind, FaultMark, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace, FaultKind, FaultMark, ToolCall, ToolResult};
 
 /// What became of an attempt.
 #[derive(Debug, Clone)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::ToolCall;
+use mcprove_trace::canonical::{self, Identity};
+use mcprove_trace::words::{seems_to_write, tokens};
 use serde_json::{Map, Value};
 
 use super::DuplicateWritesBlock;
 use crate::agent::tool_name::{Fit, Tool, ToolName, fit_any, tool_of};
-use crate::agent::words::{seems_to_write, tokens};
-use crate::canonical::{self, Identity};
-use crate::trace::ToolCall;
 
 /// The names of arguments that make a call safe to repeat, by their words.
 const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_trace::ToolCall;
+
 use super::{MissingStep, Step};
 use crate::agent::tool_name::{Fit, ToolName};
-use crate::trace::ToolCall;
 
 /// How far the golden path can be followed through the recorded calls.
 pub(super) struct Walk {

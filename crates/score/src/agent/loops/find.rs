@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_settings::number::count;
+use mcprove_trace::canonical::{Identity, first_equal};
+use mcprove_trace::{AgentRun, ToolCall};
+
 use super::signs::{Cycle, Doubts, Streak, best_cycle, longest_stagnation, longest_streak};
 use super::{LoopsBlock, LoopsReport, Stretch};
 use crate::agent::tool_name::{Tool, tool_of};
-use crate::canonical::{Identity, first_equal};
-use crate::number::count;
-use crate::trace::{AgentRun, ToolCall};
 
 /// Names that a stretch lists.
 const NAMES_KEPT: usize = 20;
@@ -16,7 +17,7 @@ const NAMES_KEPT: usize = 20;
 ///
 /// ```
 /// use mcprove_score::agent::loops::{LoopsBlock, find_loops};
-/// use mcprove_score::trace::{AgentRun, ToolCall};
+/// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let calls = ["a", "b"].repeat(4).into_iter().map(|name| ToolCall {
 ///     name: name.into(),

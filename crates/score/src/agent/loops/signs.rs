@@ -1,7 +1,8 @@
 //! The longest streak, the best cycle and the longest stagnation, each in one pass over the calls.
 
+use mcprove_trace::{Json, ToolResult};
+
 use super::CYCLE_CALLS_MAX;
-use crate::trace::{Json, ToolResult};
 
 /// So many calls in a row, from one on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

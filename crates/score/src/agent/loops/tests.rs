@@ -1,9 +1,9 @@
+use mcprove_trace::{AgentRun, AgentTrace, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace, ToolCall, ToolResult};
 
 fn called(name: &str) -> ToolCall {
     ToolCall {

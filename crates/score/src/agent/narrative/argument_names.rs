@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_trace::ToolCall;
+use mcprove_trace::words::tokens;
 use serde_json::Value;
 
 use super::inflection::singular;
 use super::recorded::Recorded;
 use super::sentence::Sentence;
 use super::token::{Kind, Token};
-use crate::agent::words::tokens;
-use crate::trace::ToolCall;
 
 /// Words of the longest name that is looked for.
 const NAME_WORDS_MAX: usize = 4;

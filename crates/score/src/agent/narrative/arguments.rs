@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_trace::ToolCall;
+
 use super::argument_names::{Argument, collect, names_at};
 use super::frame::question_start;
 use super::lexicon::Class;
@@ -12,7 +14,6 @@ use super::sentence::{Mood, Sentence};
 use super::statement::Statement;
 use super::token::{Kind, Token};
 use super::vocabulary::is_unreal;
-use crate::trace::ToolCall;
 
 /// A value that the text states and no call had.
 #[derive(Debug, Clone)]

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_trace::ToolCall;
+use mcprove_trace::words::{MUTATING_VERBS, is_mutating, tokens};
+
 use super::NarrativeBlock;
 use super::claims::Claim;
 use super::inflection::{singular, singulars, stems};
 use super::lexicon::Verbs;
 use super::vocabulary::{changes_parts, is_vague};
-use crate::agent::words::{MUTATING_VERBS, is_mutating, tokens};
-use crate::trace::ToolCall;
 
 /// The length from which on a word of a tool's name must be mentioned.
 const SALIENT_CHARS_MIN: usize = 3;

@@ -1,5 +1,6 @@
 //! The targets and gates of the block `narrative`.
 
+use mcprove_settings::phrase;
 use serde_json::{Value, json};
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
 };
 use crate::agent::{Case, Expected, Metric, Scope, Target};
 use crate::gate::{GateFailure, Gates, ScoreError, Scorecard};
-use crate::phrase;
 
 const SCORE: &str = "narrative.divergence_score";
 const CLAIMED: &str = "narrative.claimed_but_absent";

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_trace::words::MUTATING_VERBS;
+
 use super::inflection::{Form, looks_like_verb, verb_form};
 use super::noun_phrase::WINDOW;
 use super::token::{Kind, Token};
 use super::word_class::{is_adverb, word_class};
-use crate::agent::words::MUTATING_VERBS;
 
 /// What a token is in its sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

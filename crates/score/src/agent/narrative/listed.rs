@@ -1,10 +1,11 @@
 //! Disagreements while they are found, and the report of them.
 
+use mcprove_settings::number::{float, float_len};
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use super::calls::Mentions;
 use super::{Category, Divergence, ITEMS_MAX, NarrativeBlock, NarrativeReport};
-use crate::number::{float, float_len};
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// Disagreements so far.
 #[derive(Default)]

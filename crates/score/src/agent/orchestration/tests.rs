@@ -1,7 +1,7 @@
+use mcprove_trace::{AgentTrace, ToolCall, ToolResult};
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{AgentTrace, ToolCall, ToolResult};
 
 /// `a+` is a success of the tool `a`, `a-` a failure, `a?` a call of which nothing is told;
 /// `x/a+` is on the server `x`.

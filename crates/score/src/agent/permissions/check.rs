@@ -1,13 +1,13 @@
 //! Holding calls against rules.
 
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+use mcprove_trace::words::fits;
 use serde_json::Value;
 
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
 use crate::agent::tool_name::{Fit, ToolName};
-use crate::agent::words::fits;
 use crate::gate::{Answer, Matcher, Path, ScoreError};
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// A rule with its paths read.
 pub(super) struct Compiled<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Compiled<'a> {
 ///
 /// ```
 /// use mcprove_score::agent::permissions::{PermissionsBlock, Rule, check_permissions};
-/// use mcprove_score::trace::ToolCall;
+/// use mcprove_trace::ToolCall;
 ///
 /// let rule = Rule { tool: "delete_*".into(), server: None, args: Default::default() };
 /// let block = PermissionsBlock { deny: vec![rule], ..PermissionsBlock::default() };

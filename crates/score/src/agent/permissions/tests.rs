@@ -1,10 +1,10 @@
+use harness::values::json_values;
+use mcprove_trace::{AgentRun, AgentTrace, ToolCall};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::canonical::tests::json_values;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace, ToolCall};
 
 fn rule(tool: &str) -> Rule {
     Rule {

@@ -1,7 +1,7 @@
 //! What each kind of fault does to a call in virtual time; [`observe_run`](super::observe_run) has the
 //! table.
 
-use crate::trace::{FaultKind, FaultMark};
+use mcprove_trace::{FaultKind, FaultMark};
 
 /// What a fault does to a call, in virtual time.
 #[derive(Clone, Copy)]

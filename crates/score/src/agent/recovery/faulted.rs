@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::canonical::{Identity, first_equal};
+use mcprove_trace::{AgentRun, FaultKind, FaultMark};
+
 use super::effect::Effect;
 use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
-use crate::canonical::{Identity, first_equal};
-use crate::trace::{AgentRun, FaultKind, FaultMark};
 
 /// The calls that met a fault, or may have.
 #[derive(Default)]

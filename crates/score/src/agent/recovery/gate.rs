@@ -1,5 +1,8 @@
 //! The default gate of the block `recovery`, and its failures in words.
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::{AgentRun, FaultKind, StopReason};
 use serde_json::json;
 
 use super::watched::{never_noticed, watched};
@@ -9,9 +12,6 @@ use super::{
 use crate::agent::Case;
 use crate::agent::metric::tell;
 use crate::gate::{GateFailure, ScoreError, Scorecard};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::{AgentRun, FaultKind, StopReason};
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
 pub(super) fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {

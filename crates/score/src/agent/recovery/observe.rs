@@ -22,12 +22,12 @@
 //! user; what came of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
+use mcprove_trace::{AgentRun, FaultKind, Heard, StopReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RecoveryReport;
 use super::faulted::Faulted;
-use crate::trace::{AgentRun, FaultKind, Heard, StopReason};
 
 /// How a run took its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -147,7 +147,7 @@ impl FaultedCall {
 ///
 /// ```
 /// use mcprove_score::agent::recovery::observe_run;
-/// use mcprove_score::trace::AgentRun;
+/// use mcprove_trace::AgentRun;
 ///
 /// let text = r#"{"tool_calls":[{"name":"search"},{"name":"search"}],"final_response":"Search is down.",
 ///     "conversation":{"stop_reason":"completed"},

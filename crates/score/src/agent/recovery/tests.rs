@@ -1,9 +1,9 @@
+use mcprove_trace::{AgentRun, AgentTrace, FaultKind, FaultMark};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::gate::Matcher;
-use crate::trace::{AgentRun, AgentTrace, FaultKind, FaultMark};
 
 mod gates;
 mod watched;

@@ -1,9 +1,10 @@
 //! What a trace must tell for a gate on recovery, and does not.
 
+use mcprove_trace::{AgentRun, Heard, StopReason};
+
 use super::gate::{met, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
 use crate::gate::ScoreError;
-use crate::trace::{AgentRun, Heard, StopReason};
 
 /// What cannot be judged of one run under the block.
 pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {

@@ -1,10 +1,10 @@
+use mcprove_trace::AgentTrace;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::gate::Matcher;
 use crate::testing::floats;
-use crate::trace::AgentTrace;
 
 /// `+` passed, `-` failed.
 fn outcomes_of(text: &str) -> Vec<bool> {

@@ -10,13 +10,13 @@
 //! that diverge do so at place 0 or 1. Where the same tool is called at the same place and the trace
 //! does not tell the arguments of one, their consistency is unknown. The targets are those of mcptest.
 
+use mcprove_settings::number::{count, float, float_len, mean, ratio};
+use mcprove_trace::AgentRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Numbering, Path, UNKNOWN};
 use super::sequence::{Aligner, steps};
-use crate::number::{count, float, float_len, mean, ratio};
-use crate::trace::AgentRun;
 
 /// Steps of 128 places each that are spent on sequences; about two seconds. 20 runs of 10,000
 /// unrelated calls take 150 million, 20 of 100,000 would take 15 billion.
@@ -65,7 +65,7 @@ pub(super) const LIMITS: Limits = Limits {
 ///
 /// ```
 /// use mcprove_score::agent::stability::score_consistency;
-/// use mcprove_score::trace::{AgentRun, ToolCall};
+/// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let run = |names: &[&str]| AgentRun {
 ///     tool_calls: names

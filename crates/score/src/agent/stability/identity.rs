@@ -1,13 +1,13 @@
 //! When two calls are the same: name and server are equal, and the arguments are as
-//! [canonical](crate::canonical) JSON, so that the order of keys does not matter and `1` is `1.0`.
+//! [canonical](mcprove_trace::canonical) JSON, so that the order of keys does not matter and `1` is `1.0`.
 //! Unknown arguments may be the same as any. A trace has millions of calls: they are numbered once,
 //! and numbers are compared from there on.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use crate::canonical::{self, fingerprint};
-use crate::trace::{AgentRun, Json, ToolCall};
+use mcprove_trace::canonical::{self, fingerprint};
+use mcprove_trace::{AgentRun, Json, ToolCall};
 
 /// The number of arguments that the trace does not tell.
 pub(super) const UNKNOWN: u32 = u32::MAX;
@@ -182,7 +182,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::canonical::tests::json_values;
+    use harness::values::json_values;
+
+    /// A call as one text, equal for calls that are the same, where its arguments are known.
+    fn call_text(call: &ToolCall) -> Option<String> {
+        let args = (!call.args.is_null()).then(|| canonical::text(&call.args.value()))?;
+        Some(format!("{:?},{:?},{args}", call.name, call.server))
+    }
 
     fn call(name: &str, server: Option<&str>, args: Value) -> ToolCall {
         ToolCall {
@@ -273,7 +279,7 @@ mod tests {
             let calls = known.map(|args| call("a", None, args));
             let run = run(calls.collect());
             let path = Numbering::default().path(&run);
-            let texts: Vec<_> = run.tool_calls.iter().map(canonical::call).collect();
+            let texts: Vec<_> = run.tool_calls.iter().map(call_text).collect();
             for (one, text) in path.arguments.iter().zip(&texts) {
                 for (other, other_text) in path.arguments.iter().zip(&texts) {
                     prop_assert_eq!(one == other, text == other_text);

@@ -14,13 +14,13 @@
 //! where arguments are unknown, whether a call is a repeat, too.
 //! The formulas are those of mcptest, after the Agent Stability Index (arXiv:2601.04170).
 
+use mcprove_settings::number::{count, float, float_len, ratio};
+use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Distinct, Numbering, Path};
-use crate::number::{count, float, float_len, ratio};
-use crate::phrase;
-use crate::trace::AgentRun;
 
 /// Tokens per distinct call from which on `cost_per_progress` falls.
 pub const TOKENS_PER_CALL: f64 = 2000.0;
@@ -141,7 +141,7 @@ impl SubScore {
 ///
 /// ```
 /// use mcprove_score::agent::stability::score_session;
-/// use mcprove_score::trace::AgentRun;
+/// use mcprove_trace::AgentRun;
 ///
 /// let text = r#"{"tool_calls":[{"name":"search","args":{"q":"x"}},{"name":"search","args":{"q":"x"}}],
 ///     "conversation":{"tokens":{"total":8000},"turns":[

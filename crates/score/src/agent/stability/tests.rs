@@ -1,10 +1,10 @@
+use mcprove_trace::{AgentTrace, Conversation, Tokens, ToolCall, Turn};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::consistency::Limits;
 use super::*;
 use crate::gate::Matcher;
-use crate::trace::{AgentTrace, Conversation, Tokens, ToolCall, Turn};
 
 mod gates;
 

@@ -17,10 +17,7 @@ struct Link {
 
 /// Which of so many expected calls are found in order, as many as possible; `fitting` says, ascending,
 /// at which places each of them may be. `None` beyond [`ALIGNMENT_PAIRS_MAX`].
-pub(super) fn longest<'a>(
-    expected: usize,
-    fitting: impl Fn(usize) -> &'a [usize],
-) -> Option<Vec<bool>> {
+pub fn longest<'a>(expected: usize, fitting: impl Fn(usize) -> &'a [usize]) -> Option<Vec<bool>> {
     let pairs = (0..expected)
         .map(|index| fitting(index).len())
         .fold(0, usize::saturating_add);

@@ -1,12 +1,13 @@
 //! The modes in which the order does not count: unordered, superset and subset. Each expected call
 //! is paired with a recorded one of its own, as many as possible ([`maximum_matching`]).
 
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use super::fitting::{Comparisons, TooMany, fitting, kinds_of, places_by_name};
 use super::reference::{Doubt, Plan, Reference};
 use super::report::{Mismatch, Mismatches};
 use crate::matching::maximum_matching;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// Which expected calls have which recorded ones.
 pub(super) struct Pairs {

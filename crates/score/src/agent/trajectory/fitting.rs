@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::ToolCall;
+
 use super::reference::{Doubt, Reference};
 use super::shape::{Arguments, Shape};
-use crate::trace::ToolCall;
 
 /// How often arguments of one run may be compared with expected ones.
 pub const COMPARISONS_MAX: usize = 10_000_000;

@@ -4,14 +4,14 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
 use serde_json::{Value, json};
 
 use super::shape::{Arguments, Shape};
 use super::{ExpectedCall, TrajectoryError};
 use crate::agent::tool_name::{Fit, SEPARATOR, ToolName, tools_of};
 use crate::gate::Difference;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// An expected call.
 #[derive(Debug, Clone)]

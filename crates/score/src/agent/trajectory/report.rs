@@ -1,11 +1,11 @@
 //! What came of comparing calls with the expected ones.
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{COMPARISONS_MAX, Mode};
 use crate::gate::Difference;
-use crate::phrase;
 
 /// Mismatches of one run that a report describes; the rest is only counted.
 pub const MISMATCHES_KEPT: usize = 20;

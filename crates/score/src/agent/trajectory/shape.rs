@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
+use mcprove_trace::{Json, canonical};
 use serde_json::{Map, Value};
 
 use crate::agent::tool_name::Fit;
 use crate::gate::{Difference, Matcher, MatcherError};
-use crate::registry::nearest;
-use crate::trace::Json;
-use crate::{canonical, phrase};
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
 pub const DIFFERENCES_KEPT: usize = 5;

@@ -1,11 +1,12 @@
 //! The mode strict: one for one.
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use super::fitting::{Comparisons, TooMany};
 use super::reference::{Doubt, Plan, Reference};
 use super::report::{Mismatch, Mismatches};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// One for one: the call at each place fits the reference there. No references demand nothing.
 pub(super) fn strict(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatches, TooMany> {

@@ -6,20 +6,17 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::count;
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use super::alignment::longest;
 use super::fitting::{Comparisons, TooMany, fitting, kinds_of, places_by_name};
 use super::reference::{Doubt, Plan, Reference};
 use super::report::{Mismatch, Mismatches};
-use crate::number::count;
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// The expected calls that do not occur in order.
-pub(super) fn subsequence(
-    plan: &Plan,
-    calls: &[ToolCall],
-    doubt: Doubt,
-) -> Result<Mismatches, TooMany> {
+pub fn subsequence(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatches, TooMany> {
     let (found, start) = follow(&plan.references, calls, doubt)?;
     if found == plan.references.len() {
         return Ok(Mismatches::default());

@@ -3,11 +3,11 @@ mod properties;
 mod shapes;
 mod unknown;
 
+use mcprove_trace::{AgentRun, AgentTrace};
 use serde_json::json;
 
 use super::*;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace};
 
 /// Calls from words: `a` is the tool a, `a1` the tool a with the argument `{"n": 1}`, and `x/a1` the
 /// same on the server x; the others are on the server z.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::phrase;
+use mcprove_trace::ToolCall;
+
 use super::{Dependency, Order};
 use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
-use crate::phrase;
-use crate::trace::ToolCall;
 
 /// Where a tool was called first and last.
 #[derive(Clone, Copy)]

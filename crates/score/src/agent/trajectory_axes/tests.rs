@@ -1,8 +1,8 @@
+use mcprove_trace::{AgentRun, AgentTrace};
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing;
-use crate::trace::{AgentRun, AgentTrace};
 
 fn calls(names: &str) -> Vec<ToolCall> {
     let names = names.split_whitespace();

@@ -1,7 +1,8 @@
+use mcprove_trace::AgentRun;
+
 use super::super::{Gates, score};
 use super::*;
 use crate::gate::{Matcher, ScoreReport};
-use crate::trace::AgentRun;
 
 fn judged(runs: Value, target: &str, matcher: &Value) -> ScoreReport {
     let runs: Vec<AgentRun> = serde_json::from_value(runs).unwrap();

@@ -12,12 +12,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcprove_trace::canonical::{self, equal};
 use serde_json::Value;
 
 use super::answer::is_same_kind;
 use super::difference::{Places, expected_got, short};
 use super::{Answer, Difference, Entry, Rule};
-use crate::canonical::{self, equal};
 use crate::gate::path::push_key;
 use crate::matching::unmatched;
 

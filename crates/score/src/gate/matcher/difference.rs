@@ -64,13 +64,7 @@ impl Places {
     }
 
     /// Notes a place; `words` say what differs there.
-    pub(super) fn add(
-        &mut self,
-        path: &str,
-        expected: Value,
-        actual: Option<&Value>,
-        words: String,
-    ) {
+    pub fn add(&mut self, path: &str, expected: Value, actual: Option<&Value>, words: String) {
         if self.first.len() >= PLACES_MAX {
             self.is_more = true;
             return;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mcprove_trace::canonical::equal;
 use serde_json::{Map, Value};
 
 use super::answer::is_comparable;
 use super::difference::{Places, expected_got, short};
 use super::{Answer, Difference, Entry, Rule};
-use crate::canonical::equal;
 use crate::gate::path::{push_index, push_key};
 
 pub(super) const ENTRY: Entry = Entry {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
 use serde_json::{Map, Value};
 
 use super::difference::short;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
-use crate::phrase;
-use crate::registry::nearest;
 
 const HINT: &str = "write { length: 3 }, or { length: { min: 1, max: 3 } }";
 
@@ -62,7 +62,7 @@ fn read_bounds(bounds: &Map<String, Value>) -> Result<(u64, Option<u64>), Matche
 fn whole(value: &Value) -> Result<u64, MatcherError> {
     let number = value
         .as_number()
-        .and_then(|_| crate::canonical::text(value).parse().ok());
+        .and_then(|_| mcprove_trace::canonical::text(value).parse().ok());
     number.ok_or_else(|| {
         let message = format!("it needs a whole number from 0 up, not {}", short(value));
         MatcherError::new(message, HINT)

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use mcprove_trace::canonical::equal;
 use serde_json::{Value, json};
 
 use super::answer::is_comparable;
 use super::difference::short;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
-use crate::canonical::equal;
 
 /// Choices that a description lists before the rest is only counted.
 const CHOICES_MAX: usize = 8;

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
+use mcprove_settings::json_schema::{self, Remote};
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
 use serde_json::{Map, Value, json};
 
 use super::difference::{Places, short};
 use super::schema_words;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
 use crate::gate::path::{kind, push_index, push_key};
-use crate::json_schema::{self, Remote};
-use crate::phrase;
-use crate::registry::nearest;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "schema",

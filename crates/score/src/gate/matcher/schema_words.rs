@@ -1,10 +1,11 @@
 //! The everyday part of JSON Schema in plain words: `{ minimum: 0.7 }` is `at least 0.7`.
 
+use mcprove_settings::phrase;
+use mcprove_trace::canonical;
 use serde_json::{Map, Value};
 
 use super::difference::short;
 use super::one_of::choices;
-use crate::{canonical, phrase};
 
 /// What a schema may have at its top without being a slip: the keywords of 2020-12 and of the drafts
 /// before it, and what `OpenAPI` adds.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::canonical::tests::json_values;
+use harness::values::json_values;
 
 fn matcher(given: &Value) -> Matcher {
     Matcher::from_value(given).unwrap_or_else(|error| panic!("{given}: {error}"))

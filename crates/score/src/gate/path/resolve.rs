@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
 use serde_json::Value;
 
 use super::{Path, PathError, Step, written};
-use crate::phrase;
-use crate::registry::nearest;
 
 /// Keys that are looked through for one that may have been meant.
 const KEYS_MAX: usize = 1000;
@@ -183,7 +183,7 @@ fn subject(before: &str) -> String {
 }
 
 /// What a value is, in words.
-pub(in crate::gate) fn kind(value: &Value) -> String {
+pub fn kind(value: &Value) -> String {
     let count =
         |length: usize, noun: &str| phrase::count(u64::try_from(length).unwrap_or(u64::MAX), noun);
     match value {

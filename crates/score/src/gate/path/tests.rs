@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::canonical::tests::json_values;
+use harness::values::json_values;
 
 fn find(document: &Value, path: &str) -> Result<Value, String> {
     let path = Path::parse(path).unwrap();

@@ -52,7 +52,7 @@ fn every_verb_in_every_form() {
         forms
             .map(|(base, ..)| base)
             .iter()
-            .eq(&crate::agent::words::MUTATING_VERBS)
+            .eq(&mcprove_trace::words::MUTATING_VERBS)
     );
     for (base, past, participle, ing) in forms {
         let stem = format!("{base}_widget");

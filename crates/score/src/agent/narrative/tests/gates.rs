@@ -1,9 +1,10 @@
 //! Targets, the default gate, and what stands besides it.
 
+use mcprove_trace::{AgentRun, AgentTrace};
+
 use super::*;
 use crate::agent::{Case, Expected, Scope};
 use crate::gate::{GateFailure, Gates, Matcher, ScoreError, Scorecard};
-use crate::trace::{AgentRun, AgentTrace};
 
 /// A run that made these calls and ended with this text.
 fn run(text: Option<&str>, names: &[&str]) -> AgentRun {
@@ -190,7 +191,7 @@ fn a_claim_that_only_failed_calls_support_is_counted() {
         (None, Value::Null),
     ] {
         let mut made = run(Some(text), &["create_issue"]);
-        made.tool_results = vec![crate::trace::ToolResult {
+        made.tool_results = vec![mcprove_trace::ToolResult {
             is_error,
             ..Default::default()
         }];

@@ -1,0 +1,170 @@
+//! Makes a value, has it judged, and makes the place that failed anew: until one is valid.
+
+use std::collections::BTreeMap;
+
+use jsonschema::Validator;
+use mcprove_trace::verbs::{Effect, Use, find};
+use mcprove_trace::words::tokens;
+use serde_json::Value;
+
+use super::cost::Cost;
+use super::document::Document;
+use super::limits::{ATTEMPTS_MAX, TOKEN_CARRIERS_MAX};
+use super::place::{Carriers, Making, Taken};
+use super::validation::{Failure, find_failure};
+use super::{ArgumentsError, Choice, carries_token};
+
+const HINT: &str = "give the arguments by hand, or add an `examples` entry to the schema";
+
+/// Everything that stays the same over all attempts.
+struct Search<'work, 'schema> {
+    schema: &'schema Value,
+    object: &'schema Value,
+    validator: &'work Validator,
+    choice: &'work Choice,
+    document: &'work Document<'schema>,
+    cost: Cost<'work, 'schema>,
+}
+
+/// Finds arguments; with a token, those that carry it if there are any.
+pub(super) fn search(
+    schema: &Value,
+    object: &Value,
+    validator: &Validator,
+    choice: &Choice,
+) -> Result<Value, ArgumentsError> {
+    let document = Document::new(schema);
+    let mut search = Search {
+        schema,
+        object,
+        validator,
+        choice,
+        document: &document,
+        cost: Cost::new(&document),
+    };
+    let plain = search.run(Carriers::Free)?;
+    let Some(token) = choice.token.as_deref() else {
+        return Ok(plain);
+    };
+    if carries_token(&plain, token) {
+        return Ok(plain);
+    }
+    let others = optional_names(schema).into_iter().map(Carriers::Optional);
+    for carriers in std::iter::once(Carriers::All).chain(others) {
+        match search.run(carriers) {
+            Ok(value) if carries_token(&value, token) => return Ok(value),
+            // Valid arguments are at hand; a better set was only a wish.
+            Err(error) if error.is_final() => break,
+            _ => {}
+        }
+    }
+    Ok(plain)
+}
+
+/// Names of arguments that say what is looked for or repeated, so that a value changes nothing.
+const ASKING: &str = "q query search term terms text message keyword keywords prompt input phrase pattern question echo";
+
+/// Whether giving an optional argument is as harmless as not giving it.
+fn is_asking(name: &str, schema: &Value) -> bool {
+    let is_write = |word: &String| {
+        find(word).is_some_and(|verb| verb.effect == Effect::Writes && verb.used == Use::Verb)
+    };
+    let words = tokens(name);
+    let last = words.last().map(String::as_str);
+    let said = schema.get("description").and_then(Value::as_str);
+    let said = tokens(said.unwrap_or_default());
+    last.is_some_and(|last| ASKING.split_whitespace().any(|word| word == last))
+        && !words.iter().chain(&said).any(is_write)
+}
+
+/// Optional properties that may carry a token, those without a default first.
+fn optional_names(schema: &Value) -> Vec<&str> {
+    let Some(declared) = schema.get("properties").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
+    let mut names: Vec<(bool, &str)> = declared
+        .iter()
+        .filter(|(name, schema)| !is_listed(schema) && is_asking(name, schema))
+        .map(|(name, schema)| (schema.get("default").is_some(), name.as_str()))
+        .collect();
+    names.sort_by_key(|(has_default, _)| *has_default);
+    names
+        .into_iter()
+        .map(|(_, name)| name)
+        .take(TOKEN_CARRIERS_MAX)
+        .collect()
+}
+
+impl<'schema> Search<'_, 'schema> {
+    fn run(&mut self, carriers: Carriers<'schema>) -> Result<Value, ArgumentsError> {
+        let mut picks = BTreeMap::new();
+        let mut first_failure: Option<Failure> = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let mut making = Making::new(self.document, self.choice, carriers, &picks);
+            let made = making.value("", &[self.schema, self.object], 0);
+            let taken = making.taken;
+            let value = match (made, first_failure.take()) {
+                (Ok(value), known) => {
+                    first_failure = known;
+                    value
+                }
+                // The search ran out of choices: what failed first says most.
+                (Err(error), Some(failure)) if !error.is_final() => {
+                    return Err(unsatisfiable(failure));
+                }
+                (Err(error), _) => return Err(error),
+            };
+            self.cost.add_validation(self.schema, &value)?;
+            let Some(failure) = find_failure(self.validator, &value) else {
+                return Ok(value);
+            };
+            let moved = move_on(&mut picks, &taken, &failure.place);
+            let failure = first_failure.take().unwrap_or(failure);
+            if !moved {
+                return Err(unsatisfiable(failure));
+            }
+            first_failure = Some(failure);
+        }
+        Err(first_failure.map_or_else(
+            || ArgumentsError::TooMuchWork {
+                place: String::new(),
+                what: "attempts",
+                limit: ATTEMPTS_MAX,
+            },
+            unsatisfiable,
+        ))
+    }
+}
+
+fn unsatisfiable(failure: Failure) -> ArgumentsError {
+    ArgumentsError::Unsatisfiable {
+        place: failure.place,
+        reason: failure.reason,
+        hint: HINT,
+    }
+}
+
+/// Picks the next offer at the place that failed, or at the nearest one above that has another.
+fn move_on(
+    picks: &mut BTreeMap<String, usize>,
+    taken: &BTreeMap<String, Taken>,
+    failed: &str,
+) -> bool {
+    let mut place = failed;
+    loop {
+        if let Some(known) = taken.get(place)
+            && known.index + 1 < known.count
+        {
+            // What was picked below belongs to the old value.
+            let below = format!("{place}/");
+            picks.retain(|other, _| !other.starts_with(&below));
+            picks.insert(place.to_owned(), known.index + 1);
+            return true;
+        }
+        match place.rfind('/') {
+            Some(end) => place = place.get(..end).unwrap_or_default(),
+            None => return false,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Texts for one place: by format, by pattern, or plain.
+
+use super::ArgumentsError;
+use super::document::Document;
+use super::format;
+use super::limits::TEXT_CHARACTERS_MAX;
+use super::pattern::Pattern;
+use super::requirements::Requirements;
+
+/// What a text says when nothing else is asked for.
+const PLAIN: &str = "text";
+/// Satisfies most rules about passwords, which are written as lookaround.
+const MIXED: &str = "Aa1!";
+/// Characters added to the shortest text that matches a pattern.
+const LONGER: [usize; 3] = [1, 4, 8];
+/// What it costs to parse or compile a pattern, in steps.
+const PATTERN_STEPS: usize = 20;
+/// From this length on few variants are made.
+const LONG: usize = 256;
+const LONG_VARIANTS: usize = 2;
+
+/// The texts that satisfy lengths and patterns, the best first.
+///
+/// What an argument of its name should say comes first, then the token, where they are given and fit.
+pub(super) fn texts<'schema>(
+    document: &Document<'schema>,
+    requirements: &Requirements<'schema>,
+    token: Option<&str>,
+    first: Vec<String>,
+    variants: usize,
+    place: &str,
+) -> Result<Vec<String>, ArgumentsError> {
+    let length_min = usize::try_from(requirements.length_min).unwrap_or(usize::MAX);
+    if length_min > TEXT_CHARACTERS_MAX {
+        return Err(ArgumentsError::OverLimit {
+            place: place.to_owned(),
+            what: "characters",
+            needs: requirements.length_min.to_string(),
+            limit: TEXT_CHARACTERS_MAX,
+        });
+    }
+    let length_max = requirements
+        .length_max
+        .and_then(|length| usize::try_from(length).ok())
+        .unwrap_or(usize::MAX);
+    let variants = if length_min > LONG {
+        variants.min(LONG_VARIANTS)
+    } else {
+        variants
+    };
+
+    let mut found = first;
+    if let Some(token) = token {
+        for name in &requirements.formats {
+            found.extend(format::write_around(name, token));
+        }
+        found.push(fit(token, length_min, usize::MAX));
+    }
+    for name in &requirements.formats {
+        found.extend((0..variants).filter_map(|variant| format::write(name, variant)));
+    }
+    document.step(place, requirements.patterns.len() * PATTERN_STEPS)?;
+    let parsed = requirements
+        .patterns
+        .iter()
+        .filter_map(|pattern| Pattern::parse(pattern));
+    for pattern in parsed {
+        for variant in 0..variants {
+            if let Some(text) = pattern.write(variant, length_min) {
+                // An open end may be filled with anything.
+                found.push(fit(&text, length_min, usize::MAX));
+                found.push(text);
+            }
+        }
+        // Lookaround may refuse the shortest text and accept a longer one.
+        for longer in LONGER {
+            found.extend(pattern.write(0, length_min + longer));
+        }
+    }
+    if !requirements.patterns.is_empty() {
+        found.push(fit(&MIXED.repeat(2), length_min, usize::MAX));
+    }
+    for variant in 0..variants {
+        found.push(plain(variant, length_min, length_max));
+    }
+    found.retain(|text| (length_min..=length_max).contains(&text.chars().count()));
+    // Compiling and matching cost far more than reading a schema.
+    let length: usize = found.iter().map(String::len).sum();
+    let work = requirements.patterns.len() * (PATTERN_STEPS + length / 16);
+    document.step(place, work + length / 64)?;
+    for pattern in &requirements.patterns {
+        found.retain(|text| document.matches(pattern, text));
+    }
+    found.dedup();
+    Ok(found)
+}
+
+/// A short text; every variant is another one, as far as the length allows.
+fn plain(variant: usize, length_min: usize, length_max: usize) -> String {
+    let number = if variant == 0 {
+        String::new()
+    } else {
+        to_letters(variant)
+    };
+    let room = length_max.saturating_sub(number.len()).min(PLAIN.len());
+    let word = PLAIN.get(..room).unwrap_or(PLAIN);
+    fit(&format!("{word}{number}"), length_min, length_max)
+}
+
+/// A number in base 26, so that short texts differ for long.
+fn to_letters(mut number: usize) -> String {
+    let mut letters = String::new();
+    while number > 0 {
+        let digit = u8::try_from(number % 26).unwrap_or(0);
+        letters.push(char::from(b'a' + digit));
+        number /= 26;
+    }
+    letters
+}
+
+fn fit(text: &str, length_min: usize, length_max: usize) -> String {
+    let padding = length_min.saturating_sub(text.chars().count());
+    text.chars()
+        .chain(std::iter::repeat_n('x', padding))
+        .take(length_max)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_format_is_valid() {
+        for name in [
+            "email",
+            "idn-email",
+            "uri",
+            "iri",
+            "uri-reference",
+            "iri-reference",
+            "uri-template",
+            "hostname",
+            "idn-hostname",
+            "ipv4",
+            "ipv6",
+            "date",
+            "time",
+            "date-time",
+            "duration",
+            "uuid",
+            "json-pointer",
+            "relative-json-pointer",
+            "regex",
+        ] {
+            let schema = json!({"format": name});
+            let validator = crate::validation::compile(&schema).unwrap();
+            for variant in 0..100 {
+                let text = format::write(name, variant).unwrap();
+                assert!(validator.is_valid(&text.clone().into()), "{name} {text}");
+            }
+            if let Some(text) = format::write_around(name, "tok-1") {
+                assert!(validator.is_valid(&text.clone().into()), "{name} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn plain_texts_differ_and_fit() {
+        let texts: std::collections::BTreeSet<_> = (0..500).map(|n| plain(n, 0, 2)).collect();
+        assert!(texts.len() > 400);
+        assert_eq!(plain(0, 0, 100), "text");
+        assert_eq!(plain(0, 6, 100), "textxx");
+        assert_eq!(plain(0, 0, 0), "");
+    }
+}

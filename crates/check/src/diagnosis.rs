@@ -1,0 +1,285 @@
+//! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcprove_client::server::{Server, Transport};
+use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
+use mcprove_settings::quantity::describe_duration;
+use mcprove_trace::stream::EventStream;
+use serde::{Deserialize, Serialize};
+
+/// With more runs than this in one folder, old ones are in the way.
+const RUNS_MAX: usize = 100;
+/// With fewer open files than this, a load run of any size fails.
+const DESCRIPTORS_MIN: u64 = 1024;
+/// How many lines of the server's stderr are shown.
+const STDERR_LINES: usize = 10;
+
+/// One item of the checklist.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// What was looked at.
+    pub name: String,
+    /// Whether it is as it should be.
+    pub passed: bool,
+    /// Whether most servers do without it.
+    pub optional: bool,
+    /// Whether mcprove itself ran out of something, so that nothing is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_out: bool,
+    /// What was found.
+    pub found: String,
+    /// How to mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+    /// Lines that show it, such as the server's stderr.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+impl Item {
+    fn good(name: &str, found: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            passed: true,
+            optional: false,
+            ran_out: false,
+            found: found.into(),
+            fix: None,
+            evidence: Vec::new(),
+        }
+    }
+
+    fn bad(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            passed: false,
+            fix: Some(fix.into()),
+            ..Self::good(name, found)
+        }
+    }
+
+    /// A server that could not be started or reached.
+    fn unreached(name: &str, error: &ConnectError) -> Self {
+        Self {
+            ran_out: error.own_limit().is_some(),
+            ..Self::bad(name, error.to_string(), error.hint())
+        }
+        .with_stderr(error.stderr())
+    }
+
+    fn with_stderr(mut self, stderr: &str) -> Self {
+        let lines: Vec<&str> = stderr.trim_end().lines().collect();
+        let start = lines.len().saturating_sub(STDERR_LINES);
+        self.evidence = lines[start..]
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect();
+        self
+    }
+}
+
+/// Looks at this machine; `program` is mcprove itself, whose built-in server is tried.
+pub async fn examine_machine(program: &Path) -> Vec<Item> {
+    let mut items = vec![
+        find_program(
+            "Python",
+            &["python3", "python"],
+            "install Python 3, or put it on PATH, if your server is written in it",
+        ),
+        find_program(
+            "Node.js",
+            &["node"],
+            "install Node.js, or put it on PATH, if your server is written in it",
+        ),
+    ];
+    items.extend(toolchain());
+    items.push(descriptors());
+    items.push(old_runs(Path::new("runs")));
+    items.push(try_built_in(program).await);
+    items
+}
+
+fn find_program(name: &str, candidates: &[&str], fix: &str) -> Item {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .flat_map(|directory| {
+            candidates.iter().flat_map(move |candidate| {
+                [
+                    directory.join(candidate),
+                    directory.join(format!("{candidate}.exe")),
+                ]
+            })
+        })
+        .find(|file: &PathBuf| file.is_file());
+    match found {
+        Some(file) => Item::good(name, file.display().to_string()),
+        None => Item {
+            optional: true,
+            ..Item::bad(name, "not on PATH", fix)
+        },
+    }
+}
+
+/// On Windows, programs of the MSVC and the GNU toolchain do not link with each other.
+fn toolchain() -> Option<Item> {
+    if !cfg!(windows) {
+        return None;
+    }
+    let ours = if cfg!(target_env = "msvc") {
+        "msvc"
+    } else {
+        "gnu"
+    };
+    let output = std::process::Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))?
+        .to_owned();
+    Some(if host.ends_with(ours) {
+        Item::good("Rust toolchain", host)
+    } else {
+        Item::bad(
+            "Rust toolchain",
+            format!("mcprove was built for {ours}, rustc builds for {host}"),
+            format!("rustup default stable-{ours}"),
+        )
+    })
+}
+
+fn descriptors() -> Item {
+    match mcprove_settings::own_limits::raise_descriptor_limit() {
+        None => Item::good("open files", "no limit known"),
+        Some(limit) if limit >= DESCRIPTORS_MIN => {
+            Item::good("open files", format!("up to {limit}"))
+        }
+        Some(limit) => Item::bad(
+            "open files",
+            format!("only {limit}, too few for many connections"),
+            format!("raise the hard limit, such as `ulimit -n {DESCRIPTORS_MIN}` as root"),
+        ),
+    }
+}
+
+fn old_runs(folder: &Path) -> Item {
+    let name = "old runs";
+    let is_folder = |entry: &std::fs::DirEntry| entry.path().is_dir();
+    let count =
+        std::fs::read_dir(folder).map_or(0, |entries| entries.flatten().filter(is_folder).count());
+    let found = format!("{count} in ./{}", folder.display());
+    if count > RUNS_MAX {
+        Item::bad(
+            name,
+            found,
+            format!(
+                "delete those you no longer need from ./{}",
+                folder.display()
+            ),
+        )
+    } else {
+        Item::good(name, found)
+    }
+}
+
+/// Starts the built-in healthy server as a child process and talks to it.
+async fn try_built_in(program: &Path) -> Item {
+    let name = "starting servers";
+    let server = Server::stdio(program.to_string_lossy())
+        .args(["fixture", "normal"])
+        .with_supervisor(program);
+    let recorder = EventStream::unobserved().recorder();
+    match Session::connect_recorded(&server, SessionOptions::default(), recorder).await {
+        Ok(session) => {
+            let startup = describe_duration(session.facts().startup);
+            session.close().await;
+            Item::good(name, format!("a built-in server answered in {startup}"))
+        }
+        Err(error) => Item::unreached(name, &error),
+    }
+}
+
+/// Looks at a server: does it start, answer, list its tools, keep stdout clean, and end.
+pub async fn examine_server(server: &Server, options: SessionOptions) -> Vec<Item> {
+    let recorder = EventStream::unobserved().recorder();
+    let session = match Session::connect_recorded(server, options, recorder).await {
+        Ok(session) => session,
+        Err(error) => return vec![Item::unreached("connecting", &error)],
+    };
+    let facts = session.facts();
+    let found = format!(
+        "{} {} speaks {} ({} era), ready in {}",
+        facts.implementation.name,
+        facts.implementation.version,
+        facts.revision,
+        session.era().name(),
+        describe_duration(facts.startup),
+    );
+    let mut items = vec![Item::good("connecting", found)];
+    items.extend(session.warnings().iter().map(|warning| {
+        Item::bad(
+            "revision",
+            warning.clone(),
+            "let the server choose: --protocol auto",
+        )
+    }));
+    items.push(match session.list_tools().await {
+        Ok(tools) => Item::good("tools/list", format!("{} tools", tools.len())),
+        Err(error) => Item::bad("tools/list", error.to_string(), error.category().hint())
+            .with_stderr(&session.stderr_tail()),
+    });
+    items.push(clean_stdout(&session));
+    if server.transport == Transport::Stdio {
+        items.push(ends_with_its_input(session, server.shutdown_timeout).await);
+    } else {
+        session.close().await;
+    }
+    items
+}
+
+fn clean_stdout(session: &Session) -> Item {
+    let violations = session.violations();
+    if violations.is_empty() {
+        return Item::good("protocol", "nothing out of order");
+    }
+    let fix = if violations.counts.contains_key(&ViolationKind::Noise) {
+        "write logs to stderr: stdout carries messages only"
+    } else {
+        "answer every request once, with its own id, as one JSON-RPC message"
+    };
+    let mut item = Item::bad(
+        "protocol",
+        format!("{} violations", violations.total()),
+        fix,
+    );
+    item.evidence = violations
+        .first
+        .iter()
+        .take(STDERR_LINES)
+        .map(|violation| format!("{}: {}", violation.kind.explanation(), violation.message))
+        .collect();
+    item
+}
+
+async fn ends_with_its_input(session: Session, timeout: Duration) -> Item {
+    let closing = session.close().await;
+    if closing.forced {
+        let found = format!(
+            "still running {} after its input closed",
+            describe_duration(timeout)
+        );
+        Item::bad(
+            "ending",
+            found,
+            "exit when reading stdin returns end of file",
+        )
+    } else {
+        let status = closing
+            .exit
+            .map_or_else(|| "ended".to_owned(), |status| status.to_string());
+        Item::good("ending", format!("exits when its input closes ({status})"))
+    }
+}

@@ -1,0 +1,455 @@
+//! `mcprove probe`: connect, list the tools, call once each that may be called, with arguments made from its
+//! schema. A server without tools is asked for its prompts and resources.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcprove_arguments as arguments;
+use mcprove_arguments::{Choice, Folder};
+use mcprove_client::permission::Allowance;
+use mcprove_client::server::Server;
+use mcprove_client::session::{CallError, ConnectError, Session, SessionOptions, Violation};
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::quantity::describe_duration;
+use mcprove_settings::text::shorten;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
+use mcprove_trace::stream::Recorder;
+use serde_json::Value;
+
+mod others;
+mod report;
+
+pub use report::{
+    Coverage, Finding, ProbeOutcome, ProbeReport, ServerName, ToolHealth, ToolOutcome,
+};
+
+/// How long a server that left a call unanswered may take to show that it lives.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Names the folder of generated paths: a probe has no choice to make by a seed.
+const FOLDER_SEED: u64 = 0;
+
+/// How many violations are reported, over all sessions that a probe takes.
+const VIOLATIONS_MAX: usize = 100;
+/// How much of a tool's name is shown within a message.
+const NAME_SHOWN_MAX: usize = 60;
+
+/// What to call and how long to wait.
+#[derive(Clone, Default)]
+pub struct ProbeOptions {
+    /// How the session behaves; its call timeout holds for every tool.
+    pub session: SessionOptions,
+    /// What is called beside the tools that only read or compute.
+    pub allowance: Allowance,
+}
+
+/// Why a probe could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// No session came about.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The server did not list its tools.
+    #[error("tools/list failed: {error}")]
+    List {
+        /// Why.
+        error: CallError,
+        /// The last of what the server wrote to stderr.
+        stderr: String,
+    },
+    /// This process ran out of something, such as file descriptors. The server has no part in it.
+    #[error(transparent)]
+    OwnLimit(OwnLimit),
+    /// There is no folder for the paths of generated arguments.
+    #[error("no temporary folder can be made: {0}")]
+    Folder(io::Error),
+    /// The probe was interrupted before the server had answered.
+    #[error("interrupted before the server had answered")]
+    Interrupted,
+}
+
+/// How far a probe has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The tool that is about to be called.
+    pub tool: &'a str,
+    /// How many tools are done.
+    pub done: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// Probes a server. `on_progress` is told before each tool; when `stop` resolves, the probe ends
+/// with what it has.
+pub async fn probe(
+    server: &Server,
+    options: &ProbeOptions,
+    recorder: Arc<Recorder>,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+    stop: impl Future<Output = ()>,
+) -> Result<ProbeReport, ProbeError> {
+    let limits = recorder.limits().clone();
+    let ran_out = || limits.met().map(ProbeError::OwnLimit);
+    let mut stop = pin!(stop);
+    let mut prober = tokio::select! {
+        prober = Prober::connect(server, options, recorder) => prober?,
+        () = &mut stop => return Err(ProbeError::Interrupted),
+    };
+    let tools = tokio::select! {
+        tools = prober.list_tools() => tools.map_err(|error| ran_out().unwrap_or(error))?,
+        () = &mut stop => {
+            prober.finish(Vec::new(), 0, true).await;
+            return Err(ProbeError::Interrupted);
+        }
+    };
+    let mut healths = Vec::with_capacity(tools.len());
+    let mut partial = false;
+    for (done, tool) in tools.iter().enumerate() {
+        on_progress(Progress {
+            tool: &tool.name,
+            done,
+            total: tools.len(),
+        });
+        let health = tokio::select! {
+            health = prober.examine(tool) => health,
+            () = &mut stop => {
+                partial = true;
+                healths.push(ToolHealth::skipped(&tool.name, "interrupted during the call"));
+                break;
+            }
+        };
+        healths.push(health);
+    }
+    if tools.is_empty() {
+        tokio::select! {
+            (prompts, resources) = prober.examine_others() => {
+                prober.first.prompts = prompts;
+                prober.first.resources = resources;
+            }
+            () = &mut stop => partial = true,
+        }
+    }
+    let report = prober.finish(healths, tools.len(), partial).await;
+    ran_out().map_or(Ok(report), Err)
+}
+
+/// How a tool fared that answered with a result.
+fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
+    let fault = find_fault(result, tool.output_schema.is_some());
+    ToolHealth {
+        name: tool.name.clone(),
+        outcome: fault
+            .as_ref()
+            .map_or(ToolOutcome::Ok, |_| ToolOutcome::Error),
+        duration_ms: Some(milliseconds(elapsed)),
+        category: fault.as_ref().map(|_| ErrorCategory::Malformed),
+        message: fault.map(|fault| format!("{}: {fault}", ErrorCategory::Malformed)),
+        may_write: false,
+    }
+}
+
+struct Prober<'a> {
+    server: &'a Server,
+    options: &'a ProbeOptions,
+    recorder: Arc<Recorder>,
+    /// None once the server is gone for good.
+    session: Option<Session>,
+    /// How many sessions there were before this one.
+    reconnects: u32,
+    first: ProbeReport,
+    violations: Vec<Violation>,
+    /// What else breaks the protocol.
+    findings: Vec<Finding>,
+    /// Where the paths of generated arguments lie.
+    folder: Folder,
+}
+
+impl<'a> Prober<'a> {
+    async fn connect(
+        server: &'a Server,
+        options: &'a ProbeOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ProbeError> {
+        let session =
+            Session::connect_recorded(server, options.session.clone(), Arc::clone(&recorder))
+                .await?;
+        let facts = session.facts();
+        let first = ProbeReport {
+            server: ServerName {
+                name: facts.implementation.name.clone(),
+                version: facts.implementation.version.clone(),
+            },
+            protocol: facts.revision.to_string(),
+            era: session.era().name().to_owned(),
+            transport: session.transport().to_owned(),
+            startup_ms: milliseconds(facts.startup),
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            coverage: Coverage {
+                registered: 0,
+                exercised: 0,
+            },
+            violations: Vec::new(),
+            warnings: session.warnings().to_vec(),
+            stderr: Vec::new(),
+            partial: false,
+            outcome: ProbeOutcome::Inconclusive,
+            passed: false,
+        };
+        Ok(Self {
+            server,
+            options,
+            recorder,
+            session: Some(session),
+            reconnects: 0,
+            first,
+            violations: Vec::new(),
+            findings: Vec::new(),
+            folder: Folder::create(FOLDER_SEED).map_err(|error| {
+                OwnLimit::of(&error).map_or(ProbeError::Folder(error), ProbeError::OwnLimit)
+            })?,
+        })
+    }
+
+    async fn list_tools(&mut self) -> Result<Vec<Tool>, ProbeError> {
+        let Some(session) = &self.session else {
+            return Ok(Vec::new());
+        };
+        match session.list_tools().await {
+            Ok(tools) => {
+                self.first.warnings.extend(repeated_names(&tools));
+                Ok(tools)
+            }
+            // A server need not have tools, but should not say that it has.
+            Err(error) if error.code() == Some(METHOD_NOT_FOUND) => {
+                if session.facts().capabilities.get("tools").is_some() {
+                    self.findings.push(Finding {
+                        kind: "tools_not_listed".into(),
+                        message: "declares tools, and does not know tools/list".into(),
+                    });
+                }
+                Ok(Vec::new())
+            }
+            Err(error) => Err(ProbeError::List {
+                error,
+                stderr: session.stderr_tail(),
+            }),
+        }
+    }
+
+    async fn examine(&mut self, tool: &Tool) -> ToolHealth {
+        if let Some(reason) = self.options.allowance.refusal(tool) {
+            return ToolHealth {
+                may_write: true,
+                ..ToolHealth::skipped(&tool.name, reason.to_string())
+            };
+        }
+        let choice = Choice {
+            folder: Some(self.folder.path().to_owned()),
+            ..Choice::default()
+        };
+        let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                return ToolHealth::skipped(
+                    &tool.name,
+                    format!("no arguments fit its schema: {error}"),
+                );
+            }
+        };
+        let Some(session) = &self.session else {
+            return ToolHealth::skipped(&tool.name, "the server could not be reached again");
+        };
+        // In the stateless era the server decides by itself what becomes a task.
+        let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
+        if tool.requires_task() && cannot_run {
+            return ToolHealth::skipped(
+                &tool.name,
+                "runs only as a task, which this session does not have",
+            );
+        }
+        let timeout = self.options.session.call_timeout;
+        let began = std::time::Instant::now();
+        let outcome = session
+            .call_tool_within(&tool.name, &arguments, timeout)
+            .await;
+        let elapsed = began.elapsed();
+        match outcome {
+            Ok(reply) => match reply.parse::<Value>() {
+                Ok(result) => judge(tool, &result, elapsed),
+                Err(error) => self.explain(&tool.name, &error, elapsed).await,
+            },
+            Err(error) => self.explain(&tool.name, &error, elapsed).await,
+        }
+    }
+
+    async fn explain(&mut self, name: &str, error: &CallError, elapsed: Duration) -> ToolHealth {
+        let category = error.category();
+        let (outcome, message) = match category {
+            ErrorCategory::Timeout => (ToolOutcome::Hang, self.explain_hang(error).await),
+            ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
+            // We ended the call ourselves: the tool cannot be judged by it.
+            ErrorCategory::Cancelled => {
+                let reason = format!("{error}; --accept-requests answers it");
+                return ToolHealth::skipped(name, reason);
+            }
+            category => (ToolOutcome::Error, format!("{category}: {error}")),
+        };
+        if matches!(outcome, ToolOutcome::Hang | ToolOutcome::Error)
+            && let Some(session) = &self.session
+        {
+            self.first.note_stderr(&session.stderr_tail());
+        }
+        self.reconnect_if_closed().await;
+        ToolHealth {
+            name: name.to_owned(),
+            outcome,
+            duration_ms: Some(milliseconds(elapsed)),
+            message: Some(message),
+            category: Some(category),
+            may_write: false,
+        }
+    }
+
+    /// Tells a stuck tool from a dead server, and gives the next tool a server that answers.
+    async fn explain_hang(&mut self, error: &CallError) -> String {
+        let Some(session) = &self.session else {
+            return error.to_string();
+        };
+        if session.check_alive(ALIVE_TIMEOUT).await.is_ok() {
+            return format!("{error}; the server still answers other requests");
+        }
+        let waited = describe_duration(ALIVE_TIMEOUT);
+        self.reconnect().await;
+        format!("{error}, and then nothing else answered either (waited {waited})")
+    }
+
+    async fn reconnect_if_closed(&mut self) {
+        if self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.closed().is_some())
+        {
+            self.reconnect().await;
+        }
+    }
+
+    async fn reconnect(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.note_violations(&session);
+            // A server that hangs is not waited for.
+            drop(session);
+        }
+        self.reconnects += 1;
+        let mut options = self.options.session.clone();
+        options.session_number += self.reconnects;
+        self.session = Session::connect_recorded(self.server, options, Arc::clone(&self.recorder))
+            .await
+            .ok();
+        if let Some(session) = &self.session {
+            // The list says how tools want to be called.
+            let _ = session.list_tools().await;
+        }
+    }
+
+    fn note_violations(&mut self, session: &Session) {
+        let room = VIOLATIONS_MAX.saturating_sub(self.violations.len());
+        let more = session.violations().first.into_iter().take(room);
+        self.violations.extend(more);
+    }
+
+    async fn finish(
+        mut self,
+        tools: Vec<ToolHealth>,
+        registered: usize,
+        partial: bool,
+    ) -> ProbeReport {
+        if let Some(session) = self.session.take() {
+            let others = self.first.prompts.iter().chain(&self.first.resources);
+            let mut called = tools.iter().chain(others).peekable();
+            let was_called = called.peek().is_some();
+            let has_failed = called.any(ToolHealth::is_failure);
+            if !partial && was_called && session.closed().is_none() {
+                // What the server sent after its last answer, such as that answer once more,
+                // arrives before the answer to this.
+                let timeout = self.options.session.call_timeout;
+                // A server that failed before has its finding already.
+                if let Err(error) = session.check_alive(timeout).await
+                    && !has_failed
+                {
+                    self.findings.push(Finding {
+                        kind: "unresponsive".into(),
+                        message: format!("does not answer any more after the last call: {error}"),
+                    });
+                    self.first.note_stderr(&session.stderr_tail());
+                }
+            }
+            let closing = session.end().await;
+            self.note_violations(&session);
+            if closing.forced {
+                self.first.warnings.push(format!(
+                    "the process was still running {} after its input closed, and was terminated",
+                    describe_duration(self.server.shutdown_timeout)
+                ));
+            } else if let Some(status) = closing.exit.filter(|status| !status.success()) {
+                let warning =
+                    format!("the process did not end well when its input closed: {status}");
+                self.first.warnings.push(warning);
+            }
+        }
+        let exercised = tools
+            .iter()
+            .filter(|tool| tool.outcome != ToolOutcome::Skipped)
+            .count();
+        let mut report = self.first;
+        report.violations = self.violations.iter().map(finding).collect();
+        report.violations.append(&mut self.findings);
+        report.coverage = Coverage {
+            registered,
+            exercised,
+        };
+        report.tools = tools;
+        report.partial = partial;
+        report.outcome = report.judge();
+        report.passed = report.outcome == ProbeOutcome::Passed;
+        report
+    }
+}
+
+/// A warning where several tools have the same name: only one of them can be called.
+fn repeated_names(tools: &[Tool]) -> Option<String> {
+    let mut seen = HashSet::new();
+    let repeated: Vec<&str> = tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .filter(|name| !seen.insert(*name))
+        .collect();
+    let first = repeated.first()?;
+    Some(format!(
+        "{} tools have a name that another has too, such as {:?}",
+        repeated.len(),
+        shorten(first, NAME_SHOWN_MAX)
+    ))
+}
+
+fn finding(violation: &Violation) -> Finding {
+    let kind = serde_json::to_value(violation.kind).ok();
+    let kind = kind
+        .as_ref()
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let message = format!("{}: {}", violation.kind.explanation(), violation.message);
+    Finding { kind, message }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    // Microseconds are enough, and keep the JSON readable.
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

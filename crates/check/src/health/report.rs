@@ -1,0 +1,187 @@
+//! What a probe found, as it is printed and written.
+
+use mcprove_settings::text::shorten;
+use mcprove_trace::ErrorCategory;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many lines of the server's stderr are kept.
+const STDERR_LINES: usize = 10;
+/// How much of each is kept.
+const LINE_CHARACTERS: usize = 500;
+
+/// What `mcprove probe` found (format `probe.v1`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeReport {
+    /// Who the server says it is.
+    pub server: ServerName,
+    /// The revision in force.
+    pub protocol: String,
+    /// `handshake` or `stateless`.
+    pub era: String,
+    /// `stdio`, `http`, `sse` or `ws`.
+    pub transport: String,
+    /// From starting or reaching the server to the agreement on a revision.
+    pub startup_ms: f64,
+    /// Every tool, in the order of the list.
+    pub tools: Vec<ToolHealth>,
+    /// Prompts that were got, of a server without tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<ToolHealth>,
+    /// Resources that were read, of a server without tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ToolHealth>,
+    /// How many tools there are and how many were called.
+    pub coverage: Coverage,
+    /// What the server did that the protocol does not allow.
+    pub violations: Vec<Finding>,
+    /// What is odd, but no failure.
+    pub warnings: Vec<String>,
+    /// The last lines of the server's stderr, where a tool hung or broke something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
+    /// Whether the probe was interrupted before its end.
+    pub partial: bool,
+    /// What the probe comes to.
+    #[serde(default)]
+    pub outcome: ProbeOutcome,
+    /// Whether a call succeeded, no tool hung and the protocol was kept.
+    pub passed: bool,
+}
+
+/// What a probe comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeOutcome {
+    /// A call succeeded, and nothing is wrong.
+    Passed,
+    /// A tool hung, the server died or broke the protocol.
+    Failed,
+    /// No call succeeded, so nothing shows that the server works.
+    #[default]
+    Inconclusive,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// Who a server says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerName {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// How many tools there are and how many were called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Coverage {
+    /// Tools in the server's list.
+    pub registered: usize,
+    /// Tools that were called.
+    pub exercised: usize,
+}
+
+/// A violation of the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What kind, in `snake_case`.
+    pub kind: String,
+    /// What exactly.
+    pub message: String,
+}
+
+/// How one tool fared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolHealth {
+    /// The tool's name.
+    pub name: String,
+    /// What came of the call.
+    pub outcome: ToolOutcome,
+    /// How long it took; null when it was not called.
+    pub duration_ms: Option<f64>,
+    /// Why it is not `ok`.
+    pub message: Option<String>,
+    /// The category of the failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<ErrorCategory>,
+    /// Whether it was not called because it may write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_write: bool,
+}
+
+/// What came of calling a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    /// It answered with a result.
+    Ok,
+    /// It answered with `isError: true`.
+    ToolError,
+    /// The call failed in any other way but a hang.
+    Error,
+    /// It did not answer in time.
+    Hang,
+    /// It was not called.
+    Skipped,
+}
+
+impl ProbeReport {
+    /// What it comes to, by everything else in it.
+    pub(super) fn judge(&self) -> ProbeOutcome {
+        let mut called = self
+            .tools
+            .iter()
+            .chain(&self.prompts)
+            .chain(&self.resources);
+        let has_failed = called.clone().any(ToolHealth::is_failure);
+        let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
+        if self.partial {
+            ProbeOutcome::Interrupted
+        } else if has_failed || !self.violations.is_empty() {
+            ProbeOutcome::Failed
+        } else if has_succeeded {
+            ProbeOutcome::Passed
+        } else {
+            ProbeOutcome::Inconclusive
+        }
+    }
+
+    /// Keeps the end of the server's stderr.
+    pub(super) fn note_stderr(&mut self, tail: &str) {
+        let lines: Vec<&str> = tail.trim_end().lines().collect();
+        let last = &lines[lines.len().saturating_sub(STDERR_LINES)..];
+        if !last.is_empty() {
+            self.stderr = last
+                .iter()
+                .map(|line| shorten(line, LINE_CHARACTERS))
+                .collect();
+        }
+    }
+}
+
+impl ToolHealth {
+    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            outcome: ToolOutcome::Skipped,
+            duration_ms: None,
+            message: Some(reason.into()),
+            category: None,
+            may_write: false,
+        }
+    }
+
+    /// Whether this alone makes the server fail: it hung, died, or broke the protocol.
+    pub fn is_failure(&self) -> bool {
+        match self.outcome {
+            ToolOutcome::Hang => true,
+            ToolOutcome::Ok | ToolOutcome::ToolError | ToolOutcome::Skipped => false,
+            // An error that the server chose to answer with is its right.
+            ToolOutcome::Error => !matches!(
+                self.category,
+                Some(ErrorCategory::ServerError | ErrorCategory::ProtocolError)
+            ),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Negative paths: a few bad requests that a tool must reject, each after a kind of fault that has been
+//! found in real servers.
+//!
+//! A [`Probe`] is one file, which makes its bad request, and one line in [`ENTRIES`]. Making a request is
+//! pure: [`Probe::request`] takes the schema of the tool and arguments that it accepts, and proves with a
+//! validator that what it makes is not accepted, or says why the probe does not apply. [`examine`] sends
+//! the requests, each within its own deadline, and judges what comes back. What hung or crashed gets a
+//! new session for the next probe.
+//!
+//! ```
+//! use mcprove_check::negative_path::{Probe, Subject};
+//! use serde_json::json;
+//!
+//! let schema = json!({ "type": "object", "properties": { "q": { "type": "string" } }, "required": ["q"] });
+//! let subject = Subject::new("search", ["search"], &schema, &json!({ "q": "x" })).unwrap();
+//! let request = Probe::WrongType.request(&subject).unwrap();
+//! assert_eq!(request.arguments, json!({ "q": 12345 }));
+//! let why = Probe::ExtraField.request(&subject).unwrap_err();
+//! assert_eq!(why.to_string(), "the schema allows other fields (`additionalProperties` is not false)");
+//! ```
+
+mod examine;
+mod extra_field;
+mod judgement;
+mod missing_required;
+mod oversized;
+mod report;
+mod subject;
+mod unknown_tool;
+mod wrong_type;
+
+#[cfg(test)]
+mod tests;
+
+pub use examine::{Examination, Sessions, examine};
+pub use report::{Breach, NegativePathReport, ProbeReport, Verdict};
+pub use subject::{BadRequest, NotApplicable, Subject, SubjectError};
+
+use judgement::Contract;
+
+/// A bad request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Probe {
+    /// A tool that does not exist.
+    UnknownTool,
+    /// Without a required argument.
+    MissingRequired,
+    /// An argument of another type.
+    WrongType,
+    /// An argument that the schema forbids.
+    ExtraField,
+    /// A very large argument.
+    Oversized,
+}
+
+/// What there is to know of a probe.
+#[derive(Debug)]
+pub struct Entry {
+    /// The probe.
+    pub probe: Probe,
+    /// Its name in suites and reports.
+    pub name: &'static str,
+    /// The fault that it looks for, in a taxonomy of faults of MCP servers.
+    pub taxonomy: &'static str,
+    /// The number of the taxonomy at arxiv.org.
+    pub paper: &'static str,
+    /// What is sent.
+    pub request: &'static str,
+    /// What must come back.
+    pub contract: &'static str,
+    /// What to do about a tool that does not keep the contract.
+    pub advice: &'static str,
+    demands: Contract,
+    make: fn(&Subject<'_>) -> Result<BadRequest, NotApplicable>,
+}
+
+/// Every probe.
+pub const ENTRIES: [Entry; 5] = [
+    unknown_tool::ENTRY,
+    missing_required::ENTRY,
+    wrong_type::ENTRY,
+    extra_field::ENTRY,
+    oversized::ENTRY,
+];
+
+impl Probe {
+    /// Every probe and its name, in the order in which they are made.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("unknown_tool", Self::UnknownTool),
+        ("missing_required", Self::MissingRequired),
+        ("wrong_type", Self::WrongType),
+        ("extra_field", Self::ExtraField),
+        ("oversized", Self::Oversized),
+    ];
+
+    /// What there is to know of it.
+    pub const fn entry(self) -> &'static Entry {
+        match self {
+            Self::UnknownTool => &unknown_tool::ENTRY,
+            Self::MissingRequired => &missing_required::ENTRY,
+            Self::WrongType => &wrong_type::ENTRY,
+            Self::ExtraField => &extra_field::ENTRY,
+            Self::Oversized => &oversized::ENTRY,
+        }
+    }
+
+    /// Its name in suites and reports.
+    pub const fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The probe of this name; `-` and `_` are the same.
+    ///
+    /// ```
+    /// use mcprove_check::negative_path::Probe;
+    ///
+    /// assert_eq!(Probe::parse("wrong-type"), Some(Probe::WrongType));
+    /// assert_eq!(Probe::parse("wrong"), None);
+    /// ```
+    pub fn parse(name: &str) -> Option<Self> {
+        let normal = name.replace('-', "_");
+        let found = Self::ALL.into_iter().find(|(known, _)| *known == normal);
+        found.map(|(_, probe)| probe)
+    }
+
+    /// The bad request for a tool, or why the probe does not apply to it.
+    pub fn request(self, subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
+        let can_be_made = match self {
+            // The name of a tool that does not exist is made whatever the schema.
+            Self::UnknownTool => true,
+            Self::MissingRequired => subject.plainly_required().is_some(),
+            // What is large is rejected or not, whatever the schema says.
+            Self::Oversized => subject.has_schema(),
+            Self::WrongType | Self::ExtraField => false,
+        };
+        match &subject.unreadable {
+            Some(reason) if !can_be_made => Err(NotApplicable(reason.clone())),
+            _ => (self.entry().make)(subject),
+        }
+    }
+}

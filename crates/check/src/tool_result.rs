@@ -1,0 +1,98 @@
+//! What is wrong with the result of a tool: its form, or that it does not fit the schema that the tool gives
+//! for it.
+
+use mcprove_arguments::{ArgumentsError, SchemaCheck};
+use mcprove_trace::protocol::find_fault;
+use serde_json::Value;
+
+/// What is wrong with a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub message: String,
+    /// The same, without a word of what the tool answered.
+    pub unquoted: String,
+    /// Whether it is its form, and not that it does not fit the schema of the tool.
+    pub is_of_form: bool,
+}
+
+impl Fault {
+    /// The first fault of a result of a tool with this output schema.
+    pub fn of(result: &Value, output_schema: Option<&Value>) -> Option<Self> {
+        let of_form = |message: String| Self {
+            unquoted: message.clone(),
+            message,
+            is_of_form: true,
+        };
+        let form = find_fault(result, false).map(of_form);
+        form.or_else(|| misfit(result, output_schema?))
+    }
+}
+
+/// Where and why the structured content does not fit the schema that the tool gives for it.
+fn misfit(result: &Value, schema: &Value) -> Option<Fault> {
+    let of_schema = |message: String, unquoted: &str| Fault {
+        unquoted: if unquoted.is_empty() {
+            message.clone()
+        } else {
+            unquoted.to_owned()
+        },
+        message,
+        is_of_form: false,
+    };
+    let content = match result.get("structuredContent") {
+        None | Some(Value::Null) => {
+            let message =
+                "the tool has an output schema, but its result has no `structuredContent`";
+            return Some(of_schema(message.to_owned(), ""));
+        }
+        Some(content) => content,
+    };
+    match SchemaCheck::new(schema) {
+        Ok(check) => {
+            let why = check.failure(content)?;
+            let short = "`structuredContent` does not fit the outputSchema of the tool";
+            Some(of_schema(format!("{short}: {why}"), short))
+        }
+        Err(
+            error @ (ArgumentsError::InvalidSchema { .. }
+            | ArgumentsError::UnresolvedReference { .. }),
+        ) => Some(of_schema(
+            format!("the outputSchema of the tool is not valid: {error}"),
+            "",
+        )),
+        // Beyond our limits, nothing can be said.
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn faults_are_told_with_and_without_what_was_answered() {
+        let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+        let result = |content: Value| json!({ "content": [], "structuredContent": content });
+        assert_eq!(Fault::of(&result(json!({ "n": 1 })), Some(&schema)), None);
+        let fault = Fault::of(&result(json!({ "n": "mine" })), Some(&schema)).unwrap();
+        assert!(
+            fault.message.contains("/n: ") && !fault.is_of_form,
+            "{fault:?}"
+        );
+        assert!(
+            fault.unquoted.ends_with("the outputSchema of the tool"),
+            "{fault:?}"
+        );
+        let banana = json!({ "type": "banana" });
+        let fault = Fault::of(&result(json!({})), Some(&banana)).unwrap();
+        assert!(fault.unquoted.contains("is not valid") && fault.unquoted.contains("banana"));
+        let fault = Fault::of(&json!({ "content": [] }), Some(&schema)).unwrap();
+        assert!(
+            fault.message.contains("no `structuredContent`"),
+            "{fault:?}"
+        );
+        assert!(Fault::of(&json!({}), Some(&schema)).unwrap().is_of_form);
+    }
+}

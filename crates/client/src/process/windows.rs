@@ -1,0 +1,126 @@
+//! Processes on Windows: each in a job object, which ends all its processes when its last handle
+//! closes. Only we have one, so that happens whatever ends us. A supervisor is not needed.
+
+use std::io;
+use std::os::windows::process::ExitStatusExt as _;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use super::{MARK_VARIABLE, SpawnError, lock};
+use crate::server::Server;
+
+/// How often a process is asked whether it exited.
+const POLL_PAUSE: Duration = Duration::from_millis(20);
+
+/// What is reported for a process that cannot be asked.
+const UNKNOWN_STATUS: u32 = 255;
+
+/// A process that we started.
+#[derive(Debug)]
+pub(super) struct Process {
+    pid: u32,
+    job: Mutex<Box<dyn ChildWrapper>>,
+}
+
+/// The pipes of a process that was just started.
+pub struct Pipes {
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+}
+
+impl Pipes {
+    /// The pipes as served by the current runtime.
+    pub(super) fn into_tokio(self) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
+        let missing = || io::Error::other("a standard stream is not piped");
+        Ok((
+            self.stdin.ok_or_else(missing)?,
+            self.stdout.ok_or_else(missing)?,
+            self.stderr.ok_or_else(missing)?,
+        ))
+    }
+}
+
+/// Starts the command of `server`.
+pub(super) fn start(server: &Server) -> Result<(Process, Pipes), SpawnError> {
+    let mut command = CommandWrap::with_new(&server.command, |command| {
+        command
+            .args(&server.args)
+            .envs(&server.env)
+            .env(MARK_VARIABLE, std::process::id().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if let Some(directory) = &server.working_dir {
+            command.current_dir(directory);
+        }
+    });
+    command.wrap(KillOnDrop).wrap(JobObject);
+    let mut child = command
+        .spawn()
+        .map_err(|error| SpawnError::from_io(server, error))?;
+    let pipes = Pipes {
+        stdin: child.stdin().take(),
+        stdout: child.stdout().take(),
+        stderr: child.stderr().take(),
+    };
+    let pid = child.id().unwrap_or_default();
+    Ok((
+        Process {
+            pid,
+            job: Mutex::new(child),
+        },
+        pipes,
+    ))
+}
+
+impl Process {
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// There is no supervisor to lose: the job ends the process with us.
+    #[expect(clippy::unused_self, reason = "as elsewhere")]
+    pub(super) const fn is_lost(&self) -> bool {
+        false
+    }
+
+    /// Waits, as long as it takes, until the process exited.
+    pub(super) fn wait_for_exit(&self) -> ExitStatus {
+        loop {
+            match lock(&self.job).try_wait() {
+                Ok(Some(status)) => return status,
+                Ok(None) => {}
+                Err(_) => return ExitStatus::from_raw(UNKNOWN_STATUS),
+            }
+            thread::sleep(POLL_PAUSE);
+        }
+    }
+
+    /// Nothing: the job knows its processes.
+    #[expect(clippy::unused_self, reason = "the other systems have to look")]
+    pub(super) fn observe(&self) {}
+
+    /// There is no polite way to end a process without a window.
+    #[expect(clippy::unused_self, reason = "the other systems have a way")]
+    pub(super) fn terminate(&self) -> bool {
+        false
+    }
+
+    /// Kills the process and all it started.
+    pub(super) fn kill(&self) {
+        // A job without processes is what was wanted.
+        let _ = lock(&self.job).start_kill();
+    }
+
+    /// Ends what is left in the job. What that was is not known.
+    pub(super) fn sweep(&self) -> Vec<u32> {
+        self.kill();
+        Vec::new()
+    }
+}

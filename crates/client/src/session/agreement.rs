@@ -1,0 +1,444 @@
+//! Agreeing with a server on a revision, over one connection.
+//!
+//! In `auto` the stateless question `server/discover` goes first. Silence means nothing yet: after
+//! a second `initialize` is sent too and the first valid answer wins.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcprove_settings::quantity::describe_duration;
+use mcprove_settings::text::shorten;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{
+    DiscoverResult, Era, Implementation, InitializeResult, META_SERVER_INFO, RequestMeta, Revision,
+};
+use mcprove_trace::stream::Recorder;
+use serde_json::{Value, json};
+
+use super::call::{Call, CallError, Reply};
+use super::connect_error::ConnectError;
+use super::core::{Core, Refused};
+use super::discovery::{Discovery, other_version};
+use super::inbound::SessionInbox;
+use super::options::{ProtocolChoice, SessionOptions, client_info};
+use super::request::Request;
+use super::{ServerFacts, Session};
+use crate::server::{Server, Transport};
+use crate::transport::{self, Detail, Failure};
+
+/// How long `server/discover` is left alone before `initialize` is sent too.
+const DISCOVER_HEAD_START: Duration = Duration::from_secs(1);
+/// How often a refused version is answered with another try.
+const VERSION_TRIES_MAX: u32 = 3;
+/// How much of a revision that nobody knows is shown.
+const CHOSEN_CHARACTERS_MAX: usize = 60;
+
+/// What was agreed on.
+pub(super) struct Agreed {
+    revision: Revision,
+    implementation: Implementation,
+    capabilities: Value,
+    instructions: Option<String>,
+    warnings: Vec<String>,
+}
+
+/// Why nothing was agreed on.
+pub(super) enum Disagreement {
+    /// The process ended when it was asked something it did not know.
+    Died,
+    /// A call failed.
+    Failed(CallError),
+    /// The address does not take POST: perhaps an HTTP+SSE server.
+    NotStreamable(CallError),
+    /// The server made itself clear.
+    Refused(ConnectError),
+}
+
+impl From<CallError> for Disagreement {
+    fn from(error: CallError) -> Self {
+        match error.failure.detail {
+            Detail::Status(400 | 404 | 405) => Self::NotStreamable(error),
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// One connection on which an agreement is tried.
+pub(super) struct Attempt {
+    pub(super) core: Arc<Core>,
+    pub(super) server: Server,
+    pub(super) options: SessionOptions,
+    pub(super) began: Instant,
+}
+
+impl Attempt {
+    pub(super) async fn open(
+        server: &Server,
+        options: &SessionOptions,
+        recorder: &Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let began = Instant::now();
+        let core = Core::new(options.clone(), Arc::clone(recorder));
+        let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
+        let channel_options = options.channel_options();
+        let opening = async {
+            let Some(layer) = &options.layer else {
+                return transport::open(server, &channel_options, inbox).await;
+            };
+            let (session, max_frame) = (options.session_number, options.max_frame);
+            let layered = layer.connection(inbox, session, recorder, max_frame);
+            let channel = transport::open(server, &channel_options, layered.inbox()).await?;
+            Ok(layered.around(channel))
+        };
+        let channel = tokio::time::timeout(server.startup_timeout, opening)
+            .await
+            .map_err(|_| ConnectError::Silent {
+                waited: server.startup_timeout,
+                stderr: String::new(),
+            })??;
+        // The core is new, so the cell is empty.
+        let _ = core.channel.set(channel);
+        Ok(Self {
+            core,
+            server: server.clone(),
+            options: options.clone(),
+            began,
+        })
+    }
+
+    /// Agrees on a revision, in the way that the options ask for.
+    pub(super) async fn agree(&self) -> Result<Agreed, Disagreement> {
+        match (self.options.protocol, &self.server.transport) {
+            // HTTP+SSE is older than the stateless era.
+            (ProtocolChoice::Auto, Transport::Sse { .. }) => {
+                self.initialize(Revision::LATEST_HANDSHAKE).await
+            }
+            (ProtocolChoice::Auto, _) => match self.find_out().await {
+                // Some servers answer the question they do not know, and end then.
+                Err(Disagreement::Failed(_)) if self.is_child() && self.core.closed().is_some() => {
+                    Err(Disagreement::Died)
+                }
+                outcome => outcome,
+            },
+            (ProtocolChoice::Revision(revision), _) if revision.era() == Era::Stateless => {
+                self.discover(revision).await
+            }
+            (ProtocolChoice::Revision(revision), _) => self.initialize(revision).await,
+        }
+    }
+
+    fn is_child(&self) -> bool {
+        self.server.transport == Transport::Stdio
+    }
+
+    fn time_left(&self) -> Duration {
+        self.server
+            .startup_timeout
+            .saturating_sub(self.began.elapsed())
+    }
+
+    fn start(&self, request: &Request) -> Result<Call, CallError> {
+        self.core.start(request).map_err(|refused| match refused {
+            Refused::Failed(error) => error,
+            Refused::Full => CallError::unsent(Failure::new(
+                ErrorCategory::Timeout,
+                "the server does not read its input",
+            )),
+        })
+    }
+
+    /// `auto`: asks `server/discover`, and `initialize` when that leads nowhere.
+    async fn find_out(&self) -> Result<Agreed, Disagreement> {
+        self.core.speak_before_agreement(Revision::LATEST_STATELESS);
+        let mut discover = Box::pin(self.start(&self.discover_request())?);
+        let answer = tokio::time::timeout(DISCOVER_HEAD_START, &mut discover).await;
+        if let Ok(answer) = answer {
+            return self.follow_discovery(answer).await;
+        }
+        self.core.forget_agreement();
+        let mut initialize =
+            Box::pin(self.start(&self.initialize_request(Revision::LATEST_HANDSHAKE))?);
+        tokio::select! {
+            biased;
+            answer = &mut discover => match answer {
+                Ok(reply) if Discovery::read(&Ok(reply.clone())).is_stateless() => {
+                    self.follow_discovery(Ok(reply)).await
+                }
+                Err(error) if error.failure.category == ErrorCategory::Crash => Err(Disagreement::Died),
+                _ => {
+                    let answer = initialize.await;
+                    self.follow_initialize(Revision::LATEST_HANDSHAKE, answer).await
+                }
+            },
+            answer = &mut initialize => match answer {
+                Ok(reply) => self.follow_initialize(Revision::LATEST_HANDSHAKE, Ok(reply)).await,
+                // The answer to the first question may still come and be a good one.
+                Err(error) if error.error.is_some() => {
+                    let answer = discover.await;
+                    self.follow_discovery(answer).await
+                }
+                Err(error) if error.failure.category == ErrorCategory::Crash => Err(Disagreement::Died),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    async fn follow_discovery(
+        &self,
+        answer: Result<Reply, CallError>,
+    ) -> Result<Agreed, Disagreement> {
+        match Discovery::read(&answer) {
+            Discovery::Stateless(result) => Ok(self.agree_stateless(*result)),
+            Discovery::Retry => self.discover(Revision::LATEST_STATELESS).await,
+            Discovery::Handshake(revision) => {
+                self.core.forget_agreement();
+                self.initialize(revision).await
+            }
+            Discovery::Gone => match answer {
+                Err(error)
+                    if error.failure.category != ErrorCategory::Timeout && self.is_child() =>
+                {
+                    Err(Disagreement::Died)
+                }
+                Err(error) => Err(error.into()),
+                Ok(_) => Err(Disagreement::Died),
+            },
+        }
+    }
+
+    /// A stateless revision and nothing else.
+    async fn discover(&self, asked: Revision) -> Result<Agreed, Disagreement> {
+        self.core.speak_before_agreement(asked);
+        for _ in 0..VERSION_TRIES_MAX {
+            let answer = self.start(&self.discover_request())?.await;
+            match Discovery::read(&answer) {
+                Discovery::Stateless(result) => return Ok(self.agree_stateless(*result)),
+                Discovery::Retry => {}
+                Discovery::Handshake(_) => {
+                    let offered = match &answer {
+                        Ok(_) => "only revisions of the handshake era".into(),
+                        Err(error) => format!("an older revision (it answered: {error})"),
+                    };
+                    return Err(Disagreement::Refused(ConnectError::Revision {
+                        asked,
+                        offered,
+                    }));
+                }
+                Discovery::Gone => match answer {
+                    Err(error) => return Err(Disagreement::Failed(error)),
+                    Ok(_) => return Err(Disagreement::Died),
+                },
+            }
+        }
+        let offered = "a revision that it then refuses".into();
+        Err(Disagreement::Refused(ConnectError::Revision {
+            asked,
+            offered,
+        }))
+    }
+
+    fn agree_stateless(&self, result: DiscoverResult) -> Agreed {
+        let revision = Revision::LATEST_STATELESS;
+        self.core.speak(revision);
+        let implementation = result
+            .meta
+            .get(META_SERVER_INFO)
+            .or(result.server_info.as_ref())
+            .map(Implementation::read)
+            .unwrap_or_default();
+        Agreed {
+            revision,
+            implementation,
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The handshake.
+    pub(super) async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
+        let answer = self.start(&self.initialize_request(asked))?.await;
+        self.follow_initialize(asked, answer).await
+    }
+
+    async fn follow_initialize(
+        &self,
+        asked: Revision,
+        answer: Result<Reply, CallError>,
+    ) -> Result<Agreed, Disagreement> {
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(error) => match other_version(&error, asked) {
+                // Asked once more, with what the server itself offers; then its word stands.
+                Some(offered) if self.options.protocol == ProtocolChoice::Auto => {
+                    self.start(&self.initialize_request(offered))?.await?
+                }
+                _ => return Err(error.into()),
+            },
+        };
+        let result: InitializeResult = reply.parse().map_err(Disagreement::Failed)?;
+        let (revision, warnings) = self.judge_revision(asked, &result.protocol_version)?;
+        self.core.speak(revision);
+        if self.options.sends_initialized {
+            self.core.notify("notifications/initialized", None);
+            if let Some(channel) = self.core.channel.get() {
+                channel.listen().await;
+            }
+        }
+        Ok(Agreed {
+            revision,
+            implementation: result.server_info,
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+            warnings,
+        })
+    }
+
+    /// What a chosen version means: the same as asked, another one, or one that nobody knows.
+    fn judge_revision(
+        &self,
+        asked: Revision,
+        chosen: &str,
+    ) -> Result<(Revision, Vec<String>), Disagreement> {
+        let known: Option<Revision> = chosen.parse().ok();
+        let is_choice_ours = self.options.protocol == ProtocolChoice::Auto;
+        match known {
+            Some(revision)
+                if revision == asked || (is_choice_ours && revision.era() == Era::Handshake) =>
+            {
+                Ok((revision, Vec::new()))
+            }
+            _ if self.options.strict_protocol => {
+                let offered = shorten(chosen, CHOSEN_CHARACTERS_MAX);
+                Err(Disagreement::Refused(ConnectError::Revision {
+                    asked,
+                    offered,
+                }))
+            }
+            known => {
+                let chosen = shorten(chosen, CHOSEN_CHARACTERS_MAX);
+                let warning = format!("asked for revision {asked}, the server chose {chosen}");
+                let revision = known
+                    .filter(|revision| revision.era() == Era::Handshake)
+                    .unwrap_or(asked);
+                Ok((revision, vec![warning]))
+            }
+        }
+    }
+
+    fn discover_request(&self) -> Request {
+        Request::new("server/discover").timeout(self.time_left())
+    }
+
+    fn initialize_request(&self, revision: Revision) -> Request {
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.options.responder.capabilities(revision),
+            "clientInfo": client_info(),
+        });
+        Request::new("initialize")
+            .params(&params)
+            .timeout(self.time_left())
+    }
+
+    pub(super) fn into_session(self, agreed: Agreed) -> Session {
+        let facts = ServerFacts {
+            implementation: agreed.implementation,
+            capabilities: agreed.capabilities,
+            instructions: agreed.instructions,
+            revision: agreed.revision,
+            startup: self.began.elapsed(),
+        };
+        Session::new(self.core, facts, agreed.warnings)
+    }
+
+    pub(super) fn failed(&self, error: &CallError) -> ConnectError {
+        let stderr = self
+            .core
+            .channel
+            .get()
+            .map(|channel| channel.stderr_tail())
+            .unwrap_or_default();
+        if matches!(error.failure.detail, Detail::Status(401 | 403)) {
+            let failure = error.failure.clone();
+            return ConnectError::Forbidden { failure };
+        }
+        match error.category() {
+            // It was never sent: nobody waited for an answer.
+            ErrorCategory::Timeout if error.request_id == 0 => ConnectError::Unreachable {
+                failure: error.failure.clone(),
+                stderr,
+            },
+            ErrorCategory::Timeout => match self.core.lock().violations.first.first() {
+                // It did answer, only not what was asked.
+                Some(violation) => {
+                    let message = format!(
+                        "no valid answer within {}, but the server {}: {}",
+                        describe_duration(self.server.startup_timeout),
+                        violation.kind.explanation(),
+                        violation.message
+                    );
+                    let failure = Failure::new(ErrorCategory::Malformed, message);
+                    ConnectError::Handshake {
+                        failure,
+                        is_violation: true,
+                        stderr,
+                    }
+                }
+                None => ConnectError::Silent {
+                    waited: self.server.startup_timeout,
+                    stderr,
+                },
+            },
+            ErrorCategory::Crash | ErrorCategory::Disconnected => ConnectError::Unreachable {
+                failure: error.failure.clone(),
+                stderr,
+            },
+            _ => ConnectError::Handshake {
+                failure: error.failure.clone(),
+                is_violation: error.reply.is_some(),
+                stderr,
+            },
+        }
+    }
+}
+
+impl Core {
+    /// Metadata of `revision` on requests, before the server has agreed to it.
+    fn speak_before_agreement(&self, revision: Revision) {
+        let capabilities = self.options.responder.capabilities(revision);
+        self.lock()
+            .set_meta(RequestMeta::new(revision, &client_info(), &capabilities));
+    }
+
+    fn forget_agreement(&self) {
+        self.lock().set_meta(RequestMeta::default());
+    }
+
+    /// Agrees anew after the server forgot our session (HTTP 404).
+    pub(super) async fn initialize_again(
+        self: &Arc<Self>,
+        revision: Revision,
+        timeout: Duration,
+    ) -> Result<(), CallError> {
+        let channel = self.channel().map_err(CallError::unsent)?;
+        channel.speak(None);
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.options.responder.capabilities(revision),
+            "clientInfo": client_info(),
+        });
+        let request = Request::new("initialize").params(&params).timeout(timeout);
+        let call = self.start(&request).map_err(|refused| match refused {
+            Refused::Failed(error) => error,
+            Refused::Full => {
+                CallError::unsent(Failure::new(ErrorCategory::Timeout, "no room to send"))
+            }
+        })?;
+        let result: InitializeResult = call.await?.parse()?;
+        self.speak(result.protocol_version.parse().unwrap_or(revision));
+        self.notify("notifications/initialized", None);
+        channel.listen().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Starting or reaching a server, and trying again where one try is not the last word: a server
+//! that died of `server/discover` is started again and greeted with `initialize` alone, and an
+//! address that does not take POST is tried as HTTP+SSE.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{Era, Revision};
+use mcprove_trace::stream::Recorder;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::Session;
+use super::agreement::{Agreed, Attempt, Disagreement};
+use super::call::CallError;
+use super::connect_error::ConnectError;
+use super::core::Core;
+use super::inbound::SessionInbox;
+use super::options::{ProtocolChoice, SessionOptions};
+use crate::server::{Server, Transport};
+use crate::transport::Failure;
+use crate::transport::memory::MemoryChannel;
+
+/// Starts or reaches the server and agrees on a revision.
+pub(super) async fn connect(
+    server: &Server,
+    options: SessionOptions,
+    recorder: Arc<Recorder>,
+) -> Result<Session, ConnectError> {
+    let connected = try_connect(server, options, &recorder).await;
+    if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
+        recorder.meet_limit(limit);
+    }
+    connected
+}
+
+async fn try_connect(
+    server: &Server,
+    options: SessionOptions,
+    recorder: &Arc<Recorder>,
+) -> Result<Session, ConnectError> {
+    let attempt = Attempt::open(server, &options, recorder).await?;
+    let agreed = attempt.agree().await;
+    match agreed {
+        Ok(agreed) => Ok(attempt.into_session(agreed)),
+        Err(Disagreement::Died) => {
+            let attempt = Attempt::open(server, &options, recorder).await?;
+            let agreed = attempt.initialize(Revision::LATEST_HANDSHAKE).await;
+            finish(attempt, agreed)
+        }
+        Err(Disagreement::NotStreamable(failed)) => match legacy_address(server, &options) {
+            Some(legacy) => match Attempt::open(&legacy, &options, recorder).await {
+                Ok(attempt) => {
+                    let agreed = attempt.initialize(asked_handshake(&options)).await;
+                    finish(attempt, agreed)
+                }
+                Err(_) => Err(attempt.failed(&failed)),
+            },
+            None => Err(attempt.failed(&failed)),
+        },
+        Err(Disagreement::Failed(error)) => Err(attempt.failed(&error)),
+        Err(Disagreement::Refused(error)) => Err(error),
+    }
+}
+
+/// Agrees with a server at the other end of a pair of byte streams.
+pub(super) async fn connect_streams(
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+    options: SessionOptions,
+    recorder: Arc<Recorder>,
+) -> Result<Session, ConnectError> {
+    let core = Core::new(options.clone(), recorder);
+    let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
+    let channel = MemoryChannel::open(input, output, options.max_frame, inbox);
+    let _ = core.channel.set(channel);
+    let server = Server::stdio("in memory");
+    let attempt = Attempt {
+        core,
+        server,
+        options,
+        began: Instant::now(),
+    };
+    let agreed = attempt.agree().await;
+    finish(attempt, agreed)
+}
+
+fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Session, ConnectError> {
+    match agreed {
+        Ok(agreed) => Ok(attempt.into_session(agreed)),
+        Err(Disagreement::Refused(error)) => Err(error),
+        Err(Disagreement::Failed(error) | Disagreement::NotStreamable(error)) => {
+            Err(attempt.failed(&error))
+        }
+        Err(Disagreement::Died) => {
+            let failure = attempt.core.closed().unwrap_or_else(|| {
+                Failure::new(
+                    ErrorCategory::Disconnected,
+                    "the server closed the connection",
+                )
+            });
+            Err(attempt.failed(&CallError::unsent(failure)))
+        }
+    }
+}
+
+/// The same address as an HTTP+SSE server, if it may be one.
+fn legacy_address(server: &Server, options: &SessionOptions) -> Option<Server> {
+    match &server.transport {
+        Transport::Http { url, headers } if options.fall_back_to_sse => {
+            let transport = Transport::Sse {
+                url: url.clone(),
+                headers: headers.clone(),
+            };
+            Some(Server {
+                transport,
+                ..server.clone()
+            })
+        }
+        _ => None,
+    }
+}
+
+fn asked_handshake(options: &SessionOptions) -> Revision {
+    match options.protocol {
+        ProtocolChoice::Revision(revision) if revision.era() == Era::Handshake => revision,
+        _ => Revision::LATEST_HANDSHAKE,
+    }
+}

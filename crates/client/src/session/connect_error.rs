@@ -1,0 +1,153 @@
+//! Why no session came about, and what to try.
+
+use std::time::Duration;
+
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::quantity::describe_duration;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::Revision;
+
+use crate::process::SpawnError;
+use crate::transport::{Detail, Failure, OpenError};
+
+/// Why no session came about.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The server process could not be started.
+    #[error(transparent)]
+    Start(SpawnError),
+    /// The server could not be reached, or the connection ended before it answered.
+    #[error("{failure}")]
+    Unreachable {
+        /// Why.
+        failure: Failure,
+        /// The last of what it wrote to stderr.
+        stderr: String,
+    },
+    /// The server did not answer in time.
+    #[error("the server did not answer within {}", describe_duration(*waited))]
+    Silent {
+        /// How long was waited.
+        waited: Duration,
+        /// The last of what it wrote to stderr.
+        stderr: String,
+    },
+    /// The server answered, but not with what the protocol asks for.
+    #[error("initialize handshake failed: {failure}")]
+    Handshake {
+        /// What it answered.
+        failure: Failure,
+        /// Whether what it answered was a message, and one that breaks the protocol.
+        is_violation: bool,
+        /// The last of what it wrote to stderr.
+        stderr: String,
+    },
+    /// The server does not let us in.
+    #[error("the server refused access: {failure}")]
+    Forbidden {
+        /// What it answered.
+        failure: Failure,
+    },
+    /// The server does not speak the revision that was asked for.
+    #[error("the server speaks {offered}, not {asked}")]
+    Revision {
+        /// What was asked for.
+        asked: Revision,
+        /// What it offers.
+        offered: String,
+    },
+}
+
+impl From<OpenError> for ConnectError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Start(error) => Self::Start(error),
+            OpenError::Failed(failure) => Self::Unreachable {
+                failure,
+                stderr: String::new(),
+            },
+        }
+    }
+}
+
+impl ConnectError {
+    /// What to try next.
+    pub fn hint(&self) -> String {
+        if let Some(limit) = self.own_limit() {
+            return limit.hint().into();
+        }
+        match self {
+            Self::Start(error) => error.hint(),
+            Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
+                "the server crashed before responding; its stderr says why (--tee-stderr shows that of a command live)".into()
+            }
+            Self::Unreachable { .. } => {
+                "check that the server runs and that the address is right (--transport sse for HTTP+SSE servers)".into()
+            }
+            Self::Silent { .. } => {
+                "raise --startup-timeout if the server needs longer to start, or read its stderr (--tee-stderr shows that of a command live)".into()
+            }
+            Self::Handshake { failure, .. } if is_oversized(failure) => {
+                ErrorCategory::Malformed.hint().into()
+            }
+            Self::Handshake { failure, .. } if matches!(failure.detail, Detail::Status(_)) => {
+                "check the path of the address: an MCP endpoint often ends in /mcp or /sse".into()
+            }
+            Self::Handshake { .. } if self.is_violation() => {
+                "answer each request with its own id and the result that its method asks for".into()
+            }
+            Self::Handshake { .. } => {
+                "check that this is an MCP server, and try another --protocol".into()
+            }
+            Self::Forbidden { .. } => {
+                "give what it asks for, such as --header \"Authorization: Bearer …\"".into()
+            }
+            Self::Revision { .. } => "use --protocol auto, or one that the server offers".into(),
+        }
+    }
+
+    /// What this process ran out of, if it is that: the server has no part in it.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        match self {
+            Self::Start(error) => error.own_limit(),
+            Self::Unreachable { failure, .. } | Self::Handshake { failure, .. } => {
+                failure.own_limit()
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the server was started or reached, and did not answer.
+    pub fn is_silence(&self) -> bool {
+        match self {
+            Self::Silent { .. } => true,
+            Self::Unreachable { failure, .. } => failure.category == ErrorCategory::Timeout,
+            _ => false,
+        }
+    }
+
+    /// Whether the server was reached and broke the protocol.
+    pub fn is_violation(&self) -> bool {
+        matches!(
+            self,
+            Self::Handshake {
+                is_violation: true,
+                ..
+            }
+        )
+    }
+
+    /// The last of what the server wrote to stderr.
+    pub fn stderr(&self) -> &str {
+        match self {
+            Self::Unreachable { stderr, .. }
+            | Self::Silent { stderr, .. }
+            | Self::Handshake { stderr, .. } => stderr,
+            Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => "",
+        }
+    }
+}
+
+fn is_oversized(failure: &Failure) -> bool {
+    matches!(failure.detail, Detail::Oversized { .. })
+}

@@ -1,0 +1,396 @@
+//! The heart of a session: ids, calls in flight, deadlines.
+//!
+//! One lock guards it all. It is held for a few hundred nanoseconds per message, never across an
+//! await, and in a load run only one thread takes it. Deadlines cost nothing per call: a watchdog
+//! sleeps until the earliest one and looks at all calls when it wakes.
+
+use std::collections::hash_map::Entry;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use mcprove_trace::protocol::{self, RequestMeta, Revision};
+use mcprove_trace::stream::Recorder;
+use mcprove_trace::{CallTag, ErrorCategory, EventKind, RequestKey};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::sync::Notify;
+
+use super::call::{Call, CallError, InFlight, Reply};
+use super::conclusion::Ending;
+use super::giving_up::watch_deadlines;
+use super::options::{SessionOptions, client_info};
+use super::raw::RawTraffic;
+use super::request::{Deadline, Label, Request};
+use super::violation::Violations;
+use crate::transport::{Channel, Failure, Outgoing, OutgoingKind, SendError};
+
+/// How many given-up requests are remembered, so that a late answer is known for what it is.
+const ABANDONED_MAX: usize = 65_536;
+
+/// The state that the session, its calls and its channel share.
+pub(crate) struct Core {
+    pub(super) channel: OnceLock<Arc<dyn Channel>>,
+    pub(super) state: Mutex<State>,
+    pub(super) options: SessionOptions,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) watchdog: Arc<Notify>,
+    /// Whether what arrives now was made up by an injected fault.
+    pub(super) is_injecting: AtomicBool,
+}
+
+pub(super) struct State {
+    pub(super) next_id: u64,
+    pub(super) waiting: FxHashMap<u64, Waiting>,
+    pub(super) abandoned: FxHashSet<u64>,
+    pub(super) closed: Option<Failure>,
+    /// We are ending the session: how the server takes that is no crash in the middle of it.
+    pub(super) is_ending: bool,
+    pub(super) wake_at: Option<Instant>,
+    scratch: Vec<u8>,
+    meta: RequestMeta,
+    pub(super) revision: Option<Revision>,
+    pub(super) violations: Violations,
+    pub(super) changes: ListChanges,
+    pub(super) late_replies: u64,
+    pub(super) raw: RawTraffic,
+}
+
+/// How often the server said that one of its lists changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListChanges {
+    /// `notifications/tools/list_changed`.
+    pub tools: u64,
+    /// `notifications/prompts/list_changed`.
+    pub prompts: u64,
+    /// `notifications/resources/list_changed`.
+    pub resources: u64,
+}
+
+pub(super) struct Waiting {
+    pub(super) label: Arc<Label>,
+    pub(super) sent: Instant,
+    pub(super) deadline: Option<Instant>,
+    /// When the call passed the hang threshold, if it did.
+    pub(super) hung: bool,
+    pub(super) tag: CallTag,
+    waker: Option<Waker>,
+    progress: Option<super::request::ProgressHandler>,
+    pub(super) outcome: Option<Result<Reply, CallError>>,
+}
+
+/// How one sending of a [`Request`] differs from the others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start<'a> {
+    /// Parameters to send instead of the request's own.
+    pub params: Option<&'a str>,
+    /// When the call should have been sent; latency counts from then.
+    pub intended: Option<Instant>,
+    /// The phase of the run that it belongs to.
+    pub phase: u16,
+}
+
+/// Why a request was not sent.
+pub(crate) enum Refused {
+    /// The server does not read; wait for room and try again.
+    Full,
+    /// It cannot be sent at all.
+    Failed(CallError),
+}
+
+impl Core {
+    pub(crate) fn new(options: SessionOptions, recorder: Arc<Recorder>) -> Arc<Self> {
+        let state = State {
+            next_id: 1,
+            waiting: FxHashMap::default(),
+            abandoned: FxHashSet::default(),
+            closed: None,
+            is_ending: false,
+            wake_at: None,
+            scratch: Vec::with_capacity(1024),
+            meta: RequestMeta::default(),
+            revision: None,
+            violations: Violations::default(),
+            changes: ListChanges::default(),
+            late_replies: 0,
+            raw: RawTraffic::default(),
+        };
+        let core = Arc::new(Self {
+            channel: OnceLock::new(),
+            state: Mutex::new(state),
+            options,
+            recorder,
+            watchdog: Arc::new(Notify::new()),
+            is_injecting: AtomicBool::new(false),
+        });
+        tokio::spawn(watch_deadlines(Arc::downgrade(&core)));
+        core
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether what arrives now was made up by an injected fault.
+    pub(super) fn is_injecting(&self) -> bool {
+        self.is_injecting.load(Ordering::Relaxed)
+    }
+
+    /// The channel; closed for as long as there is none.
+    pub(crate) fn channel(&self) -> Result<&Arc<dyn Channel>, Failure> {
+        self.channel
+            .get()
+            .ok_or_else(|| Failure::new(ErrorCategory::Disconnected, "the session is not open"))
+    }
+
+    /// Takes `revision` as agreed: decides the metadata of every later request.
+    pub(crate) fn speak(&self, revision: Revision) {
+        let capabilities = self.options.responder.capabilities(revision);
+        let meta = RequestMeta::new(revision, &client_info(), &capabilities);
+        let mut state = self.lock();
+        state.meta = meta;
+        state.revision = Some(revision);
+        drop(state);
+        if let Some(channel) = self.channel.get() {
+            channel.speak(Some(revision));
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, Refused> {
+        self.start_as(request, &Start::default())
+    }
+
+    /// Sends a request as `start` says.
+    pub(crate) fn start_as(
+        self: &Arc<Self>,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Call, Refused> {
+        let id = self.send_request(request, start, None)?;
+        Ok(Call::new(Arc::clone(self), id))
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn request_as(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Result<Reply, CallError>, Refused> {
+        // Who is to be woken is known from the start, which spares a second look.
+        let id = poll_fn(|context| {
+            Poll::Ready(self.send_request(request, start, Some(context.waker())))
+        })
+        .await?;
+        Ok(InFlight::new(self, id, true).await)
+    }
+
+    /// Sends a request and tells its id. The `waker` is woken when its answer is there.
+    fn send_request(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+        waker: Option<&Waker>,
+    ) -> Result<u64, Refused> {
+        let channel = self.channel().map_err(refuse)?;
+        let label = request.label();
+        let params = start.params.unwrap_or(&request.params);
+        let now = Instant::now();
+        let deadline = now.checked_add(self.patience(request));
+        let tag = CallTag {
+            phase: start.phase,
+            // No wait at all is for calls without a schedule.
+            wait: start.intended.map_or(Duration::ZERO, |intended| {
+                now.saturating_duration_since(intended)
+                    .max(Duration::from_nanos(1))
+            }),
+        };
+
+        let mut state = self.lock();
+        let state = &mut *state;
+        if let Some(failure) = &state.closed {
+            return Err(refuse(failure.clone()));
+        }
+        let id = state.next_id;
+        state.scratch.clear();
+        let wants_progress = request.progress.is_some();
+        protocol::write_request(
+            &mut state.scratch,
+            id,
+            &label.method,
+            params,
+            &state.meta,
+            wants_progress,
+        );
+        // The call waits before it is sent: an answer may arrive at once, on another thread.
+        let waiting = Waiting {
+            label: Arc::clone(label),
+            sent: now,
+            deadline,
+            hung: false,
+            tag,
+            waker: waker.cloned(),
+            progress: request.progress.clone(),
+            outcome: None,
+        };
+        state.waiting.insert(id, waiting);
+        let message = Outgoing {
+            bytes: &state.scratch,
+            kind: OutgoingKind::Request(id),
+            method: &label.method,
+            name: label.name.as_deref(),
+            parameter_headers: &request.headers,
+        };
+        if let Err(error) = channel.send(message) {
+            state.waiting.remove(&id);
+            return Err(match error {
+                SendError::Full => Refused::Full,
+                SendError::Closed(failure) => refuse(failure),
+            });
+        }
+        state.next_id += 1;
+        if self.recorder.is_observed() {
+            self.recorder.record(
+                now,
+                EventKind::Request {
+                    request: RequestKey {
+                        session: self.options.session_number,
+                        id,
+                    },
+                    method: &label.method,
+                    tool: label.tool(),
+                    params,
+                    client_id: "",
+                    tag,
+                },
+            );
+        }
+        // A call that may hang is looked at when it counts as hung.
+        let look_at = match &self.options.hang_limits {
+            Some(limits) if label.tool().is_some() => {
+                let threshold = now.checked_add(limits.threshold);
+                threshold.map_or(deadline, |threshold| {
+                    Some(deadline.map_or(threshold, |deadline| deadline.min(threshold)))
+                })
+            }
+            _ => deadline,
+        };
+        if let Some(deadline) = look_at
+            && state.wake_at.is_none_or(|wake_at| deadline < wake_at)
+        {
+            state.wake_at = Some(deadline);
+            self.watchdog.notify_one();
+        }
+        Ok(id)
+    }
+
+    /// How long the answer to `request` may take.
+    pub(super) fn patience(&self, request: &Request) -> Duration {
+        match request.deadline {
+            Deadline::Session => self.options.call_timeout,
+            Deadline::After(timeout) => timeout,
+            Deadline::Never => Duration::MAX,
+        }
+    }
+
+    /// What came of call `id`, if anything yet.
+    pub(super) fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
+        let mut state = self.lock();
+        let Entry::Occupied(mut entry) = state.waiting.entry(id) else {
+            let failure = Failure::new(ErrorCategory::Cancelled, "the call was given up");
+            return Poll::Ready(Err(CallError::unsent(failure)));
+        };
+        let waiting = entry.get_mut();
+        if let Some(outcome) = waiting.outcome.take() {
+            entry.remove();
+            return Poll::Ready(outcome);
+        }
+        if !waiting
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
+            waiting.waker = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// Ends call `id`; returns false when nothing waits for it.
+    pub(super) fn settle(&self, id: u64, ending: Ending) -> bool {
+        self.settle_or_return(id, ending).is_none()
+    }
+
+    /// Ends call `id`; gives the ending back when nothing waits for it.
+    pub(super) fn settle_or_return(&self, id: u64, ending: Ending) -> Option<Ending> {
+        let mut state = self.lock();
+        let Some(waiting) = state.waiting.get_mut(&id) else {
+            return Some(ending);
+        };
+        if waiting.outcome.is_some() {
+            return Some(ending);
+        }
+        let now = Instant::now();
+        let outcome = self.conclude(id, waiting, ending, now);
+        waiting.outcome = Some(outcome);
+        let waker = waiting.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        None
+    }
+
+    /// Whether call `id` waits for its answer.
+    pub(super) fn waits_for(&self, id: u64) -> bool {
+        self.lock()
+            .waiting
+            .get(&id)
+            .is_some_and(|waiting| waiting.outcome.is_none())
+    }
+
+    /// The only call in flight, if there is exactly one.
+    pub(super) fn only_call(&self) -> Option<u64> {
+        let state = self.lock();
+        let mut unanswered = state
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.outcome.is_none())
+            .map(|(id, _)| *id);
+        let first = unanswered.next()?;
+        unanswered.next().is_none().then_some(first)
+    }
+
+    /// The progress handler of call `id`.
+    pub(super) fn progress_handler(&self, id: u64) -> Option<super::request::ProgressHandler> {
+        self.lock()
+            .waiting
+            .get(&id)
+            .and_then(|waiting| waiting.progress.clone())
+    }
+
+    /// Why the channel closed, if it did.
+    pub(crate) fn closed(&self) -> Option<Failure> {
+        self.lock().closed.clone()
+    }
+}
+
+impl State {
+    pub(super) fn meta(&self) -> &RequestMeta {
+        &self.meta
+    }
+
+    pub(super) fn set_meta(&mut self, meta: RequestMeta) {
+        self.meta = meta;
+    }
+
+    pub(super) fn remember_abandoned(&mut self, id: u64) {
+        if self.abandoned.len() < ABANDONED_MAX {
+            self.abandoned.insert(id);
+        }
+    }
+}
+
+fn refuse(failure: Failure) -> Refused {
+    Refused::Failed(CallError::unsent(failure))
+}

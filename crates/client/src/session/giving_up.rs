@@ -1,0 +1,238 @@
+//! Calls that end without an answer: cancelled by the caller, overdue, or cut off.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use mcprove_settings::quantity::describe_duration;
+use mcprove_trace::hang::HangLimits;
+use mcprove_trace::protocol::{Era, Revision};
+use mcprove_trace::{ErrorCategory, EventKind, RequestKey};
+use serde_json::json;
+
+use super::call::{CallError, FailedCall};
+use super::conclusion::Ending;
+use super::core::{Core, Waiting};
+use super::request::Label;
+use super::violation::ViolationKind;
+use crate::transport::Failure;
+
+/// How long the watchdog sleeps at most, so that it notices when its session is gone.
+const WATCH_SLICE: Duration = Duration::from_millis(250);
+
+impl Core {
+    /// Gives up call `id`: tells the server, and forgets it.
+    pub(super) fn cancel(&self, id: u64, reason: &str) {
+        let mut state = self.lock();
+        let Some(waiting) = state.waiting.remove(&id) else {
+            return;
+        };
+        if waiting.outcome.is_some() {
+            return;
+        }
+        state.remember_abandoned(id);
+        let is_open = state.closed.is_none();
+        let era = state.revision.map(Revision::era);
+        drop(state);
+        let now = Instant::now();
+        let duration = now.saturating_duration_since(waiting.sent);
+        let failure = Failure::new(ErrorCategory::Cancelled, reason);
+        let error = CallError::from(FailedCall {
+            failure,
+            request_id: id,
+            duration,
+            reply: None,
+            error: None,
+        });
+        self.emit_error(&waiting.label, &error, waiting.tag, now);
+        if is_open {
+            self.tell_cancelled(id, &waiting.label, era, reason);
+        }
+    }
+
+    /// Tells the server that the answer to `id` is no longer wanted: by closing the stream in the
+    /// stateless era of HTTP, by a notification everywhere else.
+    fn tell_cancelled(&self, id: u64, label: &Label, era: Option<Era>, reason: &str) {
+        let Some(channel) = self.channel.get() else {
+            return;
+        };
+        // The opening questions cannot be cancelled; only their stream can be let go.
+        let is_opening = matches!(label.method.as_str(), "initialize" | "server/discover");
+        let closes_stream = era == Some(Era::Stateless) && channel.name() == "http";
+        if !is_opening && !closes_stream {
+            let params = json!({ "requestId": id, "reason": reason });
+            self.notify("notifications/cancelled", Some(&params));
+        }
+        // A server need not answer what was cancelled: a stream kept open for it would take the
+        // place of another call, perhaps for ever.
+        channel.abandon(id);
+    }
+
+    /// Ends every call in flight: the channel is gone.
+    pub(super) fn close_with(&self, failure: &Failure) {
+        if let Some(limit) = failure.own_limit() {
+            self.recorder.meet_limit(limit);
+        }
+        let mut state = self.lock();
+        if state.closed.is_none() {
+            state.closed = Some(failure.clone());
+        }
+        let ids: Vec<u64> = state
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.outcome.is_none())
+            .map(|(id, _)| *id)
+            .collect();
+        state.raw.give_up();
+        // One that dies before the agreement never was a session.
+        let is_crash = failure.category == ErrorCategory::Crash
+            && failure.own_limit().is_none()
+            && !state.is_ending
+            && state.revision.is_some();
+        drop(state);
+        if is_crash && self.recorder.is_observed() {
+            self.recorder.record(
+                Instant::now(),
+                EventKind::Crash {
+                    message: &failure.message,
+                },
+            );
+        }
+        for id in ids {
+            self.settle(id, Ending::Failure(failure.clone()));
+        }
+    }
+
+    /// Notes the calls that hang, ends those whose time is up; returns when to look again.
+    fn expire(&self, now: Instant) -> Option<Instant> {
+        let mut state = self.lock();
+        let mut next: Option<Instant> = None;
+        let mut expired = Vec::new();
+        for (id, waiting) in &mut state.waiting {
+            if waiting.outcome.is_some() {
+                continue;
+            }
+            let watch = Watch::new(waiting, self.options.hang_limits.as_ref());
+            if !waiting.hung && watch.hangs_at.is_some_and(|time| time <= now) {
+                waiting.hung = true;
+                self.emit_hang(*id, now.saturating_duration_since(waiting.sent), false);
+            }
+            match watch.end() {
+                Some((time, category)) if time <= now => {
+                    let waited = time.saturating_duration_since(waiting.sent);
+                    expired.push((*id, Arc::clone(&waiting.label), category, waited));
+                }
+                _ => next = earliest(next, watch.look_at(waiting.hung)),
+            }
+        }
+        for (id, ..) in &expired {
+            state.remember_abandoned(*id);
+        }
+        state.wake_at = next;
+        let era = state.revision.map(Revision::era);
+        drop(state);
+        for (id, label, category, waited) in expired {
+            if category == ErrorCategory::Deadlock {
+                self.emit_hang(id, waited, true);
+            }
+            let message = format!("no answer within {}", describe_duration(waited));
+            self.settle(id, Ending::Failure(Failure::new(category, message)));
+            self.tell_cancelled(id, &label, era, "timed out");
+        }
+        next
+    }
+
+    fn emit_hang(&self, id: u64, hung_for: Duration, for_ever: bool) {
+        if !self.recorder.is_observed() {
+            return;
+        }
+        let request = RequestKey {
+            session: self.options.session_number,
+            id,
+        };
+        let kind = if for_ever {
+            EventKind::Deadlock { request, hung_for }
+        } else {
+            EventKind::Hang { request, hung_for }
+        };
+        self.recorder.record(Instant::now(), kind);
+    }
+
+    /// Counts an answer that nobody waits for as what it is.
+    pub(super) fn note_stray_reply(&self, id: u64) {
+        let mut state = self.lock();
+        if state.abandoned.remove(&id) {
+            state.late_replies += 1;
+        } else if self.is_injecting() {
+            // A fault made it up.
+        } else if id < state.next_id && id > 0 {
+            state.violations.add(
+                ViolationKind::DuplicateReply,
+                format!("request {id} was answered more than once"),
+            );
+        } else {
+            state.violations.add(
+                ViolationKind::UnknownReply,
+                format!("an answer to request {id}, which was never sent"),
+            );
+        }
+    }
+}
+
+/// When a waiting call is to be looked at.
+struct Watch {
+    deadline: Option<Instant>,
+    hangs_at: Option<Instant>,
+    deadlocks_at: Option<Instant>,
+}
+
+impl Watch {
+    fn new(waiting: &Waiting, limits: Option<&HangLimits>) -> Self {
+        let limits = limits.filter(|_| waiting.label.tool().is_some());
+        let after = |time: Duration| waiting.sent.checked_add(time);
+        Self {
+            deadline: waiting.deadline,
+            hangs_at: limits.and_then(|limits| after(limits.threshold)),
+            deadlocks_at: limits
+                .and_then(|limits| after(limits.threshold.saturating_add(limits.grace))),
+        }
+    }
+
+    /// When the call is given up, and as what.
+    fn end(&self) -> Option<(Instant, ErrorCategory)> {
+        let deadline = self.deadline.map(|time| (time, ErrorCategory::Timeout));
+        let deadlock = self
+            .deadlocks_at
+            .map(|time| (time, ErrorCategory::Deadlock));
+        match (deadline, deadlock) {
+            (Some(deadline), Some(deadlock)) if deadline.0 < deadlock.0 => Some(deadline),
+            (deadline, deadlock) => deadlock.or(deadline),
+        }
+    }
+
+    fn look_at(&self, is_hung: bool) -> Option<Instant> {
+        let hang = self.hangs_at.filter(|_| !is_hung);
+        earliest(hang, self.end().map(|(time, _)| time))
+    }
+}
+
+fn earliest(left: Option<Instant>, right: Option<Instant>) -> Option<Instant> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (left, right) => left.or(right),
+    }
+}
+
+/// Sleeps until the earliest deadline, ends what is overdue, and starts over; ends with the core.
+pub(super) async fn watch_deadlines(core: Weak<Core>) {
+    loop {
+        let Some(strong) = core.upgrade() else { return };
+        let slice = Instant::now() + WATCH_SLICE;
+        let until = strong
+            .expire(Instant::now())
+            .map_or(slice, |next| next.min(slice));
+        let watchdog = Arc::clone(&strong.watchdog);
+        drop(strong);
+        // Either way there is a reason to look again.
+        let _ = tokio::time::timeout_at(until.into(), watchdog.notified()).await;
+    }
+}

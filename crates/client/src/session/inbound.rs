@@ -1,0 +1,412 @@
+//! What arrives: answers find their call, requests of the server get an answer, and whatever is
+//! neither is reported.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use mcprove_settings::loss::{Loss, Missing};
+use mcprove_settings::text::{shorten, shorten_bytes};
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::contained::contain_call;
+use mcprove_trace::protocol::{
+    self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError,
+};
+use serde_json::{Value, json};
+
+use super::conclusion::Ending;
+use super::core::Core;
+use super::respond::Response;
+use super::violation::ViolationKind;
+use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
+
+/// How much of something unreadable is shown.
+const SHOWN_CHARACTERS: usize = 120;
+/// The code of an answer that we cannot give.
+const INTERNAL_ERROR: i64 = -32603;
+
+/// The inbox that a channel holds. It does not keep the session alive: when the session is
+/// dropped the channel goes with it.
+pub(super) struct SessionInbox(pub(super) Weak<Core>);
+
+impl Inbox for SessionInbox {
+    fn deliver(&self, frame: Bytes) {
+        if let Some(core) = self.0.upgrade() {
+            core.deliver(frame);
+        }
+    }
+
+    fn held(&self) -> Option<Arc<dyn Inbox>> {
+        Some(self.0.upgrade()?)
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.0.upgrade().is_some_and(|core| core.is_waiting(id))
+    }
+
+    fn fail(&self, request: Option<u64>, failure: Failure) {
+        if let Some(core) = self.0.upgrade() {
+            core.fail(request, failure);
+        }
+    }
+
+    fn set_injecting(&self, is_injecting: bool) {
+        if let Some(core) = self.0.upgrade() {
+            core.set_injecting(is_injecting);
+        }
+    }
+
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        if let Some(core) = self.0.upgrade() {
+            core.answer_raw(answer);
+        }
+    }
+
+    fn closed(&self, failure: Failure) {
+        if let Some(core) = self.0.upgrade() {
+            Inbox::closed(core.as_ref(), failure);
+        }
+    }
+}
+
+impl Inbox for Core {
+    fn deliver(&self, frame: Bytes) {
+        self.receive(frame);
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.waits_for(id)
+    }
+
+    fn fail(&self, request: Option<u64>, failure: Failure) {
+        self.receive_failure(request, failure);
+    }
+
+    fn set_injecting(&self, is_injecting: bool) {
+        self.is_injecting.store(is_injecting, Ordering::Relaxed);
+    }
+
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        self.receive_raw_answer(answer);
+    }
+
+    fn closed(&self, failure: Failure) {
+        self.close_with(&failure);
+    }
+}
+
+impl Core {
+    fn receive(&self, frame: Bytes) {
+        match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            None => {}
+            Some(b'[') => self.receive_batch(&frame),
+            Some(_) => self.receive_message(frame),
+        }
+    }
+
+    fn receive_batch(&self, frame: &Bytes) {
+        let Some(members) = protocol::split_batch(frame) else {
+            self.receive_broken(frame, "it is no batch that can be read");
+            return;
+        };
+        let (revision, is_asked_for) = {
+            let state = self.lock();
+            (state.revision, state.raw.is_open())
+        };
+        if revision.is_some_and(|revision| !revision.has_batches()) && !is_asked_for {
+            self.violate(
+                ViolationKind::UnexpectedBatch,
+                format!("{} messages in one", members.len()),
+            );
+        }
+        for member in members {
+            self.receive_message(frame.slice_ref(member.as_bytes()));
+        }
+    }
+
+    fn receive_message(&self, frame: Bytes) {
+        let envelope = match Envelope::parse(&frame) {
+            Ok(envelope) => envelope,
+            Err(error) => {
+                let reason = error.to_string();
+                self.receive_broken(&frame, &reason);
+                return;
+            }
+        };
+        match envelope.classify() {
+            Message::Response {
+                id: Id::Number(id),
+                result,
+            } => {
+                let span = protocol::span_of(&frame, result);
+                drop(envelope);
+                let ending = self.settle_or_return(id, Ending::Result(frame, span));
+                if let Some(Ending::Result(frame, span)) = ending {
+                    let result = frame.get(span).unwrap_or_default();
+                    let result = std::str::from_utf8(result).unwrap_or_default();
+                    if !self.takes_raw_result(Id::Number(id), result) {
+                        self.note_stray_reply(id);
+                    }
+                }
+            }
+            Message::Error {
+                id: Id::Number(id),
+                error,
+            } => {
+                if !self.settle(id, error_ending(error))
+                    && !self.takes_raw_error(Id::Number(id), error)
+                {
+                    self.note_stray_reply(id);
+                }
+            }
+            Message::Notification { method, params } => self.receive_notification(method, params),
+            Message::Request { id, method, params } => self.answer(id, method, params),
+            Message::Response {
+                id: Id::None,
+                result,
+            } => {
+                if !self.takes_raw_result(Id::None, result) {
+                    self.receive_unattributed(&frame, "a result without an id");
+                }
+            }
+            Message::Error {
+                id: Id::None,
+                error,
+            } => self.receive_error_without_id(error),
+            Message::Response { id, result } => {
+                if !self.takes_raw_result(id, result) {
+                    self.violate_unknown(id);
+                }
+            }
+            Message::Error { id, error } => {
+                if !self.takes_raw_error(id, error) {
+                    self.violate_unknown(id);
+                }
+            }
+            Message::Invalid {
+                id: Id::Number(id),
+                reason,
+            } => {
+                let failure = Failure::new(
+                    ErrorCategory::Malformed,
+                    format!("the reply is no valid JSON-RPC message: {reason}"),
+                );
+                if !self.settle(id, Ending::Failure(failure))
+                    && !self.takes_raw_rubbish(Id::Number(id), &frame)
+                {
+                    self.violate(
+                        ViolationKind::InvalidMessage,
+                        format!("{reason}: {}", show(&frame)),
+                    );
+                }
+            }
+            Message::Invalid { reason, .. } => self.receive_unattributed(&frame, reason),
+        }
+    }
+
+    /// Something that does not parse. If it names a waiting request, or could only be the reply
+    /// to one, that request is over; otherwise it is noise.
+    fn receive_broken(&self, frame: &Bytes, reason: &str) {
+        if let Some(handler) = &self.options.on_noise {
+            self.call_handler("the handler of noise", || handler(frame));
+        }
+        let looks_like_message = frame.trim_ascii_start().first() == Some(&b'{');
+        if !looks_like_message {
+            self.violate(ViolationKind::Noise, show(frame));
+            return;
+        }
+        let failure = Failure::new(
+            ErrorCategory::Malformed,
+            format!("the reply is not valid JSON ({reason}): {}", show(frame)),
+        );
+        let id = protocol::find_id(frame)
+            .filter(|id| self.waits_for(*id))
+            .or_else(|| self.only_call());
+        match id {
+            Some(id) if self.settle(id, Ending::Failure(failure)) => {}
+            _ => self.violate(
+                ViolationKind::InvalidMessage,
+                format!("{reason}: {}", show(frame)),
+            ),
+        }
+    }
+
+    /// A reply that says of no request that it is its reply.
+    fn receive_unattributed(&self, frame: &Bytes, reason: &str) {
+        self.violate(
+            ViolationKind::ReplyWithoutId,
+            format!("{reason}: {}", show(frame)),
+        );
+        if let Some(id) = self.only_call() {
+            let failure = Failure::new(
+                ErrorCategory::Malformed,
+                format!("the reply is broken: {reason}"),
+            );
+            self.settle(id, Ending::Failure(failure));
+        }
+    }
+
+    /// JSON-RPC allows an error without an id where the request could not be read.
+    fn receive_error_without_id(&self, error: &str) {
+        // The answer to bytes of ours that were no message?
+        if self.takes_raw_error(Id::None, error) {
+            return;
+        }
+        match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {
+            (Some(id), Ok(error)) => {
+                self.settle(id, Ending::Error(error));
+            }
+            (_, parsed) => {
+                let text =
+                    parsed.map_or_else(|_| shorten(error, SHOWN_CHARACTERS), |error| error.message);
+                self.violate(
+                    ViolationKind::ReplyWithoutId,
+                    format!("an error without an id: {text}"),
+                );
+            }
+        }
+    }
+
+    fn receive_notification(&self, method: &str, params: &str) {
+        match method {
+            "notifications/progress" => self.receive_progress(params),
+            "notifications/tools/list_changed" => self.lock().changes.tools += 1,
+            "notifications/prompts/list_changed" => self.lock().changes.prompts += 1,
+            "notifications/resources/list_changed" => self.lock().changes.resources += 1,
+            _ => {}
+        }
+        if let Some(handler) = &self.options.on_notification {
+            self.call_handler("the handler of notifications", || handler(method, params));
+        }
+    }
+
+    fn receive_progress(&self, params: &str) {
+        let Ok(params) = protocol::parse_bounded::<Value>(params) else {
+            return;
+        };
+        let handler = params
+            .get("progressToken")
+            .and_then(Value::as_u64)
+            .and_then(|token| self.progress_handler(token));
+        if let Some(handler) = handler {
+            self.call_handler("the handler of progress", || handler(&params));
+        }
+    }
+
+    /// Calls what the user of the session handed in. A panic in it is noted, and the session goes on.
+    fn call_handler(&self, name: &str, call: impl FnOnce()) {
+        if let Err(words) = contain_call(call) {
+            self.note_panic(name, &words);
+        }
+    }
+
+    pub(super) fn note_panic(&self, name: &str, words: &str) {
+        let reason = format!("it panicked: {words}");
+        let loss = Loss::of(name, Missing::Messages(1), reason);
+        self.options.losses.add(loss);
+    }
+
+    /// What the responder says; one that panics declines.
+    pub(super) fn respond(&self, method: &str, params: &Value) -> Response {
+        contain_call(|| self.options.responder.respond(method, params)).unwrap_or_else(|words| {
+            self.note_panic("the responder", &words);
+            Err((INTERNAL_ERROR, format!("the responder panicked: {words}")))
+        })
+    }
+
+    /// Answers a request of the server, at once.
+    fn answer(&self, id: Id<'_>, method: &str, params: &str) {
+        if self.lock().revision.map(Revision::era) == Some(Era::Stateless) {
+            self.violate(
+                ViolationKind::UnexpectedRequest,
+                format!("a {method} request"),
+            );
+        }
+        let params = protocol::parse_bounded(params).unwrap_or(Value::Null);
+        let mut response = self.respond(method, &params);
+        if let Ok(result) = &mut response {
+            keep_related_task(&params, result);
+        }
+        let bytes = protocol::reply(&id.to_string(), &response);
+        self.send_aside(&bytes, OutgoingKind::Reply, "");
+    }
+
+    fn receive_failure(&self, request: Option<u64>, failure: Failure) {
+        if let Some(id) = request {
+            let ending = match failure.detail {
+                Detail::Error(error) => Ending::Error(*error),
+                _ => Ending::Failure(failure),
+            };
+            self.settle(id, ending);
+            return;
+        }
+        match &failure.detail {
+            Detail::Oversized { size, head } => {
+                let id = protocol::find_id(head)
+                    .filter(|id| self.waits_for(*id))
+                    .or_else(|| self.only_call());
+                let is_settled =
+                    id.is_some_and(|id| self.settle(id, Ending::Failure(failure.clone())));
+                if !is_settled {
+                    // A message that was cut short comes this way too.
+                    let is_oversized = *size > self.options.max_frame as u64;
+                    let kind = if is_oversized {
+                        ViolationKind::Oversized
+                    } else {
+                        ViolationKind::InvalidMessage
+                    };
+                    self.violate(kind, failure.message);
+                }
+            }
+            _ => self.violate(ViolationKind::Refused, failure.message),
+        }
+    }
+
+    fn violate_unknown(&self, id: Id<'_>) {
+        let message = format!("an answer to request {id}, which was never sent");
+        self.violate(ViolationKind::UnknownReply, message);
+    }
+
+    pub(super) fn violate(&self, kind: ViolationKind, message: String) {
+        if !self.is_injecting() {
+            self.lock().violations.add(kind, message);
+        }
+    }
+}
+
+/// What belongs to a task says so (2025-11-25), and so does the answer to it.
+fn keep_related_task(params: &Value, result: &mut Value) {
+    let related = params
+        .get("_meta")
+        .and_then(|meta| meta.get(META_RELATED_TASK));
+    if let (Some(related), Some(members)) = (related, result.as_object_mut()) {
+        let meta = members.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert(META_RELATED_TASK.into(), related.clone());
+        }
+    }
+}
+
+fn error_ending(error: &str) -> Ending {
+    match protocol::parse_bounded::<RpcError>(error) {
+        Ok(error) => Ending::Error(error),
+        Err(reason) => Ending::Failure(Failure::new(
+            ErrorCategory::Malformed,
+            format!("the reply has an error without a proper code and message: {reason}"),
+        )),
+    }
+}
+
+/// The beginning of something, on one line.
+pub(super) fn show(bytes: &[u8]) -> String {
+    shorten_bytes(bytes, SHOWN_CHARACTERS)
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,410 @@
+//! A session: an agreement with one server, and many calls in flight on it.
+//!
+//! [`Session::connect`] starts or reaches a server and finds out what it speaks. After that,
+//! requests are sent without waiting for each other and their answers are matched in any order.
+
+mod agreement;
+mod call;
+mod conclusion;
+mod connect;
+mod connect_error;
+mod core;
+mod discovery;
+mod giving_up;
+mod inbound;
+mod lists;
+pub mod options;
+mod outbound;
+mod raw;
+mod request;
+mod respond;
+mod rounds;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod violation;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcprove_trace::{ErrorCategory, Strike};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Mutex;
+
+use self::core::{Core, Refused};
+
+pub use self::core::{ListChanges, Start};
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_trace::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
+use mcprove_trace::stream::{EventStream, Recorder};
+
+use crate::server::Server;
+use crate::transport::{Closing, Failure};
+
+pub use call::{Call, CallError, FailedCall, Reply};
+pub use connect_error::ConnectError;
+pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
+pub use raw::{RawAnswer, RawMessage};
+pub use request::{ProgressHandler, Request};
+pub use respond::{Accept, Decline, Responder, Response};
+pub use violation::{Violation, ViolationKind, Violations};
+
+/// What is known of a server after connecting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerFacts {
+    /// Who it says it is.
+    pub implementation: Implementation,
+    /// What it offers.
+    pub capabilities: Value,
+    /// How to use it.
+    pub instructions: Option<String>,
+    /// The revision in force.
+    pub revision: Revision,
+    /// From starting or reaching the server to the agreement.
+    pub startup: Duration,
+}
+
+/// A connected server.
+///
+/// ```no_run
+/// use mcprove_client::server::Server;
+/// use mcprove_client::session::Session;
+/// use serde_json::json;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::stdio("python").args(["-m", "my_mcp"]);
+/// let session = Session::connect(&server).await?;
+/// for tool in session.list_tools().await? {
+///     println!("{}", tool.name);
+/// }
+/// let reply = session.call_tool("echo", &json!({ "message": "hi" })).await?;
+/// println!("{} in {:?}", reply.result(), reply.duration);
+/// session.close().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Session {
+    core: Arc<Core>,
+    facts: ServerFacts,
+    warnings: Vec<String>,
+    tools: lists::ToolRules,
+    /// Held while a forgotten session is agreed on anew, so that it happens once.
+    renewal: Mutex<u64>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("facts", &self.facts)
+            .field("transport", &self.transport())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Starts or reaches `server` and agrees on a revision, with the usual options.
+    pub async fn connect(server: &Server) -> Result<Self, ConnectError> {
+        Self::connect_with(server, SessionOptions::default()).await
+    }
+
+    /// Starts or reaches `server` and agrees on a revision.
+    pub async fn connect_with(
+        server: &Server,
+        options: SessionOptions,
+    ) -> Result<Self, ConnectError> {
+        Self::connect_recorded(server, options, EventStream::unobserved().recorder()).await
+    }
+
+    /// Starts or reaches `server` and agrees on a revision; `recorder` gets every event.
+    pub async fn connect_recorded(
+        server: &Server,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        connect::connect(server, options, recorder).await
+    }
+
+    /// Agrees with a server at the other end of a pair of byte streams that carry lines: one in
+    /// this process, or behind a socket.
+    pub async fn connect_streams(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        connect::connect_streams(input, output, options, recorder).await
+    }
+
+    fn new(core: Arc<Core>, facts: ServerFacts, warnings: Vec<String>) -> Self {
+        Self {
+            core,
+            facts,
+            warnings,
+            tools: lists::ToolRules::default(),
+            renewal: Mutex::new(0),
+        }
+    }
+
+    /// What is known of the server.
+    pub fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    /// The era of the revision in force.
+    pub fn era(&self) -> Era {
+        self.facts.revision.era()
+    }
+
+    /// What was odd about the agreement, for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// `stdio`, `http`, `sse`, `ws` or `memory`.
+    pub fn transport(&self) -> &'static str {
+        self.core
+            .channel()
+            .map_or("closed", |channel| channel.name())
+    }
+
+    /// Sends a request without waiting for anything. Fails at once when the server does not read
+    /// its input fast enough; [`Session::request`] waits instead.
+    pub fn start(&self, request: &Request) -> Result<Call, CallError> {
+        self.start_as(request, &Start::default())
+    }
+
+    /// [`Session::start`], with what differs between one sending and the next.
+    pub fn start_as(&self, request: &Request, start: &Start<'_>) -> Result<Call, CallError> {
+        self.core
+            .start_as(request, start)
+            .map_err(|refused| match refused {
+                Refused::Failed(error) => error,
+                Refused::Full => CallError::unsent(not_reading()),
+            })
+    }
+
+    /// Sends a request and waits for its answer, whatever it is.
+    pub async fn request_once(&self, request: &Request) -> Result<Reply, CallError> {
+        self.request_as(request, &Start::default()).await
+    }
+
+    /// [`Session::request_once`], with what differs between one sending and the next.
+    pub async fn request_as(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Reply, CallError> {
+        loop {
+            match self.core.request_as(request, start).await {
+                Ok(outcome) => return outcome,
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Full) => {
+                    let channel = self.core.channel().map_err(CallError::unsent)?;
+                    let room = tokio::time::timeout(self.core.patience(request), channel.room());
+                    if room.await.is_err() {
+                        return Err(CallError::unsent(not_reading()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends a request and waits for its answer. A session that the server has forgotten (HTTP
+    /// 404) is agreed on anew, once.
+    pub async fn request(&self, request: &Request) -> Result<Reply, CallError> {
+        let generation = *self.renewal.lock().await;
+        match self.request_once(request).await {
+            Err(error) if error.is_session_expired() => {
+                self.renew(generation).await?;
+                self.request_once(request).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn renew(&self, seen: u64) -> Result<(), CallError> {
+        let mut generation = self.renewal.lock().await;
+        if *generation == seen {
+            let timeout = self.core.options.call_timeout;
+            self.core
+                .initialize_again(self.facts.revision, timeout)
+                .await?;
+            *generation += 1;
+        }
+        Ok(())
+    }
+
+    /// Calls a tool, and sees it through: answers what the server asks meanwhile, and runs it as a
+    /// task where it must be one. A result with `isError` is an error of category `ToolError`.
+    pub async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<Reply, CallError> {
+        self.call_tool_within(tool, arguments, self.core.options.call_timeout)
+            .await
+    }
+
+    /// [`Session::call_tool`] with a deadline of its own for each request that it takes.
+    pub async fn call_tool_within(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        timeout: Duration,
+    ) -> Result<Reply, CallError> {
+        // Only one revision has the client ask for a task; later the server decides.
+        if self.supports_task_calls() && self.tools.requires_task(tool) {
+            return self.run_as_task(tool, arguments, timeout).await;
+        }
+        let request = self.tool_request(tool, arguments).timeout(timeout);
+        match self.request_in_rounds(&request, timeout).await {
+            // The tool's definition asks for headers that we did not know of: look again, once.
+            Err(error) if error.code() == Some(HEADER_MISMATCH) => {
+                self.list_tools().await?;
+                let request = self.tool_request(tool, arguments).timeout(timeout);
+                self.request_in_rounds(&request, timeout).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// A call of `tool` with the headers that its definition asks for, to be sent any number of
+    /// times.
+    pub fn tool_request(&self, tool: &str, arguments: &Value) -> Request {
+        let mut request = Request::tool(tool, arguments);
+        request.headers = self.tools.headers(tool, arguments);
+        request
+    }
+
+    /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era. An error is an answer, too:
+    /// not every server knows these methods. Returns how long the answer took.
+    pub async fn check_alive(&self, timeout: Duration) -> Result<Duration, CallError> {
+        let method = match self.era() {
+            Era::Handshake => "ping",
+            Era::Stateless => "server/discover",
+        };
+        let began = Instant::now();
+        match self.request(&Request::new(method).timeout(timeout)).await {
+            Err(error) if error.code().is_none() => Err(error),
+            _ => Ok(began.elapsed()),
+        }
+    }
+
+    /// Opens a stream of change notifications (stateless era); dropping the call closes it.
+    pub fn subscribe(&self, filter: &Value) -> Result<Call, CallError> {
+        let params = json!({ "notifications": filter });
+        self.start(
+            &Request::new("subscriptions/listen")
+                .params(&params)
+                .without_timeout(),
+        )
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, method: &str, params: Option<&Value>) {
+        self.core.notify(method, params);
+    }
+
+    /// What the server did that the protocol does not allow.
+    pub fn violations(&self) -> Violations {
+        self.core.lock().violations.clone()
+    }
+
+    /// The injected fault that struck the request with this id, as far as is remembered.
+    pub fn met_fault(&self, request_id: u64) -> Option<Strike> {
+        self.core.channel().ok()?.met_fault(request_id)
+    }
+
+    /// How often the server said that a list changed.
+    pub fn list_changes(&self) -> ListChanges {
+        self.core.lock().changes
+    }
+
+    /// How many answers came after their call had been given up.
+    pub fn late_replies(&self) -> u64 {
+        self.core.lock().late_replies
+    }
+
+    /// Whether the server left a call without an answer until it was given up.
+    pub fn has_unanswered(&self) -> bool {
+        !self.core.lock().abandoned.is_empty()
+    }
+
+    /// Why the connection ended, if it did.
+    pub fn closed(&self) -> Option<Failure> {
+        self.core.closed()
+    }
+
+    /// What this process ran out of, which is no failure of the server's; on any session of the same stream of
+    /// events.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        self.core.recorder.limits().met()
+    }
+
+    /// The id of the server's process, where the session started it.
+    pub fn process(&self) -> Option<u32> {
+        self.core
+            .channel()
+            .ok()
+            .and_then(|channel| channel.process())
+    }
+
+    /// Ends the server process at once, where the session started it, and with it the session.
+    pub fn kill(&self) {
+        // A process that we end ourselves does not crash.
+        self.core.lock().is_ending = true;
+        let failure = Failure::new(ErrorCategory::Cancelled, "the server was ended by us");
+        self.core.close_with(&failure);
+        if let Ok(channel) = self.core.channel() {
+            channel.kill();
+        }
+    }
+
+    /// The processes that the server had started and that outlived it; complete once the session
+    /// was ended.
+    pub fn leftovers(&self) -> Vec<u32> {
+        self.core
+            .channel()
+            .map(|channel| channel.leftovers())
+            .unwrap_or_default()
+    }
+
+    /// The last of what the server wrote to stderr.
+    pub fn stderr_tail(&self) -> String {
+        self.core
+            .channel()
+            .map(|channel| channel.stderr_tail())
+            .unwrap_or_default()
+    }
+
+    /// Lets go of the session the way a client does that crashed: nothing is said, nothing waited
+    /// for, and calls in flight end as cancelled. [`Session::end`] then tells how a process of
+    /// ours took that.
+    pub fn abandon(&self) {
+        self.core.lock().is_ending = true;
+        if let Ok(channel) = self.core.channel() {
+            channel.sever();
+        }
+        let failure = Failure::new(ErrorCategory::Cancelled, "the session was abandoned");
+        self.core.close_with(&failure);
+    }
+
+    /// Ends the session in an orderly way.
+    pub async fn close(self) -> Closing {
+        self.end().await
+    }
+
+    /// [`Session::close`] for those who ask afterwards what the server still did until its end.
+    pub async fn end(&self) -> Closing {
+        self.core.lock().is_ending = true;
+        let closing = match self.core.channel() {
+            Ok(channel) => channel.close().await,
+            Err(_) => Closing::default(),
+        };
+        let failure = Failure::new(ErrorCategory::Cancelled, "the session was closed");
+        self.core.close_with(&failure);
+        closing
+    }
+}
+
+fn not_reading() -> Failure {
+    Failure::new(ErrorCategory::Timeout, "the server does not read its input")
+}

@@ -1,0 +1,151 @@
+//! How a session behaves.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcprove_settings::loss::Losses;
+use mcprove_settings::secret::Redactor;
+use mcprove_trace::hang::HangLimits;
+use mcprove_trace::protocol::{Revision, UnknownRevision};
+use serde_json::{Value, json};
+
+use super::respond::{Decline, Responder};
+use crate::transport::{BytesHandler, ChannelLayer, ChannelOptions, Failure, MAX_FRAME};
+
+/// How long a call may take, unless set otherwise.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Which revision of the protocol to speak.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProtocolChoice {
+    /// Whatever the server speaks: the stateless era if it can, else the newest handshake.
+    #[default]
+    Auto,
+    /// This one.
+    Revision(Revision),
+}
+
+impl FromStr for ProtocolChoice {
+    type Err = UnknownRevision;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            Ok(Self::Auto)
+        } else {
+            text.parse().map(Self::Revision)
+        }
+    }
+}
+
+impl fmt::Display for ProtocolChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => formatter.write_str("auto"),
+            Self::Revision(revision) => revision.fmt(formatter),
+        }
+    }
+}
+
+/// Called with the method and the parameters (as JSON) of each notification.
+pub type NotificationHandler = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+/// Called with the tool and the result of each call; says why the result is not acceptable, and
+/// what the call counts as then.
+pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
+
+/// How a session behaves.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcprove_client::session::SessionOptions;
+///
+/// let options = SessionOptions { call_timeout: Duration::from_secs(5), ..Default::default() };
+/// assert_eq!(options.max_frame, 64 * 1024 * 1024);
+/// ```
+#[derive(Clone)]
+pub struct SessionOptions {
+    /// Which revision to speak.
+    pub protocol: ProtocolChoice,
+    /// Whether a revision other than the one asked for is an error rather than a warning.
+    pub strict_protocol: bool,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// When a tool call counts as hung and when as deadlocked; none looks at the call timeout only.
+    pub hang_limits: Option<HangLimits>,
+    /// Who judges the results of tools besides us.
+    pub result_check: Option<ResultCheck>,
+    /// The largest message accepted.
+    pub max_frame: usize,
+    /// How many HTTP connections may be open at once.
+    pub max_connections: usize,
+    /// Who answers what the server asks of its client.
+    pub responder: Arc<dyn Responder>,
+    /// Who is told of notifications.
+    pub on_notification: Option<NotificationHandler>,
+    /// Who gets what arrived and is no message.
+    pub on_noise: Option<BytesHandler>,
+    /// Who gets the server's stderr, live and whole lines at a time.
+    pub on_stderr: Option<BytesHandler>,
+    /// Where the server's stderr is kept.
+    pub stderr_file: Option<PathBuf>,
+    /// Where it is noted what that file did not get, and which handler panicked.
+    pub losses: Losses,
+    /// Takes secrets out of what is kept, passed on and told; unless set, those that the server is started or reached
+    /// with, and inherited ones ([`Server::redactor`]).
+    pub redactor: Option<Redactor>,
+    /// The number of this session in the trace.
+    pub session_number: u32,
+    /// Whether a handshake ends with `notifications/initialized`, as the protocol asks for; without
+    /// it whoever connects has to send it.
+    pub sends_initialized: bool,
+    /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
+    pub fall_back_to_sse: bool,
+    /// What stands around its channel, such as faults that calls meet on their way.
+    pub layer: Option<Arc<dyn ChannelLayer>>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            protocol: ProtocolChoice::Auto,
+            strict_protocol: false,
+            call_timeout: CALL_TIMEOUT,
+            hang_limits: None,
+            result_check: None,
+            max_frame: MAX_FRAME,
+            max_connections: 1024,
+            responder: Arc::new(Decline),
+            on_notification: None,
+            on_noise: None,
+            on_stderr: None,
+            stderr_file: None,
+            losses: Losses::default(),
+            redactor: None,
+            session_number: 0,
+            sends_initialized: true,
+            fall_back_to_sse: true,
+            layer: None,
+        }
+    }
+}
+
+impl SessionOptions {
+    pub(crate) fn channel_options(&self) -> ChannelOptions {
+        ChannelOptions {
+            max_frame: self.max_frame,
+            max_connections: self.max_connections,
+            on_stderr: self.on_stderr.clone(),
+            stderr_file: self.stderr_file.clone(),
+            losses: self.losses.clone(),
+            redactor: self.redactor.clone(),
+        }
+    }
+}
+
+/// Who we say we are.
+pub(crate) fn client_info() -> Value {
+    json!({ "name": "mcprove", "version": env!("CARGO_PKG_VERSION") })
+}

@@ -1,0 +1,306 @@
+//! Bytes that need not be a message, and what comes back for them.
+//!
+//! No call waits for the answer to such bytes, and the answer may have any id or none. So while a
+//! [`RawExchange`] is open, whatever belongs to no call counts as its answer; later it is an answer
+//! that came late. Neither is a violation of the server's: we asked for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mcprove_settings::text::shorten;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{self, Envelope, Id, Message, RpcError, parse_bounded};
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::Session;
+use super::core::{Core, State};
+use super::inbound::show;
+use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
+
+/// How many ids of raw messages are remembered, so that a late answer is known for what it is.
+const IDS_MAX: usize = 65_536;
+/// How much of an answer is kept.
+const SAID_CHARACTERS_MAX: usize = 300;
+
+/// One raw message, and what its HTTP headers say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawMessage {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The method for the `Mcp-Method` header; empty where it has none that a header can carry.
+    pub method: &'static str,
+    /// The name for the `Mcp-Name` header.
+    pub name: Option<String>,
+}
+
+/// What came back for raw messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawAnswer {
+    /// Whether it is a refusal: a JSON-RPC error, a result with `isError`, an HTTP status, a
+    /// connection that was closed.
+    pub is_error: bool,
+    /// What it says, for people.
+    pub text: String,
+}
+
+impl RawAnswer {
+    fn new(is_error: bool, text: &str) -> Self {
+        let text: String = shorten(text, SAID_CHARACTERS_MAX)
+            .chars()
+            .map(|character| match character {
+                character if character.is_control() => ' ',
+                character => character,
+            })
+            .collect();
+        Self { is_error, text }
+    }
+
+    fn error(text: impl AsRef<str>) -> Self {
+        Self::new(true, text.as_ref())
+    }
+
+    fn of_result(result: &str) -> Self {
+        let parsed: Option<Value> = parse_bounded(result).ok();
+        let is_error = parsed
+            .as_ref()
+            .and_then(|result| result.get("isError"))
+            .and_then(Value::as_bool)
+            .unwrap_or_default();
+        let said = parsed
+            .as_ref()
+            .and_then(|result| result.pointer("/content/0/text")?.as_str())
+            .unwrap_or(result);
+        Self::new(is_error, said)
+    }
+
+    fn of_error(error: &str) -> Self {
+        match parse_bounded::<RpcError>(error) {
+            Ok(error) => Self::error(format!("{} (code {})", error.message, error.code)),
+            Err(_) => Self::error(error),
+        }
+    }
+}
+
+/// What a session knows of its raw messages.
+#[derive(Default)]
+pub(super) struct RawTraffic {
+    /// The ids in them, as JSON.
+    ids: FxHashSet<String>,
+    /// Messages whose refusal, an error without an id, has not come yet.
+    unanswered: u64,
+    open: Option<Open>,
+}
+
+struct Open {
+    answer: Option<RawAnswer>,
+    changed: Arc<Notify>,
+}
+
+impl RawTraffic {
+    /// Whether an exchange is under way.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Wakes whoever waits for an answer: the connection is over.
+    pub(super) fn give_up(&self) {
+        if let Some(open) = &self.open {
+            open.changed.notify_one();
+        }
+    }
+
+    /// Takes an answer; false when there is nobody to take it.
+    fn take(&mut self, answer: RawAnswer) -> bool {
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        open.answer.get_or_insert(answer);
+        open.changed.notify_one();
+        true
+    }
+}
+
+impl State {
+    /// Whether an answer to `id`, which no call waits for, belongs to a raw message. If so it is
+    /// taken care of.
+    pub(super) fn take_raw_answer(&mut self, id: Id<'_>, answer: RawAnswer) -> bool {
+        let is_ours = match id {
+            Id::None => {
+                let is_due = self.raw.unanswered > 0;
+                self.raw.unanswered = self.raw.unanswered.saturating_sub(1);
+                is_due
+            }
+            id => {
+                // Everything else with an id of a call is about that call.
+                let is_call =
+                    matches!(id, Id::Number(number) if (1..self.next_id).contains(&number));
+                self.raw.ids.contains(&id.to_string()) || (self.raw.is_open() && !is_call)
+            }
+        };
+        if is_ours && !self.raw.take(answer) && id != Id::None {
+            self.late_replies += 1;
+        }
+        is_ours
+    }
+}
+
+impl Core {
+    /// [`State::take_raw_answer`] for a result.
+    pub(super) fn takes_raw_result(&self, id: Id<'_>, result: &str) -> bool {
+        self.lock()
+            .take_raw_answer(id, RawAnswer::of_result(result))
+    }
+
+    /// [`State::take_raw_answer`] for an error.
+    pub(super) fn takes_raw_error(&self, id: Id<'_>, error: &str) -> bool {
+        self.lock().take_raw_answer(id, RawAnswer::of_error(error))
+    }
+
+    /// [`State::take_raw_answer`] for something that is no proper answer.
+    pub(super) fn takes_raw_rubbish(&self, id: Id<'_>, frame: &[u8]) -> bool {
+        let answer = RawAnswer::error(format!("a broken answer: {}", show(frame)));
+        self.lock().take_raw_answer(id, answer)
+    }
+
+    /// What an HTTP server made of a raw message. It is the answer, whatever id it has.
+    pub(super) fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
+        let answer = match answer {
+            Ok(body) => read_body(&body),
+            // Silence is no answer.
+            Err(failure) if failure.category == ErrorCategory::Timeout => return,
+            Err(failure) => RawAnswer::error(&failure.message),
+        };
+        let mut state = self.lock();
+        state.raw.unanswered = state.raw.unanswered.saturating_sub(1);
+        state.raw.take(answer);
+    }
+
+    /// Sends a raw message.
+    pub(super) fn send_raw(&self, message: &RawMessage) -> Result<(), SendError> {
+        let outgoing = Outgoing {
+            bytes: &message.bytes,
+            kind: OutgoingKind::Raw,
+            method: message.method,
+            name: message.name.as_deref(),
+            parameter_headers: &[],
+        };
+        let channel = self.channel().map_err(SendError::Closed)?;
+        channel.send(outgoing)?;
+        self.lock().raw.unanswered += 1;
+        Ok(())
+    }
+}
+
+/// The answer that a body is: a message, the first of a batch that answers, or any text.
+fn read_body(body: &[u8]) -> RawAnswer {
+    let members = match body.trim_ascii_start().first() {
+        Some(b'[') => protocol::split_batch(body).unwrap_or_default(),
+        _ => std::str::from_utf8(body).into_iter().collect(),
+    };
+    let answer = members.iter().find_map(|member| {
+        let envelope = Envelope::parse(member.as_bytes()).ok()?;
+        match envelope.classify() {
+            Message::Response { result, .. } => Some(RawAnswer::of_result(result)),
+            Message::Error { error, .. } => Some(RawAnswer::of_error(error)),
+            _ => None,
+        }
+    });
+    answer.unwrap_or_else(|| RawAnswer::new(false, &show(body)))
+}
+
+/// Raw messages that were sent, and the wait for what comes back. Ends when dropped.
+pub struct RawExchange<'a> {
+    core: &'a Core,
+    changed: Arc<Notify>,
+}
+
+impl RawExchange<'_> {
+    /// Resolves when something came back, or the connection ended.
+    pub async fn wait(&self) {
+        while self.answer().is_none() && self.core.closed().is_none() {
+            self.changed.notified().await;
+        }
+    }
+
+    /// What came back so far.
+    pub fn answer(&self) -> Option<RawAnswer> {
+        let state = self.core.lock();
+        state.raw.open.as_ref().and_then(|open| open.answer.clone())
+    }
+}
+
+impl Drop for RawExchange<'_> {
+    fn drop(&mut self) {
+        self.core.lock().raw.open = None;
+    }
+}
+
+impl Session {
+    /// Sends bytes as one message, whatever they are; nobody waits for an answer.
+    pub fn send_raw(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let message = RawMessage {
+            bytes: bytes.to_vec(),
+            method: "",
+            name: None,
+        };
+        self.core.send_raw(&message).map_err(|error| match error {
+            SendError::Closed(failure) => failure,
+            SendError::Full => super::not_reading(),
+        })
+    }
+
+    /// The members of `_meta` in every request, as JSON without the braces around them.
+    pub fn request_meta(&self) -> String {
+        self.core.lock().meta().members().to_owned()
+    }
+
+    /// An id that no call has or will have, for a raw message.
+    pub fn reserve_id(&self) -> u64 {
+        let mut state = self.core.lock();
+        let id = state.next_id;
+        state.next_id += 1;
+        id
+    }
+
+    /// Sends `messages` and opens the wait for what comes back. `ids` are those in them, as JSON.
+    /// One exchange can be open at a time. A server that does not read is waited for.
+    pub async fn exchange_raw(
+        &self,
+        messages: &[RawMessage],
+        ids: &[String],
+        patience: Duration,
+    ) -> Result<RawExchange<'_>, Failure> {
+        let changed = Arc::new(Notify::new());
+        {
+            let mut state = self.core.lock();
+            state.raw.open = Some(Open {
+                answer: None,
+                changed: Arc::clone(&changed),
+            });
+            let room = IDS_MAX.saturating_sub(state.raw.ids.len());
+            state.raw.ids.extend(ids.iter().take(room).cloned());
+        }
+        let exchange = RawExchange {
+            core: &self.core,
+            changed,
+        };
+        for message in messages {
+            let sending = async {
+                loop {
+                    match self.core.send_raw(message) {
+                        Ok(()) => return Ok(()),
+                        Err(SendError::Closed(failure)) => return Err(failure),
+                        Err(SendError::Full) => self.core.channel()?.room().await,
+                    }
+                }
+            };
+            tokio::time::timeout(patience, sending)
+                .await
+                .unwrap_or_else(|_| Err(super::not_reading()))?;
+        }
+        Ok(exchange)
+    }
+}

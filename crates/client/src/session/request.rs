@@ -1,0 +1,150 @@
+//! What is asked of a server, prepared once and sent as often as needed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcprove_trace::protocol::tool_call_params;
+use serde_json::Value;
+
+/// Called with the parameters of each progress notification of a request.
+pub type ProgressHandler = Arc<dyn Fn(&Value) + Send + Sync>;
+
+/// A request, ready to be sent any number of times.
+///
+/// ```
+/// use mcprove_client::session::Request;
+/// use serde_json::json;
+///
+/// let request = Request::tool("echo", &json!({ "message": "hi" }));
+/// assert_eq!(request.method(), "tools/call");
+/// assert_eq!(request.tool_name(), Some("echo"));
+/// ```
+#[derive(Clone)]
+pub struct Request {
+    label: Arc<Label>,
+    pub params: String,
+    pub headers: Vec<(String, String)>,
+    pub(crate) deadline: Deadline,
+    pub(crate) progress: Option<ProgressHandler>,
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deadline {
+    /// As long as the session's calls may.
+    Session,
+    /// This long.
+    After(Duration),
+    /// For ever: a subscription.
+    Never,
+}
+
+/// The names of a request, shared by every call made from it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) method: String,
+    pub(crate) name: Option<String>,
+}
+
+impl Label {
+    /// The tool, for `tools/call`.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        if self.method == "tools/call" {
+            self.name.as_deref()
+        } else {
+            None
+        }
+    }
+}
+
+impl Request {
+    /// A request without parameters.
+    pub fn new(method: impl Into<String>) -> Self {
+        Self::named(method.into(), None)
+    }
+
+    fn named(method: String, name: Option<String>) -> Self {
+        Self {
+            label: Arc::new(Label { method, name }),
+            params: String::new(),
+            headers: Vec::new(),
+            deadline: Deadline::Session,
+            progress: None,
+        }
+    }
+
+    /// A call of `tool`.
+    pub fn tool(tool: &str, arguments: &Value) -> Self {
+        let mut request = Self::named("tools/call".into(), Some(tool.to_owned()));
+        request.params = tool_call_params(tool, arguments);
+        request
+    }
+
+    /// Sets the parameters: an object without `_meta`, which the session adds. The name of a
+    /// tool, prompt, resource or task in them goes into the `Mcp-Name` header.
+    #[must_use]
+    pub fn params(mut self, params: &Value) -> Self {
+        let name = match self.method() {
+            "tools/call" | "prompts/get" => params.get("name"),
+            "resources/read" => params.get("uri"),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params.get("taskId"),
+            _ => None,
+        };
+        if let Some(name) = name.and_then(Value::as_str) {
+            let method = self.method().to_owned();
+            self.label = Arc::new(Label {
+                method,
+                name: Some(name.to_owned()),
+            });
+        }
+        self.params = params.to_string();
+        self
+    }
+
+    /// Sets how long the answer may take, instead of the session's call timeout.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.deadline = Deadline::After(timeout);
+        self
+    }
+
+    /// Lets the request wait for ever.
+    #[must_use]
+    pub fn without_timeout(mut self) -> Self {
+        self.deadline = Deadline::Never;
+        self
+    }
+
+    /// Asks for progress notifications and sets who gets them.
+    #[must_use]
+    pub fn on_progress(mut self, handler: ProgressHandler) -> Self {
+        self.progress = Some(handler);
+        self
+    }
+
+    /// The JSON-RPC method.
+    pub fn method(&self) -> &str {
+        &self.label.method
+    }
+
+    /// The tool, for `tools/call`.
+    pub fn tool_name(&self) -> Option<&str> {
+        self.label.tool()
+    }
+
+    pub(crate) fn label(&self) -> &Arc<Label> {
+        &self.label
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Request")
+            .field("label", &self.label)
+            .field("params", &self.params)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! What a server did that the protocol does not allow, and that belongs to no single call.
+
+use std::collections::BTreeMap;
+
+use mcprove_settings::text::shorten;
+use serde::{Deserialize, Serialize};
+
+/// How many violations are kept with their text; all are counted.
+const KEPT_MAX: usize = 100;
+
+/// How much of a message is kept.
+const MESSAGE_CHARACTERS_MAX: usize = 500;
+
+/// A kind of protocol violation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ViolationKind {
+    /// Something that is no JSON, such as a log line on stdout.
+    Noise,
+    /// JSON that is no valid JSON-RPC message, or a broken one.
+    InvalidMessage,
+    /// A second answer to a request.
+    DuplicateReply,
+    /// An answer to a request that was never sent.
+    UnknownReply,
+    /// An answer that names no request.
+    ReplyWithoutId,
+    /// A message larger than the limit.
+    Oversized,
+    /// A batch in a revision that has none.
+    UnexpectedBatch,
+    /// A request to the client in the stateless era.
+    UnexpectedRequest,
+    /// A tool whose definition breaks the rules of its revision.
+    InvalidTool,
+    /// A message of ours that the server must accept, refused by HTTP status.
+    Refused,
+}
+
+impl ViolationKind {
+    /// What the kind means, in one line.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Noise => "wrote something that is not a message",
+            Self::InvalidMessage => "wrote a broken message",
+            Self::DuplicateReply => "answered a request twice",
+            Self::UnknownReply => "answered a request that was never sent",
+            Self::ReplyWithoutId => "wrote an answer that names no request",
+            Self::Oversized => "wrote a message larger than the limit",
+            Self::UnexpectedBatch => "wrote a batch, which this revision does not have",
+            Self::UnexpectedRequest => "asked the client, which this revision does not allow",
+            Self::InvalidTool => "listed a tool with an invalid definition",
+            Self::Refused => "refused a message that it must accept",
+        }
+    }
+}
+
+/// One violation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// What kind.
+    pub kind: ViolationKind,
+    /// What exactly, for people.
+    pub message: String,
+}
+
+/// All violations of a session: counted, and the first ones kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// How often each kind was seen.
+    pub counts: BTreeMap<ViolationKind, u64>,
+    /// The first ones.
+    pub first: Vec<Violation>,
+}
+
+impl Violations {
+    pub(crate) fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
+        *self.counts.entry(kind).or_default() += 1;
+        if self.first.len() < KEPT_MAX {
+            self.first.push(Violation {
+                kind,
+                message: shorten(&message.into(), MESSAGE_CHARACTERS_MAX),
+            });
+        }
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+}

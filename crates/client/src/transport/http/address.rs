@@ -1,0 +1,247 @@
+//! Where to connect to, and how: an address taken apart once, and the way to a socket.
+//!
+//! HTTP, HTTP+SSE and WebSocket all dial here; what they speak on the socket is their own.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::header::HeaderValue;
+use http::uri::{Scheme, Uri};
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::secret::redact_urls;
+use mcprove_trace::ErrorCategory;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::HttpOptions;
+use crate::transport::{Detail, Failure, tls};
+
+/// An address that can be dialled again and again.
+#[derive(Clone)]
+pub struct Address {
+    host: String,
+    port: u16,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// The value of the `Host` header.
+    pub host_header: HeaderValue,
+    /// Path and query, as they stand in the request line.
+    pub path: Uri,
+}
+
+impl Address {
+    /// Takes `url` apart. `plain` and `secure` are the schemes it may have.
+    pub fn parse(
+        url: &str,
+        (plain, secure): (&str, &str),
+        options: &HttpOptions,
+    ) -> Result<Self, Failure> {
+        let refuse = |why: &str| {
+            let shown = redact_urls(url);
+            let message = format!("cannot use the address {shown}: {why}");
+            Failure::new(ErrorCategory::Disconnected, message)
+        };
+        let uri: Uri = url.parse().map_err(|error| refuse(&format!("{error}")))?;
+        let scheme = uri.scheme().map_or("", Scheme::as_str);
+        let is_secure = scheme == secure;
+        if !is_secure && scheme != plain {
+            return Err(refuse(&format!(
+                "it must start with {plain}:// or {secure}://"
+            )));
+        }
+        let authority = uri.authority().ok_or_else(|| refuse("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(refuse(
+                "it holds credentials; pass them as an Authorization header",
+            ));
+        }
+        let host = authority.host().trim_matches(['[', ']']).to_owned();
+        let tls = if is_secure {
+            let name = ServerName::try_from(host.clone())
+                .map_err(|_| refuse("its host is no name that a certificate can have"))?;
+            Some((
+                TlsConnector::from(tls::client_config(&options.extra_roots)?),
+                name,
+            ))
+        } else {
+            None
+        };
+        Ok(Self {
+            port: authority
+                .port_u16()
+                .unwrap_or(if is_secure { 443 } else { 80 }),
+            host,
+            tls,
+            host_header: HeaderValue::from_str(authority.as_str())
+                .map_err(|_| refuse("its host cannot be sent"))?,
+            path: path_of(&uri),
+        })
+    }
+
+    /// The address of `reference`, as seen from here: an absolute one must have this origin.
+    pub fn join(&self, reference: &str) -> Result<Self, Failure> {
+        let refuse = |why: &str| {
+            let message = format!("the server named the endpoint {reference:?}: {why}");
+            Failure::new(ErrorCategory::Malformed, message)
+        };
+        let base = self.path.path();
+        let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        let text = if is_absolute {
+            reference.to_owned()
+        } else if reference.starts_with("//") {
+            let scheme = if self.tls.is_some() {
+                "https:"
+            } else {
+                "http:"
+            };
+            format!("{scheme}{reference}")
+        } else if reference.starts_with('/') {
+            reference.to_owned()
+        } else if reference.starts_with('?') {
+            format!("{base}{reference}")
+        } else {
+            let folder = base
+                .rfind('/')
+                .and_then(|end| base.get(..=end))
+                .unwrap_or("/");
+            format!("{folder}{reference}")
+        };
+        let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
+        if let Some(authority) = uri.authority() {
+            let is_secure = self.tls.is_some();
+            let scheme = if is_secure {
+                Scheme::HTTPS
+            } else {
+                Scheme::HTTP
+            };
+            let port = authority
+                .port_u16()
+                .unwrap_or(if is_secure { 443 } else { 80 });
+            let host = authority.host().trim_matches(['[', ']']);
+            let same = uri.scheme() == Some(&scheme)
+                && port == self.port
+                && host.eq_ignore_ascii_case(&self.host);
+            if !same {
+                return Err(refuse("its origin is not that of the stream"));
+            }
+        }
+        Ok(Self {
+            path: path_of(&uri),
+            ..self.clone()
+        })
+    }
+
+    /// Opens a socket, with TLS if the address asks for it, within the connect timeout.
+    pub async fn dial(&self, options: &HttpOptions) -> Result<Wire, Failure> {
+        match tokio::time::timeout(options.connect_timeout, self.open()).await {
+            Ok(Ok(wire)) => Ok(wire),
+            Ok(Err(error)) => {
+                let failure = self.unreachable(&describe(&error));
+                Err(match error.kind() {
+                    io::ErrorKind::ConnectionRefused => failure.with(Detail::Refused),
+                    _ => failure.of_limit(OwnLimit::of_connect(&error)),
+                })
+            }
+            Err(_) => {
+                let seconds = options.connect_timeout.as_secs_f64();
+                Err(self.unreachable(&format!("no connection within {seconds} s")))
+            }
+        }
+    }
+
+    /// The failure of not getting through to this address.
+    pub fn unreachable(&self, why: &str) -> Failure {
+        let host = self.host_header.to_str().unwrap_or(&self.host);
+        let message = format!("cannot connect to {host}: {why}");
+        Failure::new(ErrorCategory::Disconnected, message)
+    }
+
+    /// The failure of a server that can be reached, for all we know, and says nothing.
+    pub fn silent(&self, why: &str) -> Failure {
+        Failure {
+            category: ErrorCategory::Timeout,
+            ..self.unreachable(why)
+        }
+    }
+
+    async fn open(&self) -> io::Result<Wire> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        match &self.tls {
+            None => Ok(Wire::Plain(stream)),
+            Some((connector, name)) => {
+                let stream = connector.connect(name.clone(), stream).await?;
+                Ok(Wire::Secure(Box::new(stream)))
+            }
+        }
+    }
+}
+
+fn path_of(uri: &Uri) -> Uri {
+    uri.path_and_query()
+        .cloned()
+        .map_or_else(|| Uri::from_static("/"), Uri::from)
+}
+
+/// The kind says it in words; only where it has none, the whole error has to.
+fn describe(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable
+        | io::ErrorKind::TimedOut => error.kind().to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// A socket, with or without TLS.
+pub enum Wire {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Secure(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secure(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One HTTP/1.1 connection, driven by the task that uses it.
+//!
+//! Written here and not left to a library, for two reasons. A load has thousands of these: an
+//! idle one holds no buffers, where hyper's hold 25 KiB and more. And dropping the task that waits
+//! closes the socket, which is how a request is abandoned.
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_trace::ErrorCategory;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::HttpOptions;
+use super::address::{Address, Wire};
+use super::framing::{Framing, Taken};
+use super::head::{self, Head, Parsed, Request};
+use crate::transport::Failure;
+
+/// How much is read at once.
+const READ_BYTES: usize = 64 * 1024;
+/// A buffer of more is not kept while nothing is under way.
+const KEPT_BYTES_MAX: usize = 4096;
+
+thread_local! {
+    /// What is read goes here first, so that a connection that waits needs no memory for it.
+    static ARRIVING: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+/// An open connection.
+pub struct Connection {
+    wire: Wire,
+    /// What has arrived and was not taken yet.
+    received: BytesMut,
+    /// The body of the response under way.
+    framing: Framing,
+    /// Whether another request may follow the response under way.
+    stays_open: bool,
+}
+
+/// Why a request got no response.
+pub struct NoResponse {
+    pub failure: Failure,
+    /// Nothing was sent: the connection was found closed. A request that was sent may have been
+    /// acted upon, even if nothing came back, and must not be sent twice.
+    pub is_unsent: bool,
+}
+
+/// A request on its way.
+struct Sending {
+    bytes: Vec<u8>,
+    sent: usize,
+    is_flushed: bool,
+    /// Why no more of it can be sent. The server may have said something before.
+    broken: Option<io::Error>,
+}
+
+impl Connection {
+    /// Dials `address`.
+    pub async fn open(address: &Address, options: &HttpOptions) -> Result<Self, Failure> {
+        Ok(Self {
+            wire: address.dial(options).await?,
+            received: BytesMut::new(),
+            framing: Framing::Length(0),
+            stays_open: true,
+        })
+    }
+
+    /// Sends `request` and waits for the head of the response.
+    pub async fn send(&mut self, request: &Request<'_>) -> Result<Head, NoResponse> {
+        let is_usable = poll_fn(|context| Poll::Ready(self.poll_unasked(context))).await;
+        let mut sending = Sending {
+            bytes: request.encode(),
+            sent: 0,
+            is_flushed: false,
+            broken: None,
+        };
+        // Until the response has been read to its end.
+        self.stays_open = false;
+        let response = if is_usable {
+            let mut searched = 0;
+            poll_fn(|context| self.poll_response(&mut sending, &mut searched, context)).await
+        } else {
+            Err(closed(None))
+        };
+        match response {
+            Ok(parsed) => {
+                self.framing = parsed.framing;
+                // A server that answers before it has read everything will not read on.
+                self.stays_open = parsed.stays_open && sending.is_flushed;
+                Ok(parsed.head)
+            }
+            Err(failure) => Err(NoResponse {
+                is_unsent: sending.sent == 0 && failure.category == ErrorCategory::Disconnected,
+                failure,
+            }),
+        }
+    }
+
+    /// The next piece of the response's body; `None` at its end. Dropping the future loses nothing.
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>, Failure> {
+        loop {
+            match self.framing.take(&mut self.received) {
+                Ok(Taken::Piece(piece)) => return Ok(Some(piece)),
+                Ok(Taken::End) => {
+                    self.rest_a_while();
+                    return Ok(None);
+                }
+                Ok(Taken::Nothing) => {}
+                Err(why) => {
+                    self.stays_open = false;
+                    return Err(no_http(&why));
+                }
+            }
+            match poll_fn(|context| self.poll_receive(context)).await {
+                Ok(0) if self.framing == Framing::UntilClose => {
+                    self.framing = Framing::Length(0);
+                }
+                Ok(0) => return Err(self.broken(None)),
+                Ok(_) => {}
+                Err(error) => return Err(self.broken(Some(&error))),
+            }
+        }
+    }
+
+    /// At least this many bytes of the response's body are still to come.
+    pub fn rest_of_body(&self) -> u64 {
+        self.framing.rest()
+    }
+
+    /// Waits for `future` while keeping an eye on the connection; `None` if it closes first.
+    pub async fn unless_closed<F: Future + Unpin>(&mut self, mut future: F) -> Option<F::Output> {
+        poll_fn(|context| {
+            if let Poll::Ready(output) = Pin::new(&mut future).poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            if self.poll_unasked(context) {
+                Poll::Pending
+            } else {
+                Poll::Ready(None)
+            }
+        })
+        .await
+    }
+
+    /// Whether another request can be sent, as far as we know.
+    pub fn is_open(&self) -> bool {
+        self.stays_open && self.framing == Framing::Length(0)
+    }
+
+    /// Whether nothing came that was not asked for, neither an end nor a word.
+    fn poll_unasked(&mut self, context: &mut Context<'_>) -> bool {
+        if self.is_open() && (!self.received.is_empty() || self.poll_receive(context).is_ready()) {
+            self.stays_open = false;
+        }
+        self.is_open()
+    }
+
+    /// Sends what is left of a request and looks for the head of the response, which may come
+    /// before all of it is sent.
+    fn poll_response(
+        &mut self,
+        sending: &mut Sending,
+        searched: &mut usize,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Parsed, Failure>> {
+        sending.poll_on(&mut self.wire, context);
+        if sending.sent == 0 && sending.broken.is_some() {
+            return Poll::Ready(Err(closed(sending.broken.as_ref())));
+        }
+        loop {
+            let end = match ready!(self.poll_receive(context)) {
+                Ok(0) => closed(sending.broken.as_ref()),
+                Ok(_) => match head::take(&mut self.received, searched) {
+                    Ok(Some(parsed)) => return Poll::Ready(Ok(parsed)),
+                    Ok(None) => continue,
+                    Err(why) => no_http(&why),
+                },
+                Err(error) => closed(Some(&error)),
+            };
+            return Poll::Ready(Err(end));
+        }
+    }
+
+    /// Takes over what has arrived, and tells how much; 0 is the end.
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        ARRIVING.with_borrow_mut(|arriving| {
+            let mut buffer = ReadBuf::new(arriving);
+            ready!(Pin::new(&mut self.wire).poll_read(context, &mut buffer))?;
+            self.received.extend_from_slice(buffer.filled());
+            Poll::Ready(Ok(buffer.filled().len()))
+        })
+    }
+
+    /// A response is over.
+    fn rest_a_while(&mut self) {
+        self.framing = Framing::Length(0);
+        if self.received.is_empty() && self.received.capacity() > KEPT_BYTES_MAX {
+            self.received = BytesMut::new();
+        }
+    }
+
+    fn broken(&mut self, error: Option<&io::Error>) -> Failure {
+        self.stays_open = false;
+        closed(error)
+    }
+}
+
+impl Sending {
+    /// Sends as much as the socket takes.
+    fn poll_on(&mut self, wire: &mut Wire, context: &mut Context<'_>) {
+        while let Some(rest) = self.bytes.get(self.sent..).filter(|rest| !rest.is_empty())
+            && self.broken.is_none()
+        {
+            match Pin::new(&mut *wire).poll_write(context, rest) {
+                Poll::Ready(Ok(0)) => self.broken = Some(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => self.sent += count,
+                Poll::Ready(Err(error)) => self.broken = Some(error),
+                Poll::Pending => return,
+            }
+        }
+        if !self.is_flushed && self.broken.is_none() {
+            match Pin::new(wire).poll_flush(context) {
+                Poll::Ready(Ok(())) => self.is_flushed = true,
+                Poll::Ready(Err(error)) => self.broken = Some(error),
+                Poll::Pending => {}
+            }
+        }
+    }
+}
+
+fn no_http(why: &str) -> Failure {
+    let message = format!("the server did not answer in HTTP/1.1: {why}");
+    Failure::new(ErrorCategory::Malformed, message)
+}
+
+fn closed(error: Option<&io::Error>) -> Failure {
+    let mut message = "the connection closed before the answer was complete".to_owned();
+    if let Some(error) = error {
+        message = format!("{message}: {error}");
+    }
+    Failure::new(ErrorCategory::Disconnected, message).of_limit(error.and_then(OwnLimit::of))
+}

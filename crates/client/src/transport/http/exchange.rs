@@ -1,0 +1,163 @@
+//! One POST and what comes back.
+//!
+//! The pool hands over a message and a connection, and gets the connection back if it can be
+//! used again. Whatever the server answers ends up in the inbox, as a message or as a failure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, LOCATION};
+use http::{HeaderMap, Method, StatusCode};
+use mcprove_trace::ErrorCategory;
+
+use super::body::{ContentType, content_type, read_body};
+use super::connection::Connection;
+use super::head::{Head, Request};
+use super::headers::SESSION_ID;
+use super::pool::{Answers, Job, Pool};
+use super::{status, stream};
+use crate::transport::{Failure, OutgoingKind};
+
+/// How long the server may take over a message that is no request. Requests have the deadline
+/// of their caller; nobody waits for the others, and they must not hold a connection forever.
+const UNASKED_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Sends `job` and deals with the answer. Returns the connection if it is still good.
+pub(super) async fn run(
+    pool: &Arc<Pool>,
+    connection: Option<Connection>,
+    job: &Job,
+) -> Option<Connection> {
+    let exchange = exchange(pool, connection, job);
+    let result = if job.request().is_some() {
+        exchange.await
+    } else {
+        tokio::time::timeout(UNASKED_TIMEOUT, exchange)
+            .await
+            .unwrap_or_else(|_| {
+                let seconds = UNASKED_TIMEOUT.as_secs();
+                let message = format!("a message without an id got no response within {seconds} s");
+                Err(Failure::new(ErrorCategory::Timeout, message))
+            })
+    };
+    result.unwrap_or_else(|failure| {
+        match job.kind {
+            OutgoingKind::Raw => pool.inbox.answer_raw(Err(failure)),
+            _ => pool.inbox.fail(job.request(), failure),
+        }
+        None
+    })
+}
+
+async fn exchange(
+    pool: &Arc<Pool>,
+    connection: Option<Connection>,
+    job: &Job,
+) -> Result<Option<Connection>, Failure> {
+    let post = Request {
+        method: &Method::POST,
+        path: &pool.address.path,
+        headers: &job.headers.shared,
+        own: &job.headers.own,
+        body: &job.body,
+    };
+    let (mut connection, head) = request(pool, connection, &post).await?;
+    if job.is_barrier {
+        pool.lift_barrier();
+    }
+    if job.headers.opens_session
+        && head.status.is_success()
+        && let Some(session) = head.headers.get(SESSION_ID)
+    {
+        pool.headers().join_session(session.clone());
+    }
+    if head.status.is_redirection()
+        && let Some(location) = head.headers.get(LOCATION)
+    {
+        return Err(status::redirected(head.status, location));
+    }
+    let in_response = pool.answers == Answers::InResponse;
+    if in_response && let Some(encoding) = unasked_encoding(&head.headers) {
+        let message = format!("the answer is encoded as {encoding:?}, which was not asked for");
+        return Err(Failure::new(ErrorCategory::Malformed, message));
+    }
+    let kind = content_type(&head.headers);
+    if in_response && head.status.is_success() && kind == ContentType::Events {
+        return stream::follow(pool, connection, job).await;
+    }
+    let body = read_body(&mut connection, pool.options.max_frame).await?;
+    if head.status.is_success() {
+        if in_response {
+            accept(pool, job, head.status, kind, body);
+        }
+    } else {
+        status::refuse(pool, job, head.status, &body);
+    }
+    Ok(connection.is_open().then_some(connection))
+}
+
+/// The encoding of a body that cannot be read as it is.
+fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
+    let encoding = headers.get(CONTENT_ENCODING)?.as_bytes();
+    let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity");
+    (!is_plain).then(|| String::from_utf8_lossy(encoding).into_owned())
+}
+
+/// Sends `request` on `connection` or a new one. A kept connection that the server
+/// closed in the meantime is replaced once; nothing else is ever sent twice.
+pub(super) async fn request(
+    pool: &Pool,
+    connection: Option<Connection>,
+    request: &Request<'_>,
+) -> Result<(Connection, Head), Failure> {
+    if let Some(mut kept) = connection.filter(Connection::is_open) {
+        match kept.send(request).await {
+            Ok(head) => return Ok((kept, head)),
+            Err(error) if !error.is_unsent => return Err(error.failure),
+            Err(_) => {}
+        }
+    }
+    let mut fresh = Connection::open(&pool.address, &pool.options).await?;
+    match fresh.send(request).await {
+        Ok(head) => Ok((fresh, head)),
+        Err(error) => Err(error.failure),
+    }
+}
+
+/// Deals with a response of success that is no stream.
+fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: Bytes) {
+    let is_request = job.request().is_some();
+    // The answer to a request that was only accepted may come on the GET stream.
+    let may_be_empty = !is_request || status == StatusCode::ACCEPTED;
+    let problem = if body.is_empty() {
+        if may_be_empty {
+            return;
+        }
+        "an empty body where the answer belongs"
+    } else if job.kind == OutgoingKind::Raw {
+        pool.inbox.answer_raw(Ok(body));
+        return;
+    } else if kind == ContentType::Json {
+        let excerpt = status::excerpt(&body);
+        pool.inbox.deliver(body);
+        if let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id))
+            && !may_be_empty
+        {
+            let message = format!("HTTP {status} with a body that is no answer{excerpt}");
+            pool.inbox
+                .fail(Some(id), Failure::new(ErrorCategory::Malformed, message));
+        }
+        return;
+    } else if status == StatusCode::ACCEPTED {
+        // Some servers say "Accepted" in words.
+        return;
+    } else {
+        "a body that is neither application/json nor text/event-stream"
+    };
+    let message = format!("HTTP {status} with {problem}{}", status::excerpt(&body));
+    pool.inbox.fail(
+        job.request(),
+        Failure::new(ErrorCategory::Malformed, message),
+    );
+}

@@ -1,0 +1,401 @@
+//! The beginning of a message: how a request is written, and what a response says of itself.
+
+use std::mem::MaybeUninit;
+
+use bytes::{Buf, BytesMut};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LOCATION, RETRY_AFTER,
+    TRANSFER_ENCODING,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+
+use super::framing::Framing;
+use super::headers::SESSION_ID;
+use super::post::RETRY_AFTER_MS;
+
+/// How long the beginning of a response may be.
+const HEAD_BYTES_MAX: usize = 256 * 1024;
+/// How many headers a response may have.
+const HEADERS_MAX: usize = 100;
+/// What anyone asks of a response; the rest of its headers is not kept.
+const KEPT: [HeaderName; 6] = [
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    LOCATION,
+    SESSION_ID,
+    RETRY_AFTER,
+    RETRY_AFTER_MS,
+];
+/// How every response begins.
+const START: &[u8] = b"HTTP/";
+
+/// A request as it is sent.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub method: &'a Method,
+    pub path: &'a Uri,
+    pub headers: &'a HeaderMap,
+    /// Headers of this request alone.
+    pub own: &'a [(HeaderName, HeaderValue)],
+    pub body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// The request's bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(512 + self.body.len());
+        bytes.extend_from_slice(self.method.as_str().as_bytes());
+        bytes.push(b' ');
+        let path = self.path.path_and_query().map_or("/", |path| path.as_str());
+        bytes.extend_from_slice(path.as_bytes());
+        bytes.extend_from_slice(b" HTTP/1.1\r\n");
+        let own = self.own.iter().map(|(name, value)| (name, value));
+        for (name, value) in self.headers.iter().chain(own) {
+            // How long the body is, is for us to say.
+            if name != CONTENT_LENGTH && name != TRANSFER_ENCODING {
+                bytes.extend_from_slice(name.as_str().as_bytes());
+                bytes.extend_from_slice(b": ");
+                bytes.extend_from_slice(value.as_bytes());
+                bytes.extend_from_slice(b"\r\n");
+            }
+        }
+        if self.method != Method::GET || !self.body.is_empty() {
+            bytes.extend_from_slice(b"content-length: ");
+            bytes.extend_from_slice(itoa::Buffer::new().format(self.body.len()).as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(self.body);
+        bytes
+    }
+}
+
+/// What a response says before its body.
+#[derive(Debug)]
+pub struct Head {
+    pub status: StatusCode,
+    /// Those of the headers that someone asks for.
+    pub headers: HeaderMap,
+}
+
+/// A head, and what it means for the connection.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub head: Head,
+    pub framing: Framing,
+    /// Whether the server means to take another request after this one.
+    pub stays_open: bool,
+}
+
+/// Takes the head of the final response off `bytes`; `None` if it is not whole yet. `searched` is
+/// how much of them was looked at before, so that a head that comes byte by byte costs no more.
+pub(super) fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<Parsed>, String> {
+    loop {
+        let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
+        let blank = blank.count();
+        bytes.advance(blank);
+        *searched = searched.saturating_sub(blank);
+        let start = bytes.len().min(START.len());
+        if bytes.get(..start) != START.get(..start) {
+            return Err("it does not begin with HTTP/".to_owned());
+        }
+        let Some(end) = end_of_head(bytes, *searched) else {
+            *searched = bytes.len().saturating_sub(2);
+            if bytes.len() > HEAD_BYTES_MAX {
+                return Err(format!(
+                    "headers of more than {} KiB",
+                    HEAD_BYTES_MAX / 1024
+                ));
+            }
+            return Ok(None);
+        };
+        let parsed = parse(bytes.get(..end).unwrap_or(bytes))?;
+        bytes.advance(end);
+        *searched = 0;
+        // What is only a sign of life is not the response. A switch of protocols is its own end.
+        let status = parsed.head.status;
+        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(Some(parsed));
+        }
+    }
+}
+
+/// Where the empty line ends that ends a head.
+fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
+    let tail = bytes.get(from..)?;
+    memchr::memchr_iter(b'\n', tail).find_map(|line| {
+        let next = from + line + 1;
+        match bytes.get(next..)? {
+            [b'\n', ..] => Some(next + 1),
+            [b'\r', b'\n', ..] => Some(next + 2),
+            _ => None,
+        }
+    })
+}
+
+fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut headers,
+    );
+    match parsed {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) => return Err("its head is incomplete".to_owned()),
+        Err(error) => return Err(error.to_string()),
+    }
+    let code = response.code.unwrap_or_default();
+    let status =
+        StatusCode::from_u16(code).map_err(|_| format!("{code} is no status of a response"))?;
+    let mut facts = Facts {
+        stays_open: response.version == Some(1),
+        ..Facts::default()
+    };
+    let mut kept = HeaderMap::new();
+    for header in response.headers.iter() {
+        if header.name.eq_ignore_ascii_case("content-length") {
+            facts.note_length(header.value)?;
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            facts.note_encoding(header.value);
+        } else if header.name.eq_ignore_ascii_case("connection") {
+            facts.note_connection(header.value);
+        } else if let Some(name) = KEPT
+            .iter()
+            .find(|name| name.as_str().eq_ignore_ascii_case(header.name))
+        {
+            let value = HeaderValue::from_bytes(header.value)
+                .map_err(|_| format!("its header {name} has a value that none can have"))?;
+            kept.append(name, value);
+        }
+    }
+    let framing = facts.framing(status);
+    Ok(Parsed {
+        stays_open: facts.stays_open
+            && !matches!(framing, Framing::UntilClose)
+            && !status.is_informational(),
+        head: Head {
+            status,
+            headers: kept,
+        },
+        framing,
+    })
+}
+
+/// What the headers say of the body and of what comes after it.
+#[derive(Default)]
+struct Facts {
+    length: Option<u64>,
+    is_encoded: bool,
+    is_chunked: bool,
+    stays_open: bool,
+}
+
+impl Facts {
+    /// The same length may be said several times, in one header or in many.
+    fn note_length(&mut self, value: &[u8]) -> Result<(), String> {
+        for part in value.split(|byte| *byte == b',') {
+            let length = number(part.trim_ascii())
+                .filter(|length| self.length.is_none_or(|known| known == *length))
+                .ok_or_else(|| {
+                    let value = String::from_utf8_lossy(value);
+                    format!("its content-length {value:?} is no length")
+                })?;
+            self.length = Some(length);
+        }
+        Ok(())
+    }
+
+    fn note_encoding(&mut self, value: &[u8]) {
+        self.is_encoded = true;
+        self.is_chunked = value
+            .rsplit(|byte| *byte == b',')
+            .next()
+            .is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(b"chunked"));
+    }
+
+    fn note_connection(&mut self, value: &[u8]) {
+        for token in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            if token.eq_ignore_ascii_case(b"close") {
+                self.stays_open = false;
+            } else if token.eq_ignore_ascii_case(b"keep-alive") {
+                self.stays_open = true;
+            }
+        }
+    }
+
+    /// How the end of the body is found: RFC 9112, section 6.3.
+    fn framing(&self, status: StatusCode) -> Framing {
+        let has_no_body = status.is_informational()
+            || status == StatusCode::NO_CONTENT
+            || status == StatusCode::NOT_MODIFIED;
+        if has_no_body {
+            Framing::Length(0)
+        } else if self.is_chunked {
+            Framing::chunked()
+        } else if self.is_encoded {
+            Framing::UntilClose
+        } else {
+            self.length.map_or(Framing::UntilClose, Framing::Length)
+        }
+    }
+}
+
+/// Digits and nothing else.
+fn number(bytes: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str) -> Result<Parsed, String> {
+        let mut bytes = BytesMut::from(text);
+        let parsed = take(&mut bytes, &mut 0)?;
+        assert!(bytes.is_empty(), "{bytes:?}");
+        Ok(parsed.expect("a whole head"))
+    }
+
+    #[test]
+    fn a_request_says_how_long_it_is() {
+        let mut headers = HeaderMap::new();
+        headers.insert("host", HeaderValue::from_static("h:1"));
+        headers.insert("content-length", HeaderValue::from_static("99"));
+        let own = [(SESSION_ID, HeaderValue::from_static("s"))];
+        let path = Uri::from_static("/mcp?a=b");
+        let mut request = Request {
+            method: &Method::POST,
+            path: &path,
+            headers: &headers,
+            own: &own,
+            body: b"{}",
+        };
+        let text = "POST /mcp?a=b HTTP/1.1\r\nhost: h:1\r\nmcp-session-id: s\r\ncontent-length: 2\r\n\r\n{}";
+        assert_eq!(String::from_utf8_lossy(&request.encode()), text);
+        request.method = &Method::GET;
+        request.body = b"";
+        request.own = &[];
+        let text = "GET /mcp?a=b HTTP/1.1\r\nhost: h:1\r\n\r\n";
+        assert_eq!(String::from_utf8_lossy(&request.encode()), text);
+    }
+
+    #[test]
+    fn the_end_of_the_body_follows_from_the_headers() {
+        use Framing::{Length, UntilClose};
+        for (status, headers, framing, stays_open) in [
+            ("1.1 200 OK", "Content-Length: 5\r\n", Length(5), true),
+            ("1.1 200 OK", "content-length: 5, 5\r\n", Length(5), true),
+            ("1.1 200 OK", "", UntilClose, false),
+            ("1.0 200 OK", "Content-Length: 5\r\n", Length(5), false),
+            (
+                "1.0 200 OK",
+                "Content-Length: 5\r\nConnection: Keep-Alive\r\n",
+                Length(5),
+                true,
+            ),
+            (
+                "1.1 200 OK",
+                "Content-Length: 5\r\nConnection: x, Close\r\n",
+                Length(5),
+                false,
+            ),
+            (
+                "1.1 200 OK",
+                "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+                Framing::chunked(),
+                true,
+            ),
+            (
+                "1.1 200 OK",
+                "Transfer-Encoding: gzip, Chunked\r\n",
+                Framing::chunked(),
+                true,
+            ),
+            (
+                "1.1 200 OK",
+                "Transfer-Encoding: gzip\r\n",
+                UntilClose,
+                false,
+            ),
+            (
+                "1.1 204 No Content",
+                "Content-Length: 5\r\n",
+                Length(0),
+                true,
+            ),
+            ("1.1 304 Not Modified", "", Length(0), true),
+            ("1.1 101 Switching Protocols", "", Length(0), false),
+        ] {
+            let text = format!("HTTP/{status}\r\n{headers}\r\n");
+            let parsed = whole(&text).unwrap();
+            assert_eq!(parsed.framing, framing, "{text}");
+            assert_eq!(parsed.stays_open, stays_open, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_kept() {
+        let parsed = whole(
+            "HTTP/1.1 200\nDate: now\nCONTENT-TYPE: text/plain\nMcp-Session-Id: s\ncontent-length: 0\n\n",
+        )
+        .unwrap();
+        assert_eq!(parsed.head.status, StatusCode::OK);
+        assert_eq!(parsed.head.headers.len(), 2);
+        assert_eq!(parsed.head.headers[CONTENT_TYPE], "text/plain");
+        assert_eq!(parsed.head.headers[SESSION_ID], "s");
+    }
+
+    #[test]
+    fn signs_of_life_are_passed_over() {
+        let text = "\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(whole(text).unwrap().head.status, StatusCode::ACCEPTED);
+    }
+
+    #[test]
+    fn a_head_may_come_byte_by_byte() {
+        let text = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n";
+        let (mut bytes, mut searched) = (BytesMut::new(), 0);
+        for (index, byte) in text.bytes().enumerate() {
+            bytes.extend_from_slice(&[byte]);
+            let parsed = take(&mut bytes, &mut searched).unwrap();
+            assert_eq!(parsed.is_some(), index + 1 == text.len(), "{index}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_response_is_refused() {
+        let many = "A: b\r\n".repeat(HEADERS_MAX + 1);
+        let long = format!("HTTP/1.1 200 OK\r\nA: {}", "b".repeat(HEAD_BYTES_MAX));
+        for (text, reason) in [
+            ("S", "begin with HTTP/"),
+            ("HTTP/1.1 abc\r\n\r\n", "invalid response status"),
+            ("HTTP/1.1 000 Odd\r\n\r\n", "no status"),
+            ("HTTP/3.7 200 OK\r\n\r\n", "version"),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+                "\"-5\" is no length",
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+                "is no length",
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                "is no length",
+            ),
+            ("HTTP/1.1 200 OK\r\nA b\r\n\r\n", "header"),
+            (
+                &format!("HTTP/1.1 200 OK\r\n{many}\r\n"),
+                "too many headers",
+            ),
+            (&long, "more than 256 KiB"),
+        ] {
+            let error = take(&mut BytesMut::from(text), &mut 0).unwrap_err();
+            assert!(error.contains(reason), "{error} for {reason}");
+        }
+    }
+}

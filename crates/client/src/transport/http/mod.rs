@@ -1,0 +1,192 @@
+//! Streamable HTTP: every message is a POST, answered in its response.
+//!
+//! [`HttpChannel`] knows the headers, the session and the streams of each revision. Messages
+//! come from the session above; answers go into its inbox. The parts, from the outside in:
+//! `pool` decides who sends when, `worker` keeps a connection busy, `exchange` does one POST, `stream` reads events and resumes,
+//! `status` reads refusals, `headers` holds what every request carries; `connection` and `address`
+//! are the way to the server, on which `head` and `framing` tell messages apart.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::Method;
+use mcprove_trace::BoxFuture;
+use mcprove_trace::protocol::{Era, Revision};
+use rustls::pki_types::CertificateDer;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use self::address::Address;
+use self::head::Request;
+use self::headers::Headers;
+use self::pool::{Answers, Pool};
+use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
+
+pub mod address;
+pub mod body;
+pub(super) mod connection;
+mod exchange;
+mod framing;
+pub(super) mod head;
+pub(super) mod headers;
+pub(super) mod pool;
+pub mod post;
+pub(super) mod status;
+pub(super) mod stream;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+/// How long a connection may take to open, unless set otherwise.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many requests run at the same time, unless set otherwise.
+pub const MAX_CONNECTIONS: usize = 256;
+/// How long the session waits for the listening stream to be accepted or refused.
+const LISTEN_WAIT: Duration = Duration::from_secs(1);
+/// How long the server may take to end the session.
+const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What the transports over TCP can be told: HTTP, HTTP+SSE and WebSocket.
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    /// The largest message accepted.
+    pub max_frame: usize,
+    /// How many requests run at the same time, each on a connection of its own. A few more
+    /// connections may be open for replies, notifications and the listening stream.
+    pub max_connections: usize,
+    /// How long a connection may take to open, TLS included.
+    pub connect_timeout: Duration,
+    /// Certificates trusted besides the system's.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            max_frame: MAX_FRAME,
+            max_connections: MAX_CONNECTIONS,
+            connect_timeout: CONNECT_TIMEOUT,
+            extra_roots: Vec::new(),
+        }
+    }
+}
+
+/// A channel to a streamable HTTP endpoint.
+pub struct HttpChannel {
+    pool: Arc<Pool>,
+    listener: Mutex<Option<AbortHandle>>,
+}
+
+impl HttpChannel {
+    /// Prepares a channel to `url`. Nothing is sent yet: connections open on demand.
+    ///
+    /// Must be called within a tokio runtime, which then runs the channel's tasks.
+    pub fn connect(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        options: HttpOptions,
+        inbox: Arc<dyn Inbox>,
+    ) -> Result<Arc<Self>, Failure> {
+        let options = HttpOptions {
+            max_connections: options.max_connections.max(1),
+            ..options
+        };
+        let address = Address::parse(url, ("http", "https"), &options)?;
+        let headers = Headers::new(&address.host_header, headers)?;
+        let pool = Pool::new(address, options, Answers::InResponse, headers, inbox);
+        Ok(Arc::new(Self {
+            pool,
+            listener: Mutex::default(),
+        }))
+    }
+
+    fn set_listener(&self, listener: Option<AbortHandle>) {
+        let mut current = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(previous) = std::mem::replace(&mut *current, listener) {
+            previous.abort();
+        }
+    }
+
+    async fn delete_session(&self) {
+        let headers = {
+            let headers = self.pool.headers();
+            if !headers.has_session() {
+                return;
+            }
+            headers.get()
+        };
+        let request = Request {
+            method: &Method::DELETE,
+            path: &self.pool.address.path,
+            headers: &headers,
+            own: &[],
+            body: b"",
+        };
+        // Whether the server takes it or not (405), this was only a courtesy.
+        let response = exchange::request(&self.pool, None, &request);
+        let _ = tokio::time::timeout(DELETE_TIMEOUT, response).await;
+    }
+}
+
+impl Channel for HttpChannel {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        self.pool.submit(&message)
+    }
+
+    fn room(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.pool.wait_for_room())
+    }
+
+    fn abandon(&self, id: u64) -> bool {
+        self.pool.abandon(id)
+    }
+
+    fn speak(&self, revision: Option<Revision>) {
+        self.pool.headers().speak(revision);
+        if revision.map(Revision::era) != Some(Era::Handshake) {
+            self.set_listener(None);
+        }
+    }
+
+    fn listen(&self) -> BoxFuture<'_, ()> {
+        if self.pool.headers().era() != Some(Era::Handshake) {
+            return Box::pin(std::future::ready(()));
+        }
+        let (tried, first_try) = oneshot::channel();
+        let task = self
+            .pool
+            .runtime()
+            .spawn(stream::listen(Arc::clone(&self.pool), tried));
+        self.set_listener(Some(task.abort_handle()));
+        Box::pin(async move {
+            // A server that neither accepts nor refuses does not hold up the session.
+            let _ = tokio::time::timeout(LISTEN_WAIT, first_try).await;
+        })
+    }
+
+    fn sever(&self) {
+        self.set_listener(None);
+        self.pool.close();
+    }
+
+    fn close(&self) -> BoxFuture<'_, Closing> {
+        Box::pin(async {
+            self.set_listener(None);
+            if self.pool.close() {
+                self.delete_session().await;
+            }
+            Closing::default()
+        })
+    }
+}
+
+impl Drop for HttpChannel {
+    fn drop(&mut self) {
+        self.sever();
+    }
+}

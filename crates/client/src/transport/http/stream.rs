@@ -1,0 +1,309 @@
+//! Event streams: the answer to a request, the stream that belongs to none, and how a stream
+//! that breaks off is taken up again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderValue, Method, StatusCode};
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::sse::{Event, EventParser};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::body::{ContentType, content_type, oversized, read_body};
+use super::connection::Connection;
+use super::head::Request;
+use super::headers::LAST_EVENT_ID;
+use super::pool::{Job, Pool};
+use super::{exchange, status};
+use crate::transport::{Detail, Failure};
+
+/// How long to wait before reconnecting, if the server does not say.
+const DEFAULT_RETRY: Duration = Duration::from_secs(1);
+/// No wait is shorter, whatever the server says: reconnecting must not spin.
+const MIN_RETRY: Duration = Duration::from_millis(10);
+/// No wait is longer, whatever the server says.
+const MAX_RETRY: Duration = Duration::from_secs(30);
+/// How often a stream is taken up again without an event in between.
+const MAX_RESUMES: u32 = 5;
+/// How long a server may keep a stream open after the answer.
+const AFTER_ANSWER: Duration = Duration::from_secs(1);
+/// How long a stream is read on after its request was given up, for a late answer.
+const AFTER_GIVING_UP: Duration = Duration::from_secs(10);
+/// How often a stream is asked about whose request may have been given up.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How much of a stream is read before others get a turn.
+const YIELD_BYTES: usize = 256 * 1024;
+/// How long the stream is read that answers a message without an id.
+const UNASKED_STREAM: Duration = Duration::from_secs(10);
+/// How much is read of the response that refuses a stream.
+const MAX_REFUSAL: usize = 64 * 1024;
+
+/// Where in a stream we are, across the connections that it takes.
+pub(super) struct Cursor {
+    last_id: Option<HeaderValue>,
+    retry: Duration,
+    has_progress: bool,
+}
+
+impl Cursor {
+    pub fn new() -> Self {
+        Self {
+            last_id: None,
+            retry: DEFAULT_RETRY,
+            has_progress: false,
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        self.has_progress = true;
+        if let Some(id) = &event.id {
+            // An id that no header can carry is none.
+            self.last_id = Some(id)
+                .filter(|id| !id.is_empty())
+                .and_then(|id| HeaderValue::from_maybe_shared(id.clone()).ok());
+        }
+        if let Some(retry_ms) = event.retry_ms {
+            self.retry = Duration::from_millis(retry_ms).clamp(MIN_RETRY, MAX_RETRY);
+        }
+    }
+
+    fn take_progress(&mut self) -> bool {
+        std::mem::take(&mut self.has_progress)
+    }
+
+    /// The wait before the next connection, longer after each one that brought nothing.
+    fn delay(&self, failures: u32) -> Duration {
+        self.retry
+            .saturating_mul(1 << failures.min(5))
+            .min(MAX_RETRY)
+    }
+}
+
+/// Takes the events of one body apart.
+pub struct EventReader {
+    parser: EventParser,
+    limit: usize,
+    /// Bytes read since the other tasks had a turn.
+    unyielded: usize,
+}
+
+impl EventReader {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            parser: EventParser::new(limit),
+            limit,
+            unyielded: 0,
+        }
+    }
+
+    /// The next event; `None` when the body ends. Dropping the future loses nothing.
+    pub async fn next(&mut self, connection: &mut Connection) -> Result<Option<Event>, Failure> {
+        loop {
+            // A flood of what is no event would keep everything else waiting, deadlines too.
+            if self.unyielded >= YIELD_BYTES {
+                self.unyielded = 0;
+                tokio::task::yield_now().await;
+            }
+            match self.parser.next_event() {
+                Ok(Some(event)) => return Ok(Some(event)),
+                Ok(None) => {}
+                Err(error) => return Err(oversized(error.size, self.limit, error.head)),
+            }
+            match connection.next_chunk().await? {
+                Some(chunk) => {
+                    self.unyielded += chunk.len();
+                    self.parser.push(chunk);
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Reads the stream that answers `job`, over as many connections as it takes.
+pub(super) async fn follow(
+    pool: &Arc<Pool>,
+    connection: Connection,
+    job: &Job,
+) -> Result<Option<Connection>, Failure> {
+    let mut cursor = Cursor::new();
+    let mut resumes = 0;
+    let mut end = read(pool, connection, job.request(), &mut cursor).await;
+    loop {
+        let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id)) else {
+            return end.or(Ok(None));
+        };
+        if let Err(failure) = &end
+            && (failure.category == ErrorCategory::Malformed || failure.own_limit().is_some())
+        {
+            return end;
+        }
+        if cursor.last_id.is_none() || !job.headers.is_resumable {
+            let message = "the event stream ended before the answer";
+            return Err(end
+                .err()
+                .unwrap_or_else(|| Failure::new(ErrorCategory::Disconnected, message)));
+        }
+        if cursor.take_progress() {
+            resumes = 0;
+        }
+        if resumes == MAX_RESUMES {
+            let why = end
+                .err()
+                .map_or_else(String::new, |failure| format!("; {failure}"));
+            let message = format!(
+                "the event stream ended before the answer, and {MAX_RESUMES} attempts to resume it brought nothing{why}"
+            );
+            return Err(Failure::new(ErrorCategory::Disconnected, message));
+        }
+        resumes += 1;
+        tokio::time::sleep(cursor.retry).await;
+        if !pool.inbox.is_waiting(id) {
+            return end.or(Ok(None));
+        }
+        end = match open(pool, end.ok().flatten(), &cursor).await {
+            Ok(Opened::Stream(connection)) => read(pool, connection, Some(id), &mut cursor).await,
+            Ok(Opened::Refused(refused, failure)) if !refused.is_server_error() => {
+                return Err(failure);
+            }
+            Ok(Opened::Refused(_, failure)) | Err(failure) => Err(failure),
+        };
+    }
+}
+
+/// Reads one body to its end, or for a moment after the answer. Returns the connection if it
+/// can be used again.
+async fn read(
+    pool: &Arc<Pool>,
+    mut connection: Connection,
+    request: Option<u64>,
+    cursor: &mut Cursor,
+) -> Result<Option<Connection>, Failure> {
+    let mut reader = EventReader::new(pool.options.max_frame);
+    let mut deadline = request.is_none().then(|| Instant::now() + UNASKED_STREAM);
+    loop {
+        let next = reader.next(&mut connection);
+        let until = deadline.unwrap_or_else(|| Instant::now() + LOOK_EVERY);
+        let event = match tokio::time::timeout_at(until, next).await {
+            Ok(event) => event?,
+            Err(_) if deadline.is_some() => return Ok(None),
+            Err(_) => {
+                let is_given_up = request.is_some_and(|id| !pool.inbox.is_waiting(id));
+                deadline = is_given_up.then(|| Instant::now() + AFTER_GIVING_UP);
+                continue;
+            }
+        };
+        let Some(event) = event else {
+            return Ok(connection.is_open().then_some(connection));
+        };
+        deliver(pool, event, cursor);
+        if let Some(id) = request
+            && deadline.is_none()
+            && !pool.inbox.is_waiting(id)
+        {
+            pool.mark_answered(id);
+            deadline = Some(Instant::now() + AFTER_ANSWER);
+        }
+    }
+}
+
+fn deliver(pool: &Pool, event: Event, cursor: &mut Cursor) {
+    cursor.note(&event);
+    if event.is_message() && !event.data.is_empty() {
+        pool.inbox.deliver(event.data);
+    }
+}
+
+/// What came of asking for a stream.
+enum Opened {
+    Stream(Connection),
+    Refused(StatusCode, Failure),
+}
+
+/// Asks for a stream by GET, from where `cursor` is.
+async fn open(
+    pool: &Pool,
+    connection: Option<Connection>,
+    cursor: &Cursor,
+) -> Result<Opened, Failure> {
+    let (headers, has_session) = {
+        let headers = pool.headers();
+        (headers.get(), headers.has_session())
+    };
+    let own: Vec<_> = (cursor.last_id.iter())
+        .map(|id| (LAST_EVENT_ID, id.clone()))
+        .collect();
+    let get = Request {
+        method: &Method::GET,
+        path: &pool.address.path,
+        headers: &headers,
+        own: &own,
+        body: b"",
+    };
+    let (mut connection, head) = exchange::request(pool, connection, &get).await?;
+    if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
+        return Ok(Opened::Stream(connection));
+    }
+    let body = read_body(&mut connection, MAX_REFUSAL)
+        .await
+        .unwrap_or_default();
+    let mut failure = status::failure(head.status, &body);
+    failure.category = ErrorCategory::Disconnected;
+    failure.message = format!("the event stream cannot be opened: {}", failure.message);
+    if head.status == StatusCode::NOT_FOUND && has_session {
+        failure.detail = Detail::SessionExpired;
+    }
+    Ok(Opened::Refused(head.status, failure))
+}
+
+/// Keeps the stream open that belongs to no request, until the server says it has none. `tried`
+/// is told when the server has accepted or refused it for the first time.
+pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
+    let mut tried = Some(tried);
+    let mut cursor = Cursor::new();
+    let mut kept = None;
+    let mut failures = 0_u32;
+    loop {
+        let opened = open(&pool, kept.take(), &cursor).await;
+        if let Some(tried) = tried.take() {
+            // Whoever waited may have given up.
+            let _ = tried.send(());
+        }
+        match opened {
+            Ok(Opened::Stream(connection)) => {
+                match listen_once(&pool, connection, &mut cursor).await {
+                    Ok(connection) => kept = connection,
+                    Err(failure) if failure.category == ErrorCategory::Malformed => {
+                        pool.inbox.fail(None, failure);
+                    }
+                    Err(_) => {}
+                }
+            }
+            Ok(Opened::Refused(status, _))
+                if !status.is_server_error() || status == StatusCode::NOT_IMPLEMENTED =>
+            {
+                return;
+            }
+            Ok(Opened::Refused(..)) | Err(_) => {}
+        }
+        failures = if cursor.take_progress() {
+            0
+        } else {
+            failures.saturating_add(1)
+        };
+        tokio::time::sleep(cursor.delay(failures)).await;
+    }
+}
+
+async fn listen_once(
+    pool: &Pool,
+    mut connection: Connection,
+    cursor: &mut Cursor,
+) -> Result<Option<Connection>, Failure> {
+    let mut reader = EventReader::new(pool.options.max_frame);
+    while let Some(event) = reader.next(&mut connection).await? {
+        deliver(pool, event, cursor);
+    }
+    Ok(connection.is_open().then_some(connection))
+}

@@ -1,0 +1,355 @@
+//! Moving messages: one file per transport, all behind [`Channel`].
+//!
+//! A channel moves whole messages and knows nothing of what they mean. What arrives is pushed
+//! into an [`Inbox`], which the session implements; nothing is queued in between, so a load run
+//! pays for no channel hop per message.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcprove_settings::loss::Losses;
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::secret::Redactor;
+use mcprove_settings::text::shorten;
+use mcprove_trace::protocol::{FailedAnswer, Revision, RpcError};
+use mcprove_trace::stream::Recorder;
+use mcprove_trace::{ErrorCategory, Strike};
+
+use crate::process::SpawnError;
+use crate::server::{Server, Transport};
+
+pub use crate::process::Closing;
+
+pub mod http;
+mod lines;
+pub mod memory;
+pub mod sse;
+pub mod stdio;
+#[cfg(test)]
+mod testing;
+mod tls;
+pub mod websocket;
+
+/// The largest message accepted, unless set otherwise.
+pub const MAX_FRAME: usize = 64 * 1024 * 1024;
+
+/// The longest message of a [`Failure`].
+const MESSAGE_CHARACTERS_MAX: usize = 2000;
+
+/// A future that a trait object can return.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Called with bytes.
+pub type BytesHandler = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// The limits and listeners of a channel.
+#[derive(Clone)]
+pub struct ChannelOptions {
+    /// The largest message accepted.
+    pub max_frame: usize,
+    /// How many HTTP connections may be open at once.
+    pub max_connections: usize,
+    /// Who gets the server's stderr, live and whole lines at a time.
+    pub on_stderr: Option<BytesHandler>,
+    /// Where the server's stderr is kept.
+    pub stderr_file: Option<PathBuf>,
+    /// Where it is noted what that file, or whoever gets stderr, did not get.
+    pub losses: Losses,
+    /// Takes secrets out of it; unless set, those of the server.
+    pub redactor: Option<Redactor>,
+}
+
+/// Why a channel did not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The server process could not be started.
+    #[error(transparent)]
+    Start(#[from] SpawnError),
+    /// The server could not be reached.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// Starts or reaches `server`; what arrives goes to `inbox`.
+pub async fn open(
+    server: &Server,
+    options: &ChannelOptions,
+    inbox: Arc<dyn Inbox>,
+) -> Result<Arc<dyn Channel>, OpenError> {
+    match &server.transport {
+        Transport::Stdio => Ok(stdio::StdioChannel::open(server, options, inbox).await?),
+        Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
+            url,
+            headers,
+            http_options(server, options),
+            inbox,
+        )?),
+        Transport::Sse { url, headers } => {
+            let options = http_options(server, options);
+            Ok(sse::SseChannel::connect(url, headers, options, inbox).await?)
+        }
+        Transport::WebSocket { url, headers } => {
+            let options = http_options(server, options);
+            Ok(websocket::WebSocketChannel::connect(url, headers, options, inbox).await?)
+        }
+    }
+}
+
+fn http_options(server: &Server, options: &ChannelOptions) -> http::HttpOptions {
+    http::HttpOptions {
+        max_frame: options.max_frame,
+        max_connections: options.max_connections,
+        connect_timeout: server.startup_timeout,
+        ..http::HttpOptions::default()
+    }
+}
+
+/// A message on its way out.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// The whole message, without a delimiter. Usually JSON; nothing enforces it.
+    pub bytes: &'a [u8],
+    /// What the message is, which decides how an HTTP channel treats its response.
+    pub kind: OutgoingKind,
+    /// The JSON-RPC method, for the `Mcp-Method` header.
+    pub method: &'a str,
+    /// The tool, prompt or resource, for the `Mcp-Name` header.
+    pub name: Option<&'a str>,
+    /// `Mcp-Param-*` headers, already encoded: full name and value.
+    pub parameter_headers: &'a [(String, String)],
+}
+
+/// What an outgoing message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutgoingKind {
+    /// Expects an answer with this id.
+    Request(u64),
+    /// Expects no answer.
+    Notification,
+    /// Answers a request of the server.
+    Reply,
+    /// Bytes that need not be a message at all; whatever comes back is delivered.
+    Raw,
+}
+
+/// Why a message was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendError {
+    /// The server does not read as fast as we write; wait for [`Channel::room`].
+    Full,
+    /// The channel is closed, for this reason.
+    Closed(Failure),
+}
+
+/// A way to exchange messages with one server.
+pub trait Channel: Send + Sync + 'static {
+    /// `stdio`, `http`, `sse`, `ws` or `memory`.
+    fn name(&self) -> &'static str;
+
+    /// Takes a message for sending, without waiting for the wire.
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError>;
+
+    /// Resolves when [`SendError::Full`] is worth another try, or the channel closed.
+    fn room(&self) -> BoxFuture<'_, ()>;
+
+    /// Gives up the stream on which request `id` would be answered. Returns whether the
+    /// transport has such a stream, so that closing it is the cancellation.
+    fn abandon(&self, id: u64) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// The revision that is in force from now on; decides headers and session handling.
+    /// `None` puts the channel back before the handshake and forgets the session.
+    fn speak(&self, revision: Option<Revision>) {
+        let _ = revision;
+    }
+
+    /// Opens the stream for messages that belong to no request, where the transport has one.
+    /// Resolves when the server has accepted or refused it, or taken too long over it.
+    fn listen(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// The id of the server's process, where this channel started it.
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
+    /// Ends the server process at once, where this channel started it.
+    fn kill(&self) {}
+
+    /// The processes that the server left behind when it exited by itself, where this channel
+    /// started it; complete once [`close`](Self::close) returned. They are gone by then.
+    fn leftovers(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The last of what the server wrote to stderr, where this channel reads it.
+    fn stderr_tail(&self) -> String {
+        String::new()
+    }
+
+    /// The injected fault that struck request `id`, as far as is remembered.
+    fn met_fault(&self, id: u64) -> Option<Strike> {
+        let _ = id;
+        None
+    }
+
+    /// Lets go of the connection the way a client does that crashed: both directions at once,
+    /// nothing said, nothing waited for. A process of ours lives on until [`close`](Self::close),
+    /// which then tells how it took that.
+    fn sever(&self);
+
+    /// Ends the connection in an orderly way: closes stdin and waits, or deletes the session.
+    fn close(&self) -> BoxFuture<'_, Closing>;
+}
+
+/// Where a channel delivers what arrives.
+pub trait Inbox: Send + Sync + 'static {
+    /// A whole message or batch, without its delimiter.
+    fn deliver(&self, frame: Bytes);
+
+    /// What stands behind this inbox, to deliver several messages to; `None` when nothing does, or
+    /// it is this inbox itself.
+    fn held(&self) -> Option<Arc<dyn Inbox>> {
+        None
+    }
+
+    /// Whether request `id` still waits for its answer.
+    fn is_waiting(&self, id: u64) -> bool;
+
+    /// A request failed on the way (`Some`), or something arrived that is no message and
+    /// belongs to no request that the channel knows (`None`).
+    fn fail(&self, request: Option<u64>, failure: Failure);
+
+    /// From now on, until told otherwise, what arrives was made up by an injected fault: what is wrong
+    /// with it is no violation of the server's.
+    fn set_injecting(&self, is_injecting: bool) {
+        let _ = is_injecting;
+    }
+
+    /// What an HTTP server made of a [`OutgoingKind::Raw`] message: the body that it answered
+    /// with, or how it refused. What arrives on a stream is delivered like everything else.
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        match answer {
+            Ok(body) => self.deliver(body),
+            Err(failure) => self.fail(None, failure),
+        }
+    }
+
+    /// The channel closed; nothing more will arrive. Called at most once.
+    fn closed(&self, failure: Failure);
+}
+
+/// What stands around the channels of sessions: it sees what is sent and what arrives, and may change it.
+pub trait ChannelLayer: Send + Sync {
+    /// Prepares one connection, on which what arrives is for `inbox`.
+    fn connection(
+        &self,
+        inbox: Arc<dyn Inbox>,
+        session: u32,
+        recorder: &Arc<Recorder>,
+        max_frame: usize,
+    ) -> Box<dyn LayeredConnection>;
+}
+
+/// One connection in a [`ChannelLayer`].
+pub trait LayeredConnection: Send {
+    /// What the channel delivers to.
+    fn inbox(&self) -> Arc<dyn Inbox>;
+
+    /// The channel with the layer around it.
+    fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel>;
+}
+
+/// Why a request, or a whole channel, failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The one category this failure counts in.
+    pub category: ErrorCategory,
+    /// What happened, for people.
+    pub message: String,
+    /// What else is known of it.
+    pub detail: Detail,
+}
+
+/// What else is known of a [`Failure`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    None,
+    /// Nothing listens at the address.
+    Refused,
+    /// The HTTP status that was answered.
+    Status(u16),
+    /// The server no longer knows our session (404): a new one must be initialized.
+    SessionExpired,
+    /// A frame that was not read to its end, being over the limit or broken: its size as far as it
+    /// was read, and its first bytes.
+    Oversized {
+        /// Bytes read of the frame.
+        size: u64,
+        /// The first bytes of it, to find the id in.
+        head: Bytes,
+    },
+    /// This process ran out of something; the server has no part in it.
+    OwnLimit(OwnLimit),
+    /// The server process ended, with this status where it was not killed.
+    Exit(Option<i32>),
+    /// The JSON-RPC error that the server answered with, whatever id it had.
+    Error(Box<RpcError>),
+}
+
+impl From<FailedAnswer> for Failure {
+    fn from(answer: FailedAnswer) -> Self {
+        Self::new(answer.category, answer.message)
+    }
+}
+
+impl Failure {
+    /// A failure of `category` with nothing else known.
+    pub fn new(category: ErrorCategory, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            category,
+            // What a peer makes us quote must not grow without limit.
+            message: if message.len() > MESSAGE_CHARACTERS_MAX {
+                shorten(&message, MESSAGE_CHARACTERS_MAX)
+            } else {
+                message
+            },
+            detail: Detail::None,
+        }
+    }
+
+    /// What this process ran out of, if it is that.
+    pub const fn own_limit(&self) -> Option<OwnLimit> {
+        match self.detail {
+            Detail::OwnLimit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// The same failure, of this process where `limit` says that it ran out of something.
+    #[must_use]
+    pub(crate) fn of_limit(self, limit: Option<OwnLimit>) -> Self {
+        match limit {
+            Some(limit) => {
+                Self::new(self.category, format!("{limit}: {self}")).with(Detail::OwnLimit(limit))
+            }
+            None => self,
+        }
+    }
+
+    /// The same failure with `detail`.
+    #[must_use]
+    pub fn with(mut self, detail: Detail) -> Self {
+        self.detail = detail;
+        self
+    }
+}

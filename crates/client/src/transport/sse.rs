@@ -1,0 +1,165 @@
+//! HTTP+SSE, the transport of revision 2024-11-05: one event stream for all that the server
+//! says, and an endpoint, named in its first event, that takes what we say.
+//!
+//! The stream is read here; the POSTs go through the pool of streamable HTTP, which only has to
+//! know that their responses carry no answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::Method;
+use mcprove_trace::{BoxFuture, ErrorCategory};
+use tokio::task::AbortHandle;
+
+use super::http::HttpOptions;
+use super::http::address::Address;
+use super::http::body::{ContentType, content_type, read_body};
+use super::http::connection::Connection;
+use super::http::head::Request;
+use super::http::headers::Headers;
+use super::http::pool::{Answers, Pool};
+use super::http::status;
+use super::http::stream::EventReader;
+use super::{Channel, Closing, Failure, Inbox, Outgoing, SendError};
+
+/// The event that names the endpoint.
+const ENDPOINT: &[u8] = b"endpoint";
+/// How much is read of a response that is no event stream.
+const MAX_REFUSAL: usize = 64 * 1024;
+
+/// A channel to a server of revision 2024-11-05.
+pub struct SseChannel {
+    pool: Arc<Pool>,
+    reader: AbortHandle,
+}
+
+impl SseChannel {
+    /// Opens the stream at `url` and waits until the server has named its endpoint, all within
+    /// the connect timeout.
+    ///
+    /// Must be called within a tokio runtime, which then runs the channel's tasks.
+    pub async fn connect(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        options: HttpOptions,
+        inbox: Arc<dyn Inbox>,
+    ) -> Result<Arc<Self>, Failure> {
+        let options = HttpOptions {
+            max_connections: options.max_connections.max(1),
+            ..options
+        };
+        let address = Address::parse(url, ("http", "https"), &options)?;
+        let headers = Headers::new(&address.host_header, headers)?;
+        let opening = open(&address, &headers, &options);
+        let (stream, endpoint) = tokio::time::timeout(options.connect_timeout, opening)
+            .await
+            .unwrap_or_else(|_| {
+                let seconds = options.connect_timeout.as_secs_f64();
+                Err(address.silent(&format!("no endpoint event within {seconds} s")))
+            })?;
+        let pool = Pool::new(endpoint, options, Answers::OnStream, headers, inbox);
+        let reader = tokio::spawn(read(Arc::clone(&pool), stream)).abort_handle();
+        Ok(Arc::new(Self { pool, reader }))
+    }
+}
+
+impl Channel for SseChannel {
+    fn name(&self) -> &'static str {
+        "sse"
+    }
+
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        self.pool.submit(&message)
+    }
+
+    fn room(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.pool.wait_for_room())
+    }
+
+    fn sever(&self) {
+        self.reader.abort();
+        self.pool.close();
+    }
+
+    fn close(&self) -> BoxFuture<'_, Closing> {
+        Box::pin(async {
+            self.sever();
+            Closing::default()
+        })
+    }
+}
+
+impl Drop for SseChannel {
+    fn drop(&mut self) {
+        self.sever();
+    }
+}
+
+/// The stream that carries every answer.
+struct Stream {
+    connection: Connection,
+    events: EventReader,
+}
+
+async fn open(
+    address: &Address,
+    headers: &Headers,
+    options: &HttpOptions,
+) -> Result<(Stream, Address), Failure> {
+    let mut connection = Connection::open(address, options).await?;
+    let request = Request {
+        method: &Method::GET,
+        path: &address.path,
+        headers: &headers.get(),
+        own: &[],
+        body: b"",
+    };
+    let head = connection
+        .send(&request)
+        .await
+        .map_err(|error| error.failure)?;
+    if !head.status.is_success() || content_type(&head.headers) != ContentType::Events {
+        let body = read_body(&mut connection, MAX_REFUSAL)
+            .await
+            .unwrap_or_default();
+        let mut failure = status::failure(head.status, &body);
+        failure.message = format!("there is no event stream at this address: {failure}");
+        return Err(failure);
+    }
+    let mut events = EventReader::new(options.max_frame);
+    while let Some(event) = events.next(&mut connection).await? {
+        if event.event == ENDPOINT {
+            let endpoint = address.join(String::from_utf8_lossy(&event.data).trim())?;
+            return Ok((Stream { connection, events }, endpoint));
+        }
+    }
+    let message = "the server closed the event stream before it named its endpoint";
+    Err(Failure::new(ErrorCategory::Disconnected, message))
+}
+
+/// Delivers what arrives until the stream ends, and with it the channel.
+async fn read(pool: Arc<Pool>, mut stream: Stream) {
+    let end = loop {
+        match stream.events.next(&mut stream.connection).await {
+            Ok(Some(event)) if event.is_message() && !event.data.is_empty() => {
+                pool.inbox.deliver(event.data);
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let message = "the server closed the event stream";
+                break Failure::new(ErrorCategory::Disconnected, message);
+            }
+            Err(failure) if failure.category == ErrorCategory::Malformed => {
+                let message = format!("the event stream cannot be read on: {failure}");
+                pool.inbox.fail(None, failure);
+                break Failure::new(ErrorCategory::Disconnected, message);
+            }
+            Err(failure) => break failure,
+        }
+    };
+    pool.close();
+    pool.inbox.closed(end);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! The TLS settings that every transport over TCP shares.
+//!
+//! The roots are the system's (`SSL_CERT_FILE` overrides them), read once per process, plus
+//! those that [`HttpOptions`](super::http::HttpOptions) adds.
+
+use std::sync::{Arc, OnceLock};
+
+use mcprove_trace::ErrorCategory;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::Failure;
+
+/// Only HTTP/1.1 is spoken here, also by WebSocket.
+const PROTOCOL: &[u8] = b"http/1.1";
+
+/// A client configuration that trusts the system's roots and `extra_roots`.
+pub(super) fn client_config(
+    extra_roots: &[CertificateDer<'static>],
+) -> Result<Arc<ClientConfig>, Failure> {
+    static SYSTEM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+
+    if let (true, Some(config)) = (extra_roots.is_empty(), SYSTEM.get()) {
+        return Ok(Arc::clone(config));
+    }
+    let mut roots = RootCertStore::empty();
+    // Certificates that cannot be read are as good as absent: the handshake then says which
+    // issuer is unknown, and that is the message that helps.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for root in extra_roots {
+        roots.add(root.clone()).map_err(|error| {
+            failure(&format!("an extra root certificate is not usable: {error}"))
+        })?;
+    }
+    let config = build(roots)?;
+    if extra_roots.is_empty() {
+        return Ok(Arc::clone(SYSTEM.get_or_init(|| config)));
+    }
+    Ok(config)
+}
+
+fn build(roots: RootCertStore) -> Result<Arc<ClientConfig>, Failure> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failure(&format!("TLS cannot be set up: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn failure(message: &str) -> Failure {
+    Failure::new(ErrorCategory::Disconnected, message)
+}

@@ -1,0 +1,8 @@
+//! A report as blocks and spans, and what draws them: terminal, Markdown, HTML.
+
+pub mod block;
+pub mod figure;
+pub mod html;
+pub mod markdown;
+pub mod style;
+pub mod table;

@@ -1,0 +1,278 @@
+//! Markdown, for people and for programs that read it.
+//!
+//! What a server chose can hold anything. Outside of code, whatever markdown or HTML would act on
+//! is escaped; inside of code, the fence is longer than any run of backticks in it; in tables,
+//! bars are escaped in both. Words that sites make something of (`@name` calls a person, `#1` an issue,
+//! addresses become links) are written as code, which they leave alone; a backslash does not help there.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::block::{Block, Line, Section, Span, Table};
+
+/// A column is padded up to this width; a longer cell sticks out instead of widening all others.
+const COLUMN_MAX: usize = 40;
+
+/// A section.
+pub fn draw_section(section: &Section, text: &mut String) {
+    let _ = write!(text, "\n## {}\n", section.title);
+    for block in &section.blocks {
+        text.push('\n');
+        match block {
+            Block::Paragraph(line) => {
+                text.push_str(&draw_line(line, false));
+                text.push('\n');
+            }
+            Block::List(lines) => {
+                for line in lines {
+                    let _ = writeln!(text, "- {}", draw_line(line, false));
+                }
+            }
+            Block::Table(table) => draw_table(table, text),
+            Block::Drawing(drawing) => {
+                let _ = write!(text, "```text\n{drawing}```\n");
+            }
+        }
+    }
+}
+
+fn draw_table(table: &Table, text: &mut String) {
+    let header: Vec<String> = table.header.iter().map(|name| escape(name)).collect();
+    let rows: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|cell| draw_line(cell, true)).collect())
+        .collect();
+    let widths: Vec<usize> = header
+        .iter()
+        .enumerate()
+        .map(|(column, name)| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let widest = cells
+                .map(|cell| cell.width())
+                .filter(|width| *width <= COLUMN_MAX)
+                .max();
+            widest.unwrap_or(0).max(name.width()).max(3)
+        })
+        .collect();
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    for row in [&header, &rule].into_iter().chain(&rows) {
+        text.push('|');
+        for (cell, width) in row.iter().zip(&widths) {
+            let padding = width.saturating_sub(cell.width());
+            let _ = write!(text, " {cell}{} |", " ".repeat(padding));
+        }
+        text.push('\n');
+    }
+}
+
+/// A line with its spans.
+pub fn draw_line(line: &Line, in_table: bool) -> String {
+    let mut text = String::new();
+    for span in &line.0 {
+        match span {
+            Span::Plain(plain) => push(&mut text, &escape_words(plain, in_table)),
+            Span::Strong(strong) => {
+                let _ = write!(text, "**{}**", escape_words(strong, in_table));
+            }
+            Span::Code(code) => push(&mut text, &code_span(code, in_table)),
+        }
+    }
+    escape_start(text)
+}
+
+/// Fences that touch would become one.
+fn push(text: &mut String, more: &str) {
+    if text.ends_with('`') && more.starts_with('`') {
+        text.push(' ');
+    }
+    text.push_str(more);
+}
+
+/// A text in which markdown, and whoever shows it, finds nothing to do.
+pub fn escape(text: &str) -> String {
+    escape_words(text, false)
+}
+
+fn escape_words(text: &str, in_table: bool) -> String {
+    if !is_live(text) {
+        return escape_marks(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for part in text.split_inclusive(char::is_whitespace) {
+        let word = part.trim_end_matches(char::is_whitespace);
+        let space = part.get(word.len()..).unwrap_or_default();
+        if is_live(word) {
+            escaped.push_str(&code_span(word, in_table));
+        } else {
+            escaped.push_str(&escape_marks(word));
+        }
+        escaped.push_str(space);
+    }
+    escaped
+}
+
+/// Whether sites would make a link of something in it, or tell somebody of it.
+fn is_live(word: &str) -> bool {
+    const SCHEMES: [&str; 4] = ["://", "www.", "mailto:", "xmpp:"];
+    let lower = word.to_ascii_lowercase();
+    let has_before = |mark: char, is_next: fn(char) -> bool| {
+        let mut parts = lower.split(mark).skip(1);
+        parts.any(|part| part.starts_with(is_next))
+    };
+    has_before('@', char::is_alphanumeric)
+        || has_before('#', |next| next.is_ascii_digit())
+        || SCHEMES.iter().any(|scheme| lower.contains(scheme))
+        || lower.match_indices("gh-").any(|(at, mark)| {
+            let rest = lower.get(at + mark.len()..).unwrap_or_default();
+            rest.starts_with(|next: char| next.is_ascii_digit())
+        })
+}
+
+/// A text in which markdown finds nothing to do.
+fn escape_marks(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut before = None;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_active = match character {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' => true,
+            // Within a word it is no emphasis: `p99_latency` stays readable.
+            '_' => !(is_word(before) && is_word(characters.peek().copied())),
+            '&' => characters
+                .peek()
+                .is_some_and(|next| next.is_ascii_alphanumeric() || *next == '#'),
+            _ => false,
+        };
+        if is_active {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        before = Some(character);
+    }
+    escaped
+}
+
+fn is_word(character: Option<char>) -> bool {
+    character.is_some_and(char::is_alphanumeric)
+}
+
+/// At the start of a line some more characters would make a heading, a list or a rule.
+fn escape_start(mut text: String) -> String {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let place = match text.chars().next() {
+        Some('#' | '+' | '-' | '=') => Some(0),
+        Some(_) if digits > 0 => {
+            let after = text.get(digits..).unwrap_or_default();
+            let is_list = after.starts_with(". ") || after.starts_with(") ");
+            is_list.then_some(digits)
+        }
+        _ => None,
+    };
+    if let Some(place) = place {
+        text.insert(place, '\\');
+    }
+    text
+}
+
+/// A text as code, whatever backticks it has.
+fn code_span(text: &str, in_table: bool) -> String {
+    let text = if in_table {
+        text.replace('|', "\\|")
+    } else {
+        text.to_owned()
+    };
+    let longest = text
+        .split(|character| character != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let is_touching = text.starts_with('`') || text.ends_with('`');
+    let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
+    if is_touching || is_padded {
+        format!("{fence} {text} {fence}")
+    } else {
+        format!("{fence}{text}{fence}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_server_chose_is_markdown() {
+        for (text, escaped) in [
+            ("a|b", "a\\|b"),
+            (
+                "<script>alert(1)</script>",
+                "\\<script\\>alert(1)\\</script\\>",
+            ),
+            ("[x](y) !", "\\[x\\](y) !"),
+            (
+                "**bold** _it_ p99_latency",
+                "\\*\\*bold\\*\\* \\_it\\_ p99_latency",
+            ),
+            ("a`b`c \\", "a\\`b\\`c \\\\"),
+            ("&lt; & &#60;", "\\&lt; & `&#60;`"),
+        ] {
+            assert_eq!(escape(text), escaped, "{text}");
+        }
+        for (text, escaped) in [
+            ("# x", "\\# x"),
+            ("- x", "\\- x"),
+            ("12. x", "12\\. x"),
+            ("12.5", "12.5"),
+            ("x", "x"),
+            ("", ""),
+        ] {
+            assert_eq!(escape_start(text.to_owned()), escaped, "{text}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_called_and_nothing_becomes_a_link() {
+        for (text, escaped) in [
+            ("by @octocat, a@b.c", "by `@octocat,` `a@b.c`"),
+            ("fixes #1 and o/r#22 GH-3", "fixes `#1` and `o/r#22` `GH-3`"),
+            ("[x](http://e.vil)", "`[x](http://e.vil)`"),
+            (
+                "HTTPS://e.vil/`x`` *b*",
+                "``` HTTPS://e.vil/`x`` ``` \\*b\\*",
+            ),
+            ("www.e.vil mailto:x", "`www.e.vil` `mailto:x`"),
+            ("a @ b # c #d x@", "a @ b # c #d x@"),
+        ] {
+            assert_eq!(escape(text), escaped, "{text}");
+        }
+        let line = Line::plain("see @me").and_code("x").and("@a|b");
+        assert_eq!(draw_line(&line, true), "see `@me` `x` `@a\\|b`");
+    }
+
+    #[test]
+    fn code_has_a_fence_that_holds() {
+        assert_eq!(code_span("a", false), "`a`");
+        assert_eq!(code_span("a`b``c", false), "```a`b``c```");
+        assert_eq!(code_span("`a", false), "`` `a ``");
+        assert_eq!(code_span("a|b", true), "`a\\|b`");
+        assert_eq!(code_span("a|b", false), "`a|b`");
+    }
+
+    #[test]
+    fn a_wide_cell_does_not_widen_the_others() {
+        let mut table = Table::new(["a", "b"]);
+        table.push([Line::plain("x"), Line::plain("y".repeat(60))]);
+        table.push([Line::plain("xyz"), Line::plain("z")]);
+        let mut text = String::new();
+        draw_table(&table, &mut text);
+        assert_eq!(
+            text,
+            format!(
+                "| a   | b   |\n| --- | --- |\n| x   | {} |\n| xyz | z   |\n",
+                "y".repeat(60)
+            )
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! The JSON Schema of a faults file, for editors and other programs: `faults.v1`.
+//!
+//! It is made from the table of kinds. It cannot say which kind has which setting, but takes everything
+//! that the reader takes.
+
+use mcprove_settings::registry::{DefaultValue, Setting};
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::FAULTS_MAX;
+use crate::ENTRIES;
+
+/// The schema.
+pub fn schema() -> Schema {
+    let list = list_schema(Map::new());
+    let mut root = Map::new();
+    for (name, value) in [
+        (
+            "$schema",
+            json!("https://json-schema.org/draft/2020-12/schema"),
+        ),
+        ("title", json!("Faults")),
+        (
+            "description",
+            json!(
+                "Faults that `--faults FILE` takes, in YAML or TOML: a map with `faults`, or the list."
+            ),
+        ),
+        (
+            "anyOf",
+            json!([
+                {
+                    "type": "object",
+                    "properties": { "faults": { "anyOf": [{ "$ref": "#/$defs/list" }, { "type": "null" }] } },
+                    "required": ["faults"],
+                    "additionalProperties": false,
+                },
+                { "$ref": "#/$defs/list" },
+            ]),
+        ),
+        ("$defs", json!({ "list": list })),
+    ] {
+        root.insert(name.into(), value);
+    }
+    Schema::from(root)
+}
+
+/// A list of faults, with the keys that each has besides its own.
+pub fn list_schema(extra: Map<String, Value>) -> Value {
+    json!({ "type": "array", "items": item_schema(extra), "maxItems": FAULTS_MAX })
+}
+
+fn item_schema(extra: Map<String, Value>) -> Value {
+    let mut properties = Map::new();
+    let mut add = |name: &str, schema: Value| {
+        for name in spellings(name) {
+            properties.insert(name, schema.clone());
+        }
+    };
+    let text =
+        |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
+    let target = json!({
+        "type": ["object", "null"],
+        "properties": { "tool": text("Only calls of this tool"), "server": text("Only calls to this server") },
+        "additionalProperties": false,
+        "description": "Which calls it is aimed at; all without one",
+    });
+    add("kind", kinds());
+    add("name", text("Its name in reports. Default: its kind"));
+    add("target", target);
+    add("tool", text("Another place for `tool` of `target`"));
+    add("server", text("Another place for `server` of `target`"));
+    add("calls", ordinals());
+    add(
+        "rate",
+        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": "The share of these calls that it strikes" }),
+    );
+    add(
+        "seed",
+        json!({
+            "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^[0-9]+$" }],
+            "description": "The seed of its choices",
+        }),
+    );
+    for setting in ENTRIES.iter().flat_map(|entry| entry.settings) {
+        if setting.name != "rate" {
+            add(setting.name, setting_schema(setting));
+        }
+    }
+    for (name, schema) in extra {
+        add(&name, schema);
+    }
+    json!({
+        "anyOf": [
+            {
+                "type": "string",
+                "minLength": 1,
+                "description": "A fault in one line, as after --fault: slow:500,tool=search",
+            },
+            {
+                "type": "object",
+                "properties": properties,
+                "required": ["kind"],
+                "additionalProperties": false,
+            },
+        ],
+    })
+}
+
+/// A name with `_`, and with `-` where that is another.
+fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
+    let dashed = name.replace('_', "-");
+    let other = (dashed != name).then_some(dashed);
+    std::iter::once(name.to_owned()).chain(other)
+}
+
+fn kinds() -> Value {
+    let names: Vec<String> = ENTRIES
+        .iter()
+        .flat_map(|entry| spellings(entry.name))
+        .collect();
+    let explained: Vec<String> = ENTRIES
+        .iter()
+        .map(|entry| format!("{}: {}", entry.name, entry.explanation))
+        .collect();
+    json!({ "enum": names, "description": explained.join("; ") })
+}
+
+fn ordinals() -> Value {
+    json!({
+        "anyOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "integer", "minimum": 1 },
+            { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 1 },
+        ],
+        "description": "Which of these calls it strikes, by order of arrival from 1: \"1-3,7\" or \"5-\"",
+    })
+}
+
+fn setting_schema(setting: &Setting) -> Value {
+    let mut schema = match setting.default {
+        DefaultValue::Integer(_) => json!({ "type": "integer", "minimum": 0 }),
+        DefaultValue::Signed(_) => json!({ "type": "integer" }),
+        _ => json!({}),
+    };
+    if let Value::Object(fields) = &mut schema {
+        fields.insert("description".to_owned(), json!(setting.explanation));
+        fields.insert("default".to_owned(), setting.default.value());
+    }
+    schema
+}

@@ -1,0 +1,140 @@
+//! Messages that effects send, and what they change in those of the server.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::call::FaultedCall;
+
+/// The longest that a call hangs: far past any timeout of a client, and the end of it all the same.
+pub const HANG_LIMIT: Duration = Duration::from_mins(10);
+/// The error that ends a call at [`HANG_LIMIT`].
+pub const HANG_CODE: i64 = -32_001;
+/// What that error says.
+pub const HANG_MESSAGE: &str = "mcprove: injected hang released";
+/// The error of calls that are made to fail, unless another is asked for.
+pub const FAILURE_CODE: i64 = -32_000;
+
+/// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
+pub(super) async fn hang(call: &dyn FaultedCall, fault: &str) {
+    tokio::time::sleep(HANG_LIMIT).await;
+    call.reply(error(
+        call,
+        HANG_CODE,
+        HANG_MESSAGE,
+        Some(&json!({ "fault": fault })),
+    ))
+    .await;
+}
+
+/// The response to this call with an error.
+pub fn error(call: &dyn FaultedCall, code: i64, message: &str, data: Option<&Value>) -> Bytes {
+    let mut error = json!({ "code": code, "message": message });
+    if let (Some(data), Some(fields)) = (data, error.as_object_mut()) {
+        fields.insert("data".to_owned(), data.clone());
+    }
+    envelope(call.id(), "error", &error)
+}
+
+/// The error that tells of an HTTP status, to a call over a transport that has none.
+pub fn status(call: &dyn FaultedCall, status: u16, retry_after_s: u64) -> Bytes {
+    let message =
+        format!("mcprove: injected HTTP status {status}, try again after {retry_after_s} s");
+    let data = json!({
+        "fault": "http_status", "status": status, "retry_after_s": retry_after_s,
+    });
+    error(call, FAILURE_CODE, &message, Some(&data))
+}
+
+/// The response to this call with a result, completed as its era wants it.
+pub(super) fn result(call: &dyn FaultedCall, mut result: Map<String, Value>) -> Bytes {
+    if call.is_stateless() {
+        result
+            .entry("resultType")
+            .or_insert_with(|| json!("complete"));
+    }
+    envelope(call.id(), "result", &Value::Object(result))
+}
+
+/// The same response under another id.
+pub(super) fn with_id(reply: &Bytes, id: &str) -> Bytes {
+    match body(reply) {
+        Some((name, body)) => envelope(id, name, &body),
+        None => reply.clone(),
+    }
+}
+
+/// What a tool answered, to be changed.
+pub(super) enum Answer<'a> {
+    /// A result.
+    Result(&'a mut Map<String, Value>),
+    /// A JSON-RPC error.
+    Error(&'a mut Map<String, Value>),
+}
+
+/// The same response with another result or error; what is no message stays as it is.
+pub(super) fn with_answer(
+    call: &dyn FaultedCall,
+    reply: &Bytes,
+    change: impl FnOnce(Answer<'_>),
+) -> Bytes {
+    let Some((name, Value::Object(mut fields))) = body(reply) else {
+        return reply.clone();
+    };
+    change(match name {
+        "result" => Answer::Result(&mut fields),
+        _ => Answer::Error(&mut fields),
+    });
+    envelope(call.id(), name, &Value::Object(fields))
+}
+
+fn body(reply: &Bytes) -> Option<(&'static str, Value)> {
+    let mut message: Map<String, Value> = serde_json::from_slice(reply).ok()?;
+    if let Some(result) = message.remove("result") {
+        return Some(("result", result));
+    }
+    message.remove("error").map(|error| ("error", error))
+}
+
+fn envelope(id: &str, name: &str, body: &Value) -> Bytes {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{name}\":{body}}}").into()
+}
+
+/// An id that nobody asked under: another number, or another text.
+pub(super) fn other_id(id: &str) -> String {
+    /// Far from the ids that are in use.
+    const OFFSET: u64 = 1_000_000_000;
+    match serde_json::from_str::<Value>(id) {
+        Ok(Value::String(text)) => json!(format!("not {text}")).to_string(),
+        Ok(Value::Number(number)) => match number.as_u64() {
+            Some(number) => number.wrapping_add(OFFSET).to_string(),
+            None => OFFSET.to_string(),
+        },
+        _ => OFFSET.to_string(),
+    }
+}
+
+/// The notification of progress under this token.
+pub(super) fn progress(token: &Value, progress: u64) -> Bytes {
+    let params = json!({ "progressToken": token, "progress": progress });
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{params}}}")
+        .into()
+}
+
+/// The id of a message as JSON, exactly as it was written: numbers keep all their digits.
+///
+/// ```
+/// let id = mcprove_fault::raw_id(br#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#);
+/// assert_eq!(id.as_deref(), Some("18446744073709551616"));
+/// ```
+pub fn raw_id(message: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    let named: Named<'_> = serde_json::from_slice(message).ok()?;
+    named.id.map(|id| id.get().to_owned())
+}

@@ -1,0 +1,242 @@
+//! A fault as the user describes it: in YAML, in TOML, or after `--fault`.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use mcprove_settings::registry::{DefaultValue, nearest};
+use mcprove_trace::FaultKind;
+use serde_json::{Map, Value};
+
+use super::error::FaultError;
+use super::ordinals::Ordinals;
+use super::registry::{Entry, entry_of};
+
+/// Which calls a fault is aimed at. Neither tool nor server means all calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Only calls of this tool.
+    pub tool: Option<String>,
+    /// Only calls to this server.
+    pub server: Option<String>,
+}
+
+impl Target {
+    /// Whether a call of this tool of this server is meant.
+    pub fn matches(&self, server: &str, tool: &str) -> bool {
+        self.tool.as_deref().is_none_or(|wanted| wanted == tool)
+            && self.server.as_deref().is_none_or(|wanted| wanted == server)
+    }
+}
+
+/// A fault as the user wrote it, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FaultSpec {
+    /// Its name in reports. It takes no part in the choice of the calls that it strikes.
+    pub name: String,
+    /// What kind it is.
+    pub kind: FaultKind,
+    /// Which calls it is aimed at.
+    pub target: Target,
+    /// Which of these calls it strikes, by order of arrival; `None` for all.
+    pub calls: Option<Ordinals>,
+    /// What share of these calls it strikes, from 0 to 1; `None` for all.
+    pub rate: Option<f64>,
+    /// The seed of its choices, if it has one of its own.
+    pub seed: Option<u64>,
+    /// Settings of the kind, by name; what is not set has its default.
+    pub settings: Map<String, Value>,
+}
+
+impl FaultSpec {
+    /// A fault of this kind that strikes every call, named after its kind.
+    pub fn new(kind: FaultKind) -> Self {
+        Self {
+            name: kind.name().to_owned(),
+            kind,
+            target: Target::default(),
+            calls: None,
+            rate: None,
+            seed: None,
+            settings: Map::new(),
+        }
+    }
+
+    /// Sets what is set by `key` in a file or after `--fault`: a setting of the kind, `tool`, `server`,
+    /// `calls`, `rate`, `seed` or `name`.
+    pub fn set(&mut self, key: &str, value: Value) -> Result<(), FaultError> {
+        let normal = key.replace('-', "_");
+        let text = |value: &Value| match value {
+            Value::String(text) if !text.is_empty() => Ok(text.clone()),
+            _ => Err(wrong(key, "must be a text")),
+        };
+        match normal.as_str() {
+            "name" => self.name = text(&value)?,
+            "tool" => self.target.tool = Some(text(&value)?),
+            "server" => self.target.server = Some(text(&value)?),
+            "calls" => self.calls = Some(ordinals(&value)?),
+            "rate" => self.rate = Some(rate(&value)?),
+            "seed" => {
+                let seed = value.as_u64();
+                self.seed = Some(seed.ok_or_else(|| wrong(key, "must be a whole number from 0"))?);
+            }
+            _ => self.set_own(key, &normal, value)?,
+        }
+        Ok(())
+    }
+
+    /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
+    pub fn keys(kind: FaultKind) -> Vec<&'static str> {
+        let own = entry_of(kind)
+            .map(|entry| entry.settings)
+            .unwrap_or_default();
+        let common = ["name", "tool", "server", "calls", "rate", "seed"];
+        let own = own.iter().map(|setting| setting.name);
+        let own = own.filter(|name| !common.contains(name));
+        common.into_iter().chain(own).collect()
+    }
+
+    fn set_own(&mut self, key: &str, normal: &str, value: Value) -> Result<(), FaultError> {
+        let setting = entry_of(self.kind)
+            .into_iter()
+            .flat_map(|entry| entry.settings)
+            .find(|setting| setting.name == normal);
+        let Some(setting) = setting else {
+            let keys = Self::keys(self.kind);
+            return Err(FaultError::UnknownKey {
+                kind: self.kind,
+                key: key.to_owned(),
+                suggestion: nearest(keys.iter().copied(), normal).map(str::to_owned),
+                known: keys.join(", "),
+            });
+        };
+        match (setting.default, &value) {
+            (DefaultValue::Integer(_), value) if !value.is_u64() => {
+                return Err(wrong(key, unit_of(normal)));
+            }
+            (DefaultValue::Signed(_), value) if !value.is_i64() => {
+                return Err(wrong(key, "must be a whole number"));
+            }
+            _ => {}
+        }
+        if normal == "status"
+            && !value
+                .as_u64()
+                .is_some_and(|status| (400..600).contains(&status))
+        {
+            return Err(wrong(key, "must be from 400 to 599"));
+        }
+        if normal.ends_with("_ms") && value.as_u64().is_some_and(|ms| ms > DELAY_MS_MAX) {
+            return Err(wrong(key, "must be at most 86400000, a day"));
+        }
+        if normal == "bytes" && value.as_u64().is_some_and(|bytes| bytes > BYTES_MAX) {
+            return Err(wrong(key, "must be at most 1073741824, a gibibyte"));
+        }
+        self.settings.insert(normal.to_owned(), value);
+        Ok(())
+    }
+
+    /// What takes part in its choices by chance: the kind, the aim, and the settings that are not the
+    /// default. Neither `rate`, so that a higher one strikes the same calls and more, nor the name, which
+    /// depends on the other faults.
+    pub(super) fn identity(&self) -> String {
+        let mut text = self.kind.name().to_owned();
+        let aims = [("tool", &self.target.tool), ("server", &self.target.server)];
+        for (key, aim) in aims {
+            if let Some(aim) = aim {
+                // Writing to a text does not fail.
+                let _ = write!(text, ",{key}={aim:?}");
+            }
+        }
+        let settings = entry_of(self.kind).into_iter();
+        for setting in settings.flat_map(|entry| entry.settings) {
+            let given = self.settings.get(setting.name);
+            if let Some(value) = given.filter(|value| **value != setting.default.value()) {
+                let _ = write!(text, ",{}={value}", setting.name);
+            }
+        }
+        text
+    }
+
+    /// The last look, when everything is set.
+    pub fn check(&self) -> Result<(), FaultError> {
+        let setting = |name: &str| {
+            let given = self.settings.get(name).and_then(Value::as_u64);
+            given.or_else(|| default_of(entry_of(self.kind)?, name))
+        };
+        if let (Some(min), Some(max)) = (setting("min_ms"), setting("max_ms"))
+            && min > max
+        {
+            let problem = format!("must not be above max_ms, which is {max}");
+            return Err(wrong("min_ms", &problem));
+        }
+        Ok(())
+    }
+}
+
+/// Tells faults apart that have no name but that of their kind: the second `slow` becomes `slow-2`.
+///
+/// ```
+/// use mcprove_fault::{FaultSpec, tell_apart};
+///
+/// let mut faults = ["hang,tool=a", "hang,tool=b"].map(|text| text.parse::<FaultSpec>().unwrap());
+/// tell_apart(faults.iter_mut());
+/// assert_eq!(faults.map(|fault| fault.name), ["hang", "hang-2"]);
+/// ```
+pub fn tell_apart<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
+    let mut seen = HashSet::new();
+    for fault in faults {
+        for number in 2.. {
+            let is_default = fault.name.starts_with(fault.kind.name());
+            if seen.insert(fault.name.clone()) || !is_default {
+                break;
+            }
+            fault.name = format!("{}-{number}", fault.kind.name());
+        }
+    }
+}
+
+/// No delay is longer.
+const DELAY_MS_MAX: u64 = 86_400_000;
+/// No text is longer: it is made in memory.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+fn default_of(entry: &Entry, name: &str) -> Option<u64> {
+    let setting = entry.settings.iter().find(|setting| setting.name == name)?;
+    setting.default.value().as_u64()
+}
+
+/// What a whole number stands for.
+fn unit_of(name: &str) -> &'static str {
+    match name {
+        name if name.ends_with("_ms") => "must be a whole number of milliseconds",
+        name if name.ends_with("_s") => "must be a whole number of seconds",
+        "bytes" => "must be a whole number of bytes",
+        _ => "must be a whole number from 0",
+    }
+}
+
+fn wrong(key: &str, problem: &str) -> FaultError {
+    FaultError::WrongValue {
+        key: key.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+fn ordinals(value: &Value) -> Result<Ordinals, FaultError> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_u64() => number.to_string(),
+        Value::Array(numbers) if !numbers.is_empty() => {
+            let texts: Vec<String> = numbers.iter().map(Value::to_string).collect();
+            texts.join(",")
+        }
+        _ => return Err(wrong("calls", "must be ordinals, such as \"1-3,7\"")),
+    };
+    let ordinals = text.parse::<Ordinals>();
+    ordinals.map_err(|error| wrong("calls", &error.to_string()))
+}
+
+fn rate(value: &Value) -> Result<f64, FaultError> {
+    let rate = value.as_f64().filter(|rate| (0.0..=1.0).contains(rate));
+    rate.ok_or_else(|| wrong("rate", "must be a number from 0 to 1"))
+}

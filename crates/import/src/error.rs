@@ -1,0 +1,71 @@
+//! Why a file could not be imported: what happened, where, and what to try.
+
+use std::fmt;
+
+/// Why a file could not be imported.
+///
+/// ```
+/// use mcprove_import::import;
+///
+/// let error = import("{\"runs\": [\n  {\"tool_calls\": [}\n]}").unwrap_err();
+/// assert_eq!((error.line, error.column), (Some(2), Some(19)));
+/// assert!(error.to_string().starts_with("line 2, column 19: "));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportError {
+    /// What is wrong.
+    pub message: String,
+    /// The line, counted from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// The column, counted from 1 in bytes, where one is to blame.
+    pub column: Option<usize>,
+    /// The path to what is wrong: `runs[1].tool_calls[0]`; from the line on, in a file of lines.
+    pub path: Option<String>,
+    /// What to try.
+    pub hint: String,
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = [
+            self.line.map(|line| format!("line {line}")),
+            self.column.map(|column| format!("column {column}")),
+            self.path.clone(),
+        ];
+        let places: Vec<String> = places.into_iter().flatten().collect();
+        if !places.is_empty() {
+            write!(formatter, "{}: ", places.join(", "))?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+impl ImportError {
+    /// An error about the shape of a value; the callers add where it stands.
+    pub(super) fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, in what stands under this key.
+    #[must_use]
+    pub(super) fn within(mut self, key: &str) -> Self {
+        self.path = Some(match self.path.take() {
+            None => key.to_owned(),
+            Some(rest) if rest.starts_with('[') => format!("{key}{rest}"),
+            Some(rest) => format!("{key}.{rest}"),
+        });
+        self
+    }
+
+    /// The same, in the element of a list.
+    #[must_use]
+    pub(super) fn at(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
+    }
+}

@@ -1,0 +1,276 @@
+//! Reads agent traces: our own format, and those of other tools. The format is found by looking at
+//! the text; what a source does not tell stays unknown.
+//!
+//! | format | what it is |
+//! |---|---|
+//! | [`Format::AgentTrace`] | `agent-trace.v1`: an object with `runs`, or one run |
+//! | [`Format::Anthropic`] | messages of the Anthropic API, one transcript or several |
+//! | [`Format::OpenAi`] | messages of chat completions, or items of the Responses API |
+//! | [`Format::ClaudeCode`] | a session of Claude Code, one line per message |
+//! | [`Format::Otlp`] | spans of OpenTelemetry with `gen_ai.*` and `mcp.*` attributes (OTLP JSON) |
+//! | [`Format::Recording`] | our own `trace.jsonl`: the requests that a server got |
+//!
+//! `document` finds the values of a file, `detect` tells what they are, and one file per format
+//! turns them into runs. Each value is looked at a fixed number of times, so
+//! the time taken grows with the size of the text and no faster.
+
+mod anthropic;
+mod builder;
+mod calls;
+mod claude_code;
+mod detect;
+mod dialogue;
+mod document;
+mod envelope;
+mod error;
+mod few;
+mod lenient;
+mod names;
+mod native;
+mod openai;
+mod otlp;
+mod recording;
+mod responses;
+mod timestamp;
+mod tokens;
+mod turn;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+pub use envelope::tool_calls_from_envelope;
+pub use error::ImportError;
+
+use document::{Document, Outline};
+use mcprove_settings::phrase;
+use mcprove_trace::{AgentRun, AgentTrace};
+
+/// A format that is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// `agent-trace.v1`.
+    AgentTrace,
+    /// Transcripts of the Anthropic Messages API.
+    Anthropic,
+    /// Transcripts of `OpenAI` chat completions or of the Responses API.
+    OpenAi,
+    /// A session of Claude Code.
+    ClaudeCode,
+    /// Spans of OpenTelemetry.
+    Otlp,
+    /// Our own `trace.jsonl`.
+    Recording,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 6] = [
+        Self::AgentTrace,
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::ClaudeCode,
+        Self::Otlp,
+        Self::Recording,
+    ];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AgentTrace => "agent-trace",
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::ClaudeCode => "claude-code",
+            Self::Otlp => "otlp",
+            Self::Recording => "trace",
+        }
+    }
+
+    /// What it is, in one line.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::AgentTrace => {
+                "an agent trace (agent-trace.v1: `runs`, or one run with `tool_calls`)"
+            }
+            Self::Anthropic => "a transcript of the Anthropic Messages API",
+            Self::OpenAi => "a transcript of OpenAI chat completions or of the Responses API",
+            Self::ClaudeCode => "a Claude Code session (JSON lines)",
+            Self::Otlp => "OpenTelemetry spans with gen_ai.* or mcp.* attributes (OTLP JSON)",
+            Self::Recording => "a recording of mcprove (trace.jsonl)",
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The format it was in.
+    pub format: Format,
+    /// The trace.
+    pub trace: AgentTrace,
+    /// What a reader should know of it: what was left out, what is not whole.
+    pub notes: Vec<String>,
+}
+
+/// A run as a format gives it.
+#[derive(Debug)]
+struct ImportedRun {
+    run: AgentRun,
+    notes: Vec<String>,
+}
+
+/// The runs of a file.
+#[derive(Debug, Default)]
+struct ImportedRuns {
+    runs: Vec<ImportedRun>,
+    /// What is to be said of the file as a whole.
+    notes: Vec<String>,
+}
+
+impl From<Vec<ImportedRun>> for ImportedRuns {
+    fn from(runs: Vec<ImportedRun>) -> Self {
+        Self {
+            runs,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Reads a trace, whatever its format.
+///
+/// ```
+/// use mcprove_import::{Format, import};
+///
+/// let text = r#"{"model": "claude-sonnet-4-5", "messages": [
+///     {"role": "user", "content": "What is the weather in Sacramento?"},
+///     {"role": "assistant", "content": [
+///         {"type": "tool_use", "id": "toolu_1", "name": "mcp__weather__get", "input": {"city": "Sacramento"}}]},
+///     {"role": "user", "content": [
+///         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sunny"}]},
+///     {"role": "assistant", "content": "It is sunny."}]}"#;
+/// let imported = import(text).unwrap();
+/// assert_eq!(imported.format, Format::Anthropic);
+/// let run = &imported.trace.runs[0];
+/// assert_eq!(run.tool_calls[0].name, "get");
+/// assert_eq!(run.tool_calls[0].server.as_deref(), Some("weather"));
+/// assert_eq!(run.final_response.as_deref(), Some("It is sunny."));
+/// assert_eq!(run.stop_reason(), None); // nobody says so
+/// ```
+pub fn import(text: &str) -> Result<Imported, ImportError> {
+    let document = Document::read(text)?;
+    match detect::format(&document) {
+        Some(format) => read(&document, format),
+        None => Err(unrecognised(&document)),
+    }
+}
+
+/// Reads a trace of a known format, also where the text alone leaves room for doubt. A text that is
+/// without doubt of another format is an error: most likely it is the wrong file.
+///
+/// ```
+/// use mcprove_import::{Format, import_as};
+///
+/// // Talk without a call could be of either provider.
+/// let text = r#"[{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]"#;
+/// let imported = import_as(text, Format::OpenAi).unwrap();
+/// assert_eq!(imported.format, Format::OpenAi);
+/// assert_eq!(imported.trace.runs[0].final_response.as_deref(), Some("Hi."));
+/// assert!(import_as(r#"{"resourceSpans": []}"#, Format::OpenAi).is_err());
+/// ```
+pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
+    let document = Document::read(text)?;
+    match detect::certain_format(&document) {
+        Some(other) if other != format => Err(ImportError::shape(
+            format!(
+                "this is {}, not {}",
+                other.explanation(),
+                format.explanation()
+            ),
+            "check that it is the file you mean, or let the format be found",
+        )),
+        _ => read(&document, format),
+    }
+}
+
+fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError> {
+    let read = match format {
+        Format::AgentTrace => native::read(document)?,
+        Format::Anthropic => dialogue::read::<anthropic::Anthropic>(document)?,
+        Format::OpenAi => dialogue::read::<openai::OpenAi>(document)?,
+        Format::ClaudeCode => claude_code::read(document)?.into(),
+        Format::Otlp => otlp::read(document)?,
+        Format::Recording => vec![recording::read(document)?].into(),
+    };
+    if read.runs.is_empty() {
+        return Err(ImportError::shape(
+            "there is no run in it",
+            "a trace has one run at least",
+        ));
+    }
+    let is_one = read.runs.len() == 1;
+    let mut notes = read.notes;
+    let mut runs = Vec::with_capacity(read.runs.len());
+    for (place, imported) in read.runs.into_iter().enumerate() {
+        let prefix = if is_one {
+            String::new()
+        } else {
+            format!("run {place}: ")
+        };
+        let told = imported.notes.into_iter();
+        notes.extend(told.map(|note| format!("{prefix}{note}")));
+        runs.push(imported.run);
+    }
+    Ok(Imported {
+        format,
+        trace: AgentTrace::new(runs),
+        notes,
+    })
+}
+
+/// The format of a text, if it is one that is understood. The text may still have errors that
+/// [`import`] tells.
+///
+/// ```
+/// use mcprove_import::{Format, detect};
+///
+/// assert_eq!(detect(r#"{"tool_calls": []}"#), Some(Format::AgentTrace));
+/// assert_eq!(detect(r#"{"resourceSpans": []}"#), Some(Format::Otlp));
+/// assert_eq!(detect("name: a suite"), None);
+/// ```
+pub fn detect(text: &str) -> Option<Format> {
+    detect::format(&Document::read(text).ok()?)
+}
+
+/// The error about a text that is JSON and no trace; or the line in it that is no JSON.
+fn unrecognised(document: &Document<'_>) -> ImportError {
+    for element in &document.elements {
+        // As a value: half a character is JSON, but none.
+        if let Err(error) = document.parse::<Value>(element.json) {
+            return element.locate(error);
+        }
+    }
+    let first = document.elements.first();
+    let outline = first.and_then(|element| document.parse::<Outline>(element.json).ok());
+    let keys: Vec<String> = outline.unwrap_or_default().into_keys().collect();
+    let message = match (keys.is_empty(), first) {
+        (false, _) => format!(
+            "no trace that is understood: JSON with {}",
+            phrase::names(&keys)
+        ),
+        (true, Some(_)) => "no trace that is understood".to_owned(),
+        (true, None) => "no trace: an empty list".to_owned(),
+    };
+    let formats: Vec<String> = Format::ALL
+        .into_iter()
+        .map(|format| format!("{format}: {}", format.explanation()))
+        .collect();
+    ImportError::shape(message, format!("understood are {}", formats.join("; ")))
+}

@@ -1,0 +1,233 @@
+//! The keys of `agent-trace.v1` that nobody reads. One that is most likely another key, written in
+//! another way, is an error: what stands there would be lost, and a score could rest on its absence.
+//! Any other is told and left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::Lines;
+
+use serde_ignored::Path;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::super::ImportError;
+use super::super::document::{Document, Element, Outline};
+use super::super::few::many;
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
+use mcprove_trace::AgentTraceFile;
+
+/// Characters from which on a slip is told from another word.
+const SLIP_CHARS_MIN: usize = 5;
+
+/// Different keys of one kind of object that are told apart.
+const NAMES_MAX: usize = 100;
+
+/// The kinds of objects of the format: the key under which one stands (`-` at the root), its type, and what
+/// it is. Then, for each of its keys, the names that other formats have for it; those of no key (`-`) may
+/// stand there though nobody reads them.
+const KINDS: &str = include_str!("keys.txt");
+
+/// The kind of the objects under a key, and the other names of their keys.
+fn kind(at: &str) -> Option<([&'static str; 3], Lines<'static>)> {
+    KINDS.split("\n\n").find_map(|kind| {
+        let mut lines = kind.lines();
+        let mut head = lines.next()?.splitn(3, ' ');
+        let head = [head.next()?, head.next()?, head.next()?];
+        (head[0] == at).then_some((head, lines))
+    })
+}
+
+/// A key without what spelling adds to it: `isError`, `is-error` and `IS_ERROR` are one.
+fn bare(key: &str) -> String {
+    key.replace(['_', '-', ' '], "").to_lowercase()
+}
+
+/// The key that is most likely meant by another one; `-` where the other one may stand there.
+fn meant<'k>(known: &[&'k str], mut others: Lines<'static>, key: &str) -> Option<&'k str> {
+    let bare = bare(key);
+    let same = known.iter().copied().find(|name| self::bare(name) == bare);
+    let other = others.find_map(|line| {
+        let (name, others) = line.split_once(' ')?;
+        let mut others = others.split(' ');
+        others
+            .any(|other| self::bare(other) == bare)
+            .then_some(name)
+    });
+    same.or(other).or_else(|| {
+        let is_long = key.chars().count() >= SLIP_CHARS_MIN;
+        is_long.then(|| nearest(known.iter().copied(), key))?
+    })
+}
+
+/// The unknown keys of a file.
+#[derive(Default)]
+pub(super) struct UnknownKeys {
+    /// The published schema, once it is needed.
+    schema: Value,
+    /// By the key under which the objects stand.
+    kinds: BTreeMap<&'static str, UnknownKeysOf>,
+    /// The first that is most likely another key.
+    pub(super) slip: Option<ImportError>,
+}
+
+/// The unknown keys of all objects of one kind.
+#[derive(Default)]
+struct UnknownKeysOf {
+    noun: &'static str,
+    names: BTreeSet<String>,
+    /// Keys that may stand there.
+    allowed: BTreeSet<String>,
+    count: usize,
+    first: String,
+}
+
+impl UnknownKeys {
+    /// Adds a key that was not read; `root` is the key under which the value of the file would stand.
+    pub(super) fn add(
+        &mut self,
+        document: &Document<'_>,
+        element: &Element<'_>,
+        root: &str,
+        path: &Path<'_>,
+    ) {
+        let Path::Map { parent, key } = path else {
+            return;
+        };
+        let at = last_key(parent).unwrap_or(root);
+        if let Some(known) = self.kinds.get_mut(at) {
+            if known.allowed.contains(key) {
+                return;
+            }
+            if known.names.len() == NAMES_MAX || known.names.contains(key) {
+                known.count += 1;
+                return;
+            }
+        }
+        let Some(([at, name, noun], others)) = kind(at) else {
+            return;
+        };
+        if self.schema.is_null() {
+            self.schema = schemars::schema_for!(AgentTraceFile).into();
+        }
+        let known = &self.schema["$defs"][name]["properties"];
+        let known = known.as_object().into_iter().flat_map(Map::keys);
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        let meant = meant(&known, others, key);
+        let way = way(path);
+        if let Some(meant) = meant
+            && meant != "-"
+            && let Some((line, column)) = place(document, element.json, &way, meant)
+        {
+            let (key, meant) = (phrase::name(key), phrase::name(meant));
+            let slip = ImportError {
+                line: Some(line),
+                column: Some(column),
+                ..ImportError::shape(
+                    format!("{key} is no key of {noun}; did you mean {meant}?"),
+                    format!("the keys of {noun} are {}", known.join(", ")),
+                )
+            };
+            self.slip.get_or_insert(within(slip, &way));
+            return;
+        }
+        let of_kind = self.kinds.entry(at).or_default();
+        if meant == Some("-") || known.contains(&key.as_str()) {
+            of_kind.allowed.insert(key.clone());
+            return;
+        }
+        if of_kind.names.is_empty() {
+            let path = within(ImportError::default(), &way).path;
+            of_kind.first = element.place(&path.unwrap_or_default());
+            of_kind.noun = noun;
+        }
+        of_kind.count += 1;
+        of_kind.names.insert(key.clone());
+    }
+
+    /// What a reader should know of them: one note for each kind of object.
+    pub(super) fn notes(self) -> Vec<String> {
+        let note = |of_kind: UnknownKeysOf| {
+            let names: Vec<String> = of_kind.names.into_iter().collect();
+            let (are, were) = match names.len() {
+                1 => ("is no key", "was"),
+                _ => ("are no keys", "were"),
+            };
+            let places = match of_kind.count {
+                1 => "at".to_owned(),
+                count => format!("in {}, first at", many(count, "place")),
+            };
+            let (names, noun, first) = (phrase::names(&names), of_kind.noun, of_kind.first);
+            format!("{names} {are} of {noun} and {were} not read: {places} {first}")
+        };
+        let kinds = self.kinds.into_values().filter(|of_kind| of_kind.count > 0);
+        kinds.map(note).collect()
+    }
+}
+
+/// Where a key stands that may be meant to be another one. Where that one is there too, it is something
+/// else.
+fn place<'a>(
+    document: &Document<'_>,
+    json: &'a str,
+    way: &[Step],
+    meant: &str,
+) -> Option<(usize, usize)> {
+    let (Step::Key(key), parents) = way.split_last()? else {
+        return None;
+    };
+    let around = parents.iter().try_fold(json, |json, step| {
+        let inside: &'a RawValue = match step {
+            Step::Key(key) => serde_json::from_str::<Outline>(json).ok()?.remove(key)?,
+            Step::Index(index) => {
+                let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+                items.get(*index).copied()?
+            }
+        };
+        Some(inside.get())
+    })?;
+    let around: Outline = serde_json::from_str(around).ok()?;
+    let is_there = around.contains_key(meant.split('.').next()?);
+    let value = around.get(key).filter(|_| !is_there)?;
+    Some(document.place(value.get(), 1, 1))
+}
+
+/// The last key of a path.
+fn last_key<'p>(path: &'p Path<'_>) -> Option<&'p str> {
+    match path {
+        Path::Root => None,
+        Path::Map { key, .. } => Some(key),
+        Path::Seq { parent, .. }
+        | Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => last_key(parent),
+    }
+}
+
+/// A step on the way to a value.
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The steps of a path.
+fn way(path: &Path<'_>) -> Vec<Step> {
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut way = way(parent);
+    way.extend(step);
+    way
+}
+
+/// An error at the end of a way.
+fn within(error: ImportError, way: &[Step]) -> ImportError {
+    way.iter().rfold(error, |error, step| match step {
+        Step::Key(key) => error.within(key),
+        Step::Index(index) => error.at(*index),
+    })
+}

@@ -1,0 +1,248 @@
+//! The calls and results that stand in the messages of a model. Many agents record no span for their
+//! tools, so a call may stand there only. One that has a span too is the same call: they have the
+//! same id, or, where one of both has none, the same name and no other arguments.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::few::Few;
+use super::super::lenient::{Maybe, Text};
+use super::super::names::{mcp_result, tool_call};
+use super::span::{ModelSpan, ToolSpan};
+use super::value::{arguments, list, structured};
+use mcprove_trace::canonical;
+
+/// A message as the conventions have it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message {
+    pub(super) role: Text,
+    pub(super) finish_reason: Text,
+    content: Text,
+    parts: Parts,
+}
+
+/// The parts of a message that can be read.
+#[derive(Default, Deserialize)]
+#[serde(from = "Value")]
+struct Parts(Vec<Part>);
+
+impl From<Value> for Parts {
+    fn from(parts: Value) -> Self {
+        Self(list(parts))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: Text,
+    content: Text,
+    id: Text,
+    name: Text,
+    arguments: Maybe<Value>,
+    response: Maybe<Value>,
+    result: Maybe<Value>,
+}
+
+impl Message {
+    /// The texts of it.
+    pub(super) fn said(&self) -> Option<String> {
+        let texts = self
+            .parts
+            .0
+            .iter()
+            .filter(|part| part.kind.or_empty() == "text");
+        let texts: Vec<&str> = texts.filter_map(|part| part.content.as_deref()).collect();
+        let joined = (!texts.is_empty()).then(|| texts.join("\n"));
+        self.content.0.clone().or(joined)
+    }
+
+    /// Whether it calls tools.
+    pub(super) fn has_calls(&self) -> bool {
+        self.parts.0.iter().any(Part::is_call)
+    }
+}
+
+impl Part {
+    fn is_call(&self) -> bool {
+        self.kind.or_empty().ends_with("tool_call")
+    }
+}
+
+/// When something happened: nanoseconds, then the place in the file.
+pub(super) type Time = (u64, usize);
+
+/// What the messages of a trace tell of calls.
+#[derive(Default)]
+pub(super) struct Messages {
+    asked: Vec<(Time, ToolSpan)>,
+    ids: BTreeSet<String>,
+    /// How often each call without an id was asked for.
+    without_id: BTreeMap<Key, usize>,
+    /// Results, by the id of their call.
+    answers: BTreeMap<String, Value>,
+}
+
+/// A call without an id: its name and, where they are known, its arguments.
+type Key = (String, Option<String>);
+
+impl Messages {
+    /// Hears what a reply was told, and what it says. A reply asks for calls; everything else in
+    /// messages was said before, most likely in another reply.
+    pub(super) fn hear(&mut self, span: &ModelSpan, start: Time, end: Time, is_reply: bool) {
+        for (messages, time, is_new) in [(&span.input, start, false), (&span.output, end, is_reply)]
+        {
+            let mut told = BTreeMap::new();
+            for part in messages.iter().flat_map(|message| &message.parts.0) {
+                if part.is_call() {
+                    self.hear_call(part, time, is_new, &mut told);
+                } else if part.kind.or_empty().ends_with("tool_call_response")
+                    && let Some(id) = part.id.as_ref()
+                    && let Some(answer) = part.response.as_ref().or(part.result.as_ref())
+                {
+                    self.answers.insert(id.clone(), structured(answer.clone()));
+                }
+            }
+        }
+    }
+
+    fn hear_call(
+        &mut self,
+        part: &Part,
+        time: Time,
+        is_new: bool,
+        told: &mut BTreeMap<Key, usize>,
+    ) {
+        let args = part.arguments.0.clone().map(arguments);
+        let asked = ToolSpan {
+            has_arguments: args.is_some(),
+            call: tool_call(part.name.or_empty(), None, args.unwrap_or_default()),
+            id: part.id.0.clone().filter(|id| !id.is_empty()),
+            ..ToolSpan::default()
+        };
+        if let Some(id) = &asked.id {
+            if self.ids.insert(id.clone()) {
+                self.asked.push((time, asked));
+            }
+            return;
+        }
+        // The same messages are sent again with each request, so only more of them are new.
+        let key = key(&asked);
+        let in_these = told.entry(key.clone()).or_insert(0);
+        *in_these += 1;
+        let known = self.without_id.entry(key).or_insert(0);
+        if is_new || *in_these > *known {
+            *known += 1;
+            self.asked.push((time, asked));
+        }
+    }
+
+    /// Adds what the spans do not tell. Returns the calls that have no span of their own.
+    pub(super) fn add_to(self, tools: &mut Vec<(Time, ToolSpan)>) -> Few {
+        let mut unmatched = Unmatched::default();
+        let ids: BTreeMap<String, usize> = (0..)
+            .zip(&*tools)
+            .filter_map(|(place, (_, tool))| Some((tool.id.clone()?, place)))
+            .collect();
+        for (place, (_, tool)) in tools.iter().enumerate() {
+            let is_asked_for = tool.id.as_ref().is_some_and(|id| self.ids.contains(id));
+            if !is_asked_for {
+                unmatched.add(place, tool);
+            }
+        }
+        let mut without_span = Few::default();
+        for (time, asked) in self.asked {
+            let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
+            let place = by_id.or_else(|| unmatched.take(&asked, tools));
+            if let Some((_, tool)) = place.and_then(|place| tools.get_mut(place)) {
+                tool.add(asked);
+            } else {
+                without_span.push(&asked.call.name);
+                tools.push((time, asked));
+            }
+        }
+        let mut answers = self.answers;
+        for (_, tool) in tools.iter_mut() {
+            let answer = tool.id.as_ref().and_then(|id| answers.remove(id));
+            if let (None, Some(answer)) = (&tool.result, answer) {
+                let (is_error, result) = mcp_result(answer);
+                tool.is_error = tool.is_error.or(is_error);
+                tool.result = Some(result);
+            }
+        }
+        tools.sort_by_key(|(time, _)| *time);
+        without_span
+    }
+}
+
+/// Spans of calls that no message was found for.
+#[derive(Default)]
+struct Unmatched {
+    /// Without an id: any call with the same name could be meant.
+    without_id: BTreeMap<Key, VecDeque<usize>>,
+    with_id: BTreeMap<Key, VecDeque<usize>>,
+}
+
+impl Unmatched {
+    fn add(&mut self, place: usize, tool: &ToolSpan) {
+        let places = match tool.id {
+            Some(_) => &mut self.with_id,
+            None => &mut self.without_id,
+        };
+        places.entry(key(tool)).or_default().push_back(place);
+    }
+
+    /// The span of a call that was asked for.
+    fn take(&mut self, asked: &ToolSpan, tools: &[(Time, ToolSpan)]) -> Option<usize> {
+        let fits = |place: usize| {
+            let server = tools
+                .get(place)
+                .and_then(|(_, tool)| tool.call.server.as_ref());
+            match (server, &asked.call.server) {
+                (Some(one), Some(other)) => one == other,
+                _ => true,
+            }
+        };
+        let key = key(asked);
+        take(&mut self.without_id, &key, fits).or_else(|| match asked.id {
+            // Two ids are two calls.
+            Some(_) => None,
+            None => take(&mut self.with_id, &key, fits),
+        })
+    }
+}
+
+/// The first span of this name whose arguments are the same, or unknown.
+fn take(
+    places: &mut BTreeMap<Key, VecDeque<usize>>,
+    (name, args): &Key,
+    fits: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let unknown = (name.clone(), None);
+    let same = (name.clone(), args.clone());
+    let any = || {
+        let mut range = places.range(unknown.clone()..);
+        let (first, _) = range.next().filter(|((other, _), _)| other == name)?;
+        Some(first.clone())
+    };
+    let key = [same, unknown.clone()]
+        .into_iter()
+        .find(|key| places.contains_key(key))
+        .or_else(|| if args.is_none() { any() } else { None })?;
+    let queue = places.get_mut(&key)?;
+    let place = queue.front().copied().filter(|place| fits(*place))?;
+    queue.pop_front();
+    if queue.is_empty() {
+        places.remove(&key);
+    }
+    Some(place)
+}
+
+fn key(tool: &ToolSpan) -> Key {
+    let args = || canonical::text(&tool.call.args.value());
+    (tool.call.name.clone(), tool.has_arguments.then(args))
+}

@@ -1,0 +1,242 @@
+//! Puts the spans of one trace together to a run.
+
+use super::super::few::{Few, many};
+use super::super::{ImportedRun, names, tokens};
+use super::messages::{Message, Messages, Time};
+use super::nesting;
+use super::span::{Kind, ModelSpan, Span, ToolSpan};
+use mcprove_settings::number::float;
+use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
+
+/// What a trace is about.
+#[derive(Default)]
+struct Parts {
+    tools: Vec<(Time, ToolSpan)>,
+    /// What the messages of all replies tell of calls.
+    messages: Messages,
+    /// The replies of the agent itself.
+    replies: Vec<ModelSpan>,
+    /// The replies of agents that its tools are.
+    replies_in_tools: Vec<ModelSpan>,
+    agents: Vec<ModelSpan>,
+    /// Spans that tell of a call or a reply again.
+    told_again: usize,
+}
+
+/// Reads a trace.
+pub(super) fn read(mut spans: Vec<Span>) -> ImportedRun {
+    spans.sort_by_key(|span| (span.start.unwrap_or(u64::MAX), span.place));
+    let duration_ms = duration_ms(&spans);
+    let mut parts = part(spans);
+    let mut notes = Vec::new();
+    if parts.told_again > 0 {
+        notes.push(format!(
+            "{} of a call or reply that another span tells of already, counted once",
+            many(parts.told_again, "span")
+        ));
+    }
+    let without_span = std::mem::take(&mut parts.messages).add_to(&mut parts.tools);
+    notes.extend(without_span.note("call", "without a span, read from the messages"));
+    // Without any reply of its own, the agent is whoever replied.
+    if parts.replies.is_empty() {
+        parts.replies.append(&mut parts.replies_in_tools);
+    }
+    let tokens = token_sum(&parts, &mut notes);
+    let stop_reason = stop_reason(&parts, &mut notes);
+    let speakers = || parts.replies.iter().chain(&parts.agents);
+    let mut run = AgentRun {
+        model: speakers().find_map(|span| span.model.clone()),
+        prompt: speakers().find_map(first_of_user),
+        final_response: final_response(&parts),
+        conversation: Some(Conversation {
+            stop_reason,
+            duration_ms,
+            tokens,
+            turns: turns(&parts.replies),
+            ..Conversation::default()
+        }),
+        ..AgentRun::default()
+    };
+    add_calls(&mut run, parts.tools, &mut notes);
+    ImportedRun { run, notes }
+}
+
+/// From the first start to the last end.
+fn duration_ms(spans: &[Span]) -> Option<f64> {
+    let start = spans.iter().filter_map(|span| span.start).min()?;
+    let end = spans.iter().filter_map(|span| span.end).max()?;
+    Some(float(end.checked_sub(start)?) / 1e6)
+}
+
+/// Sorts the spans by what they are about; those that tell again only add what is missing.
+fn part(spans: Vec<Span>) -> Parts {
+    let nesting = nesting::find(&spans);
+    let mut parts = Parts::default();
+    let times: Vec<(Time, Time)> = spans.iter().map(times).collect();
+    let mut kinds: Vec<Option<Kind>> = spans.into_iter().map(|span| Some(span.kind)).collect();
+    for (at, teller) in nesting.tellers.into_iter().enumerate() {
+        if teller != at
+            && let Some(inner) = kinds.get_mut(at).and_then(Option::take)
+            && let Some(Some(outer)) = kinds.get_mut(teller)
+        {
+            parts.told_again += 1;
+            outer.add(inner);
+        }
+    }
+    let mut agents = Vec::new();
+    for ((kind, (start, end)), is_in_tool) in kinds.into_iter().zip(times).zip(nesting.is_in_tool) {
+        match kind {
+            Some(Kind::Tool(tool)) => parts.tools.push((start, tool)),
+            Some(Kind::Model(reply)) => {
+                parts.messages.hear(&reply, start, end, true);
+                if is_in_tool {
+                    parts.replies_in_tools.push(reply);
+                } else {
+                    parts.replies.push(reply);
+                }
+            }
+            Some(Kind::Agent(agent)) => agents.push((agent, start, end, is_in_tool)),
+            _ => {}
+        }
+    }
+    // An agent as a whole says what its replies said, where they have spans.
+    for (agent, start, end, is_in_tool) in agents {
+        parts.messages.hear(&agent, start, end, false);
+        if !is_in_tool {
+            parts.agents.push(agent);
+        }
+    }
+    parts
+}
+
+/// When a span began and ended; without a time it is last.
+fn times(span: &Span) -> (Time, Time) {
+    let start = span.start.unwrap_or(u64::MAX);
+    let end = span.end.map_or(start, |end| end.max(start));
+    ((start, span.place), (end, span.place))
+}
+
+/// Every reply takes tokens, whoever made it; without replies, what the agent sums up.
+fn token_sum(parts: &Parts, notes: &mut Vec<String>) -> Option<Tokens> {
+    let mut spans: Vec<&ModelSpan> = parts.replies.iter().collect();
+    spans.extend(&parts.replies_in_tools);
+    if spans.is_empty() {
+        return parts.agents.iter().find_map(|agent| agent.tokens);
+    }
+    let told: Vec<Option<Tokens>> = spans.into_iter().map(|span| span.tokens).collect();
+    tokens::total(&told, notes)
+}
+
+fn stop_reason(parts: &Parts, notes: &mut Vec<String>) -> Option<StopReason> {
+    let last = parts.replies.last().or_else(|| parts.agents.first())?;
+    if last.has_failed {
+        return Some(StopReason::Error);
+    }
+    let in_message = || last.output.first()?.finish_reason.as_deref();
+    let reason = last.finish_reason.as_deref().or_else(in_message)?;
+    names::stop_reason(reason, notes)
+}
+
+/// What the last reply says, unless it calls tools; or what the agent as a whole said.
+fn final_response(parts: &Parts) -> Option<String> {
+    let words = |span: &ModelSpan| {
+        let message = span.output.first();
+        message.filter(|message| !message.has_calls())?.said()
+    };
+    let last = parts.replies.last().and_then(words);
+    last.or_else(|| parts.agents.first().and_then(words))
+}
+
+/// What was said; unknown where one reply does not tell.
+fn turns(replies: &[ModelSpan]) -> Option<Vec<Turn>> {
+    let input = replies.first()?.input.iter();
+    let mut turns: Vec<Turn> = input.map(|message| turn(message, "user")).collect();
+    for reply in replies {
+        turns.push(turn(reply.output.first()?, "assistant"));
+    }
+    Some(turns)
+}
+
+fn turn(message: &Message, role: &str) -> Turn {
+    let told = names::role(message.role.or_empty());
+    Turn {
+        role: told.unwrap_or(role).to_owned(),
+        text: message.said(),
+    }
+}
+
+fn add_calls(run: &mut AgentRun, tools: Vec<(Time, ToolSpan)>, notes: &mut Vec<String>) {
+    let mut without_arguments = Few::default();
+    for (call_index, (_, tool)) in tools.into_iter().enumerate() {
+        if !tool.has_arguments {
+            without_arguments.push(&tool.call.name);
+        }
+        if let Some(result) = tool.result {
+            run.tool_results.push(ToolResult {
+                call_index,
+                is_error: tool.is_error,
+                result: result.into(),
+            });
+        }
+        run.tool_calls.push(tool.call);
+    }
+    notes.extend(without_arguments.note(
+        "call",
+        "whose arguments are not recorded, so they are unknown",
+    ));
+}
+
+fn first_of_user(span: &ModelSpan) -> Option<String> {
+    let mut input = span.input.iter();
+    input
+        .find(|message| message.role.or_empty() == "user")?
+        .said()
+}
+
+impl Kind {
+    /// Adds what a span inside tells of the same thing.
+    pub(super) fn add(&mut self, inner: Self) {
+        match (self, inner) {
+            (Self::Tool(outer), Self::Tool(inner)) => outer.add(inner),
+            (Self::Model(outer), Self::Model(inner)) => outer.add(inner),
+            _ => {}
+        }
+    }
+}
+
+impl ToolSpan {
+    /// Adds what something else tells of the same call.
+    pub(super) fn add(&mut self, inner: Self) {
+        self.id = self.id.take().or(inner.id);
+        if !self.has_arguments && inner.has_arguments {
+            self.call.args = inner.call.args;
+            self.has_arguments = true;
+        }
+        if self.call.server.is_none() {
+            self.call.server = inner.call.server;
+        }
+        // A framework may hand the model an error as if it were a result.
+        if self.is_error.is_none() || inner.is_error == Some(true) {
+            self.is_error = inner.is_error;
+        }
+        if self.result.is_none() {
+            self.result = inner.result;
+        }
+    }
+}
+
+impl ModelSpan {
+    fn add(&mut self, inner: Self) {
+        self.model = self.model.take().or(inner.model);
+        self.tokens = self.tokens.or(inner.tokens);
+        self.finish_reason = self.finish_reason.take().or(inner.finish_reason);
+        for (own, inner) in [
+            (&mut self.input, inner.input),
+            (&mut self.output, inner.output),
+        ] {
+            if own.is_empty() {
+                *own = inner;
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! How much of a request is written down.
+
+use serde_json::{Map, Value};
+
+use super::row::AuditRow;
+
+/// The longest text of a column that is no payload, such as a name that a client chose.
+const TEXT_MAX: usize = 4096;
+
+/// How many bytes of what a client sent and got are kept in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Of `parameters`; what is over is cut, and the row cannot be replayed.
+    pub parameters: usize,
+    /// Of `response`; what is over is cut.
+    pub response: usize,
+    /// Of `headers`; above it the largest of them are left out.
+    pub headers: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            parameters: 64 << 10,
+            response: 64 << 10,
+            headers: 16 << 10,
+        }
+    }
+}
+
+impl Caps {
+    /// Cuts what is over the caps, and says so in the row.
+    pub(super) fn apply(self, row: &mut AuditRow) {
+        let cut = |text: &mut Option<String>, max| text.as_mut().is_some_and(|text| cut(text, max));
+        row.parameters_cut |= cut(&mut row.parameters, self.parameters);
+        row.response_cut |= cut(&mut row.response, self.response);
+        if let Some(headers) = &row.headers
+            && headers.len() > self.headers
+        {
+            row.headers = fitting(headers, self.headers);
+            row.headers_cut = true;
+        }
+        for text in row.texts_mut() {
+            cut_text(text);
+        }
+        if !row.duration_ms.is_finite() {
+            row.duration_ms = 0.0;
+        }
+    }
+}
+
+/// The headers without the largest ones, so that they fit; none if they are no JSON object.
+fn fitting(headers: &str, max: usize) -> Option<String> {
+    /// The quotes, colon and comma of a member.
+    const MARKS: usize = 6;
+    let mut headers: Map<String, Value> = serde_json::from_str(headers).ok()?;
+    let size = |(name, value): (&String, &Value)| name.len() + value.to_string().len() + MARKS;
+    let mut sizes: Vec<(usize, String)> = headers
+        .iter()
+        .map(|(name, value)| (size((name, value)), name.clone()))
+        .collect();
+    sizes.sort();
+    let mut left: usize = sizes.iter().map(|(size, _)| size).sum();
+    while left > max {
+        let (size, name) = sizes.pop()?;
+        headers.remove(&name);
+        left -= size;
+    }
+    serde_json::to_string(&headers).ok()
+}
+
+fn cut_text(text: &mut String) {
+    if cut(text, TEXT_MAX) {
+        text.push('…');
+    }
+}
+
+/// Cuts a text between two characters; whether it was too long.
+fn cut(text: &mut String, max: usize) -> bool {
+    if text.len() <= max {
+        return false;
+    }
+    text.truncate(text.floor_char_boundary(max));
+    text.shrink_to_fit();
+    true
+}
+
+impl AuditRow {
+    /// The texts that are no payload.
+    fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let optional = [
+            &mut self.request_id,
+            &mut self.session_id,
+            &mut self.user,
+            &mut self.auth_type,
+            &mut self.tool_name,
+            &mut self.tool_group,
+            &mut self.error_message,
+            &mut self.error_category,
+            &mut self.source,
+            &mut self.remote_addr,
+            &mut self.user_agent,
+            &mut self.protocol_version,
+        ];
+        let texts = optional.into_iter().filter_map(Option::as_mut);
+        texts.chain([&mut self.transport, &mut self.method])
+    }
+
+    /// About how many bytes the row takes.
+    pub fn bytes(&self) -> usize {
+        /// What has a fixed size, and what the indexes add.
+        const FIXED: usize = 300;
+        let texts = [
+            &self.request_id,
+            &self.session_id,
+            &self.user,
+            &self.auth_type,
+            &self.tool_name,
+            &self.tool_group,
+            &self.parameters,
+            &self.error_message,
+            &self.error_category,
+            &self.source,
+            &self.remote_addr,
+            &self.user_agent,
+            &self.protocol_version,
+            &self.headers,
+            &self.response,
+        ];
+        let length: usize = texts.into_iter().flatten().map(String::len).sum();
+        FIXED + length + self.transport.len() + self.method.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_are_cut_between_characters_and_the_row_says_so() {
+        let caps = Caps {
+            parameters: 4,
+            response: 4,
+            headers: 4,
+        };
+        let mut row = AuditRow {
+            parameters: Some("1234".into()),
+            response: Some("123ü5".into()),
+            headers: Some("{\"a\":1}".into()),
+            user_agent: Some("a".repeat(10_000)),
+            duration_ms: f64::NAN,
+            ..AuditRow::default()
+        };
+        caps.apply(&mut row);
+        assert_eq!(row.parameters.as_deref(), Some("1234"));
+        assert!(!row.parameters_cut);
+        assert_eq!(row.response.as_deref(), Some("123"));
+        assert!(row.response_cut);
+        assert_eq!(row.headers.as_deref(), Some("{}"));
+        assert!(row.headers_cut);
+        assert_eq!(row.user_agent.unwrap().chars().count(), TEXT_MAX + 1);
+        assert!(row.duration_ms.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn the_largest_headers_go_first() {
+        let headers = format!(
+            r#"{{"accept":"*/*","cookie":"{}","host":"localhost","x":"{}"}}"#,
+            "c".repeat(20_000),
+            "é".repeat(3_000)
+        );
+        let mut row = AuditRow {
+            headers: Some(headers),
+            ..AuditRow::default()
+        };
+        Caps::default().apply(&mut row);
+        let kept: Value = serde_json::from_str(row.headers.as_deref().unwrap()).unwrap();
+        let names: Vec<&String> = kept.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["accept", "host", "x"]);
+        assert!(row.headers_cut);
+        let small = AuditRow {
+            headers: Some(r#"{"a":"b"}"#.into()),
+            ..AuditRow::default()
+        };
+        let mut same = small.clone();
+        Caps::default().apply(&mut same);
+        assert_eq!(same, small);
+    }
+}

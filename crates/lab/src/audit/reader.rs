@@ -1,0 +1,342 @@
+//! Reading an audit, while somebody may be writing it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+
+use super::cell::COLUMNS;
+use super::connection::Place;
+use super::error::AuditError;
+use super::filter::{Filter, Order};
+use super::row::AuditRow;
+use super::schema;
+use super::time::{format_time, read_time};
+
+/// How many rows are read at a time.
+const PAGE_ROWS: usize = 500;
+/// About how many bytes are read at a time.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// What stands for the columns that a file of the first version has not.
+const BEFORE_SECOND: [(&str, &str); 2] = [
+    ("protocol_version", "NULL AS protocol_version"),
+    ("headers_cut", "0 AS headers_cut"),
+];
+
+/// The most names that are read of a column.
+const NAMES_MAX: usize = 1_000;
+
+/// A column with names in it, of which there are few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameColumn {
+    /// The tools that were called.
+    Tool,
+    /// The categories of errors.
+    Category,
+    /// The methods.
+    Method,
+}
+
+/// Reads the rows of an audit. The one who writes is not held up.
+///
+/// ```
+/// use mcprove_lab::audit::{AuditReader, AuditRow, AuditStore, Filter};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("audit.db");
+/// let store = AuditStore::open(&path).unwrap();
+/// for (tool, success) in [("echo", true), ("error", false)] {
+///     store.record(AuditRow { tool_name: Some(tool.into()), success, ..AuditRow::default() });
+/// }
+/// store.close().unwrap();
+///
+/// let failed = Filter { success: Some(false), ..Filter::default() };
+/// let rows: Vec<AuditRow> = AuditReader::open(&path)
+///     .unwrap()
+///     .rows(failed)
+///     .collect::<Result<_, _>>()
+///     .unwrap();
+/// assert_eq!(rows[0].tool_name.as_deref(), Some("error"));
+/// ```
+#[derive(Debug)]
+pub struct AuditReader {
+    connection: Connection,
+    place: Place,
+    /// How rows are read, up to the conditions.
+    select: String,
+}
+
+impl AuditReader {
+    /// Opens a file to read it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, AuditError> {
+        Self::connect(Place::File(path.as_ref().to_owned()))
+    }
+
+    pub(super) fn connect(place: Place) -> Result<Self, AuditError> {
+        let connection = place.connect_to_read()?;
+        let error = match schema::check(&connection, place.path()) {
+            Ok(version) => return Ok(Self::new(connection, place, version)),
+            Err(error) => error,
+        };
+        let is_other = matches!(error, AuditError::ReadOnly(_) | AuditError::Other { .. });
+        let connection = place.connect_at_rest().filter(|_| is_other);
+        let checked = connection.and_then(|connection| {
+            let version = schema::check(&connection, place.path()).ok()?;
+            Some((connection, version))
+        });
+        match checked {
+            Some((connection, version)) => Ok(Self::new(connection, place, version)),
+            None => Err(error),
+        }
+    }
+
+    fn new(connection: Connection, place: Place, version: i64) -> Self {
+        let column = |name| {
+            let missing = BEFORE_SECOND.iter().find(|(missing, _)| *missing == name);
+            let missing = missing.filter(|_| version < schema::VERSION);
+            missing.map_or(name, |(_, instead)| *instead)
+        };
+        let columns = COLUMNS.map(column).join(", ");
+        Self {
+            connection,
+            place,
+            select: format!("SELECT {columns} FROM requests"),
+        }
+    }
+
+    /// The rows that a filter wants. They are read as they are asked for, a page at a time: rows
+    /// that are written meanwhile may come too.
+    pub fn rows(&self, filter: Filter) -> Rows<'_> {
+        Rows {
+            reader: self,
+            left: filter.limit.unwrap_or(u64::MAX),
+            position: None,
+            bounds: None,
+            page: VecDeque::new(),
+            is_over: false,
+            filter,
+        }
+    }
+
+    /// One row.
+    pub fn row(&self, id: i64) -> Result<AuditRow, AuditError> {
+        let row = self
+            .connection
+            .query_row(&format!("{} WHERE id = ?1", self.select), [id], read_row)
+            .optional()
+            .map_err(|error| self.place.describe(&error))?;
+        row.ok_or_else(|| AuditError::NoRow {
+            path: self.place.path().to_owned(),
+            id,
+        })
+    }
+
+    /// The id of the latest row; 0 where there is none.
+    pub fn last_id(&self) -> Result<i64, AuditError> {
+        self.number("SELECT max(id) FROM requests", &[])
+            .map(Option::unwrap_or_default)
+    }
+
+    /// The names that stand in a column, each once, and at most 1,000 of them.
+    pub fn names(&self, column: NameColumn) -> Result<Vec<String>, AuditError> {
+        let name = match column {
+            NameColumn::Tool => "tool_name",
+            NameColumn::Category => "error_category",
+            NameColumn::Method => "method",
+        };
+        let query = format!(
+            "SELECT DISTINCT {name} FROM requests WHERE {name} IS NOT NULL LIMIT {NAMES_MAX}"
+        );
+        let described = |error: rusqlite::Error| self.place.describe(&error);
+        let mut statement = self.connection.prepare(&query).map_err(described)?;
+        let names = statement
+            .query_map([], |row| row.get(0))
+            .map_err(described)?;
+        names.collect::<Result<_, _>>().map_err(described)
+    }
+
+    /// What tells this audit from another one that takes its place under the same name.
+    pub fn origin(&self) -> Result<String, AuditError> {
+        self.connection
+            .query_row("SELECT created FROM origin", [], |row| row.get(0))
+            .map_err(|error| self.place.describe(&error))
+    }
+
+    fn number(&self, query: &str, values: &[SqlValue]) -> Result<Option<i64>, AuditError> {
+        self.connection
+            .query_row(query, params_from_iter(values), |row| row.get(0))
+            .map_err(|error| self.place.describe(&error))
+    }
+
+    /// Between which ids the rows of a filter are. Rows are numbered in the order in which requests
+    /// ended, so those of a time are not one after the other, but close.
+    fn bounds(&self, filter: &Filter) -> Result<(i64, i64), AuditError> {
+        let time = |time| vec![SqlValue::Text(format_time(time))];
+        let first = match filter.since {
+            Some(since) => self
+                .number("SELECT min(id) FROM requests WHERE ts >= ?1", &time(since))?
+                .unwrap_or(i64::MAX),
+            None => i64::MIN,
+        };
+        let last = match filter.until {
+            Some(until) => self
+                .number("SELECT max(id) FROM requests WHERE ts <= ?1", &time(until))?
+                .unwrap_or(i64::MIN),
+            None => i64::MAX,
+        };
+        let after = filter.after.map_or(i64::MIN, |id| id.saturating_add(1));
+        Ok((first.max(after), last))
+    }
+}
+
+/// Rows of an audit, as they are read.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    reader: &'a AuditReader,
+    filter: Filter,
+    left: u64,
+    /// The last row that was read, whether it was wanted or not.
+    position: Option<i64>,
+    bounds: Option<(i64, i64)>,
+    page: VecDeque<AuditRow>,
+    is_over: bool,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<AuditRow, AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        while self.page.is_empty() && !self.is_over {
+            if let Err(error) = self.read_page() {
+                self.is_over = true;
+                return Some(Err(error));
+            }
+        }
+        self.left -= 1;
+        self.page.pop_front().map(Ok)
+    }
+}
+
+impl Rows<'_> {
+    fn read_page(&mut self) -> Result<(), AuditError> {
+        let (first, last) = match self.bounds {
+            Some(bounds) => bounds,
+            None => *self.bounds.insert(self.reader.bounds(&self.filter)?),
+        };
+        let (first, last) = match (self.position, self.filter.order) {
+            (None, _) => (first, last),
+            (Some(position), Order::NewestFirst) => (first, position.saturating_sub(1)),
+            (Some(position), Order::OldestFirst) => (position.saturating_add(1), last),
+        };
+        if first > last {
+            self.is_over = true;
+            return Ok(());
+        }
+        let described = |error: rusqlite::Error| self.reader.place.describe(&error);
+        let (query, values) = self.query(first, last);
+        let mut statement = self.reader.connection.prepare(&query).map_err(described)?;
+        let mut rows = statement
+            .query(params_from_iter(&values))
+            .map_err(described)?;
+        let (mut count, mut bytes) = (0, 0);
+        while count < PAGE_ROWS && bytes < PAGE_BYTES {
+            let Some(row) = rows.next().map_err(described)? else {
+                self.is_over = true;
+                break;
+            };
+            let row = read_row(row).map_err(described)?;
+            count += 1;
+            bytes += row.bytes();
+            self.position = Some(row.id);
+            if self.filter.accepts_arguments(&row) {
+                self.page.push_back(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The query for the rows between two ids, and its values.
+    fn query(&self, first: i64, last: i64) -> (String, Vec<SqlValue>) {
+        let filter = &self.filter;
+        let mut query = format!("{} WHERE id BETWEEN ? AND ?", self.reader.select);
+        let mut values = vec![SqlValue::Integer(first), SqlValue::Integer(last)];
+        let text = |text: &String| SqlValue::Text(text.clone());
+        let time = |time| SqlValue::Text(format_time(time));
+        // The plus keeps SQLite from the index of times, whose rows it would have to sort.
+        let conditions = [
+            (" AND +ts >= ?", filter.since.map(time)),
+            (" AND +ts <= ?", filter.until.map(time)),
+            (" AND tool_name = ?", filter.tool.as_ref().map(text)),
+            (
+                " AND error_category = ?",
+                filter.category.as_ref().map(text),
+            ),
+            (" AND session_id = ?", filter.session.as_ref().map(text)),
+            (" AND method = ?", filter.method.as_ref().map(text)),
+        ];
+        for (condition, value) in conditions {
+            if let Some(value) = value {
+                query.push_str(condition);
+                values.push(value);
+            }
+        }
+        // As words, not values: the index of what failed is chosen by them.
+        query.push_str(match filter.success {
+            Some(true) => " AND success = 1",
+            Some(false) => " AND success = 0",
+            None => "",
+        });
+        query.push_str(match filter.order {
+            Order::NewestFirst => " ORDER BY id DESC LIMIT ",
+            Order::OldestFirst => " ORDER BY id LIMIT ",
+        });
+        query.push_str(&PAGE_ROWS.to_string());
+        (query, values)
+    }
+}
+
+/// A row as it stands in the file.
+fn read_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    let count = |column: &str| -> rusqlite::Result<u64> {
+        let count: i64 = row.get(column)?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    };
+    let ts: String = row.get("ts")?;
+    Ok(AuditRow {
+        id: row.get("id")?,
+        ts: read_time(&ts).unwrap_or(std::time::SystemTime::UNIX_EPOCH),
+        duration_ms: row.get("duration_ms")?,
+        request_id: row.get("request_id")?,
+        session_id: row.get("session_id")?,
+        user: row.get("user")?,
+        auth_type: row.get("auth_type")?,
+        tool_name: row.get("tool_name")?,
+        tool_group: row.get("tool_group")?,
+        parameters: row.get("parameters")?,
+        success: row.get("success")?,
+        error_message: row.get("error_message")?,
+        error_category: row.get("error_category")?,
+        request_chars: count("request_chars")?,
+        response_chars: count("response_chars")?,
+        content_blocks: count("content_blocks")?,
+        transport: row.get("transport")?,
+        source: row.get("source")?,
+        remote_addr: row.get("remote_addr")?,
+        user_agent: row.get("user_agent")?,
+        method: row.get("method")?,
+        protocol_version: row.get("protocol_version")?,
+        error_code: row.get("error_code")?,
+        headers: row.get("headers")?,
+        response: row.get("response")?,
+        parameters_cut: row.get("parameters_cut")?,
+        response_cut: row.get("response_cut")?,
+        headers_cut: row.get("headers_cut")?,
+        notifications_sent: count("notifications_sent")?,
+        cancelled: row.get("cancelled")?,
+    })
+}

@@ -1,0 +1,284 @@
+//! Sending a recorded request again.
+
+use std::time::{Duration, SystemTime};
+
+use mcprove_settings::quantity::as_milliseconds;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{Revision, RpcError};
+use serde_json::{Value, json};
+
+use super::comparison::RowComparison;
+use super::row::AuditRow;
+use crate::category;
+
+/// Who sends a recorded request again: a session with a server, which this crate knows nothing of.
+pub trait Caller {
+    /// How its messages travel.
+    fn transport(&self) -> &str;
+
+    /// Calls a tool.
+    fn call_tool(&self, name: &str, arguments: &Value)
+    -> impl Future<Output = CallerAnswer> + Send;
+
+    /// Sends any other request.
+    fn request(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+    ) -> impl Future<Output = CallerAnswer> + Send;
+}
+
+/// What became of a request that was sent again.
+#[derive(Debug, Clone)]
+pub struct CallerAnswer {
+    /// How long it took.
+    pub duration: Duration,
+    /// The id of the request and its result, as JSON, where one came.
+    pub reply: Option<(u64, String)>,
+    /// Why it failed, if it did.
+    pub failure: Option<CallerFailure>,
+}
+
+/// Why a request that was sent again failed.
+#[derive(Debug, Clone)]
+pub struct CallerFailure {
+    /// The category of the failure.
+    pub category: ErrorCategory,
+    /// What happened, for people.
+    pub message: String,
+    /// The HTTP status that was answered.
+    pub status: Option<u16>,
+    /// The JSON-RPC error that was answered.
+    pub error: Option<RpcError>,
+}
+
+/// A row whose request cannot be sent again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Not all of its parameters were kept.
+    #[error("the parameters of row {0} were cut when it was recorded, so it cannot be sent again")]
+    Cut(i64),
+    /// It was no whole request, or a call of nothing.
+    #[error("row {id} is no request that can be sent again: {reason}")]
+    NoRequest {
+        /// The row.
+        id: i64,
+        /// Why it is none.
+        reason: &'static str,
+    },
+}
+
+impl ReplayError {
+    /// What to try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Cut(_) => "choose a row with smaller parameters",
+            Self::NoRequest { .. } => {
+                "choose another row: `mcprove lab audit FILE --method tools/call` lists calls"
+            }
+        }
+    }
+}
+
+/// The parts of a recorded request that are sent again.
+#[derive(Debug, Clone, PartialEq)]
+enum Recorded {
+    Tool {
+        name: String,
+        arguments: Value,
+    },
+    Other {
+        method: String,
+        params: Option<Value>,
+    },
+}
+
+/// A recorded request that can be sent again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    row: AuditRow,
+    recorded: Recorded,
+}
+
+impl Replay {
+    /// Prepares the request of a row, if it can be sent again.
+    ///
+    /// ```
+    /// use mcprove_lab::audit::{AuditRow, Replay, ReplayError};
+    ///
+    /// let row = AuditRow {
+    ///     id: 7,
+    ///     method: "tools/call".into(),
+    ///     request_id: Some("1".into()),
+    ///     tool_name: Some("echo".into()),
+    ///     parameters: Some("{\"message\":\"hi\"}".into()),
+    ///     ..AuditRow::default()
+    /// };
+    /// assert!(Replay::new(row.clone()).is_ok());
+    /// let cut = AuditRow { parameters_cut: true, ..row };
+    /// assert_eq!(Replay::new(cut), Err(ReplayError::Cut(7)));
+    /// ```
+    pub fn new(row: AuditRow) -> Result<Self, ReplayError> {
+        let refuse = |reason| Err(ReplayError::NoRequest { id: row.id, reason });
+        if row.parameters_cut {
+            return Err(ReplayError::Cut(row.id));
+        }
+        if row.request_id.is_none() {
+            return refuse("it has no id");
+        }
+        match row.method.as_str() {
+            "" => return refuse("it has no method"),
+            "initialize" => return refuse("every session begins with it anyway"),
+            "subscriptions/listen" => return refuse("it has no end"),
+            _ => {}
+        }
+        let params = match row.parameters.as_deref().map(serde_json::from_str::<Value>) {
+            None => None,
+            Some(Ok(Value::Object(mut members))) => {
+                // The session has its own.
+                members.remove("_meta");
+                Some(Value::Object(members))
+            }
+            Some(Ok(Value::Null)) if row.method == "tools/call" => None,
+            Some(_) => return refuse("its parameters are no JSON object"),
+        };
+        let recorded = match (row.method.as_str(), row.tool_name.as_deref()) {
+            ("tools/call", None) => return refuse("it names no tool"),
+            ("tools/call", Some(name)) => Recorded::Tool {
+                name: name.to_owned(),
+                arguments: params.unwrap_or_else(|| json!({})),
+            },
+            (method, _) => Recorded::Other {
+                method: method.to_owned(),
+                params,
+            },
+        };
+        Ok(Self { row, recorded })
+    }
+
+    /// The revision in which the request was served, if that was recorded and is known: another one
+    /// may be answered otherwise.
+    pub fn protocol(&self) -> Option<Revision> {
+        self.row.protocol_version.as_deref()?.parse().ok()
+    }
+
+    /// Sends the request, and holds what comes back against what was recorded. Places
+    /// in `ignored` do not count, as in [`RowComparison::of_requests`].
+    pub async fn send(self, caller: &impl Caller, ignored: &[String]) -> RowComparison {
+        let ts = SystemTime::now();
+        let answer = match &self.recorded {
+            Recorded::Tool { name, arguments } => caller.call_tool(name, arguments).await,
+            Recorded::Other { method, params } => caller.request(method, params.as_ref()).await,
+        };
+        let mut now = AuditRow {
+            ts,
+            method: self.row.method.clone(),
+            tool_name: self.row.tool_name.clone(),
+            tool_group: self.row.tool_group.clone(),
+            parameters: self.row.parameters.clone(),
+            transport: caller.transport().to_owned(),
+            ..AuditRow::default()
+        };
+        now.duration_ms = as_milliseconds(answer.duration);
+        if let Some(reply) = &answer.reply {
+            take_reply(&mut now, reply);
+        }
+        match &answer.failure {
+            None => now.success = true,
+            Some(failure) => take_failure(&mut now, failure, self.recorded.category()),
+        }
+        RowComparison::of_answers(self.row, now, ignored)
+    }
+}
+
+fn take_reply(row: &mut AuditRow, (request_id, result): &(u64, String)) {
+    row.request_id = Some(request_id.to_string());
+    row.response_chars = result.chars().count() as u64;
+    let parsed: Option<Value> = serde_json::from_str(result).ok();
+    let content = parsed.as_ref().and_then(|result| result.get("content"));
+    let blocks = content.and_then(Value::as_array).map_or(0, Vec::len);
+    row.content_blocks = blocks as u64;
+    row.response = Some(result.clone());
+}
+
+impl Recorded {
+    /// The category of the error that it asks for.
+    fn category(&self) -> Option<&'static str> {
+        match self {
+            Self::Tool { name, arguments } => category::asked_for(name, arguments),
+            Self::Other { .. } => None,
+        }
+    }
+}
+
+/// The category of a failure, in the words of the audit.
+fn category_of(failure: &CallerFailure) -> &'static str {
+    match failure.category {
+        ErrorCategory::ToolError => category::TOOL,
+        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => category::TIMEOUT,
+        ErrorCategory::Cancelled => category::CANCELLED,
+        _ if failure.status == Some(401) => category::AUTH,
+        _ => category::of_code(failure.error.as_ref().map(|error| error.code)),
+    }
+}
+
+fn take_failure(row: &mut AuditRow, failure: &CallerFailure, asked_for: Option<&'static str>) {
+    row.error_message = Some(failure.message.clone());
+    row.error_category = Some(asked_for.unwrap_or_else(|| category_of(failure)).to_owned());
+    row.error_code = failure.error.as_ref().map(|error| error.code);
+    row.cancelled = failure.category == ErrorCategory::Cancelled;
+    let error = failure.error.as_ref().filter(|_| row.response.is_none());
+    if let Some(error) = error {
+        row.error_message = Some(error.message.clone());
+        let mut answer = json!({ "code": error.code, "message": error.message });
+        if let (Some(members), Some(data)) = (answer.as_object_mut(), &error.data) {
+            members.insert("data".to_owned(), data.clone());
+        }
+        row.response = Some(answer.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(method: &str, parameters: &str) -> AuditRow {
+        AuditRow {
+            id: 3,
+            method: method.into(),
+            request_id: Some("1".into()),
+            parameters: Some(parameters.into()),
+            ..AuditRow::default()
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_sent_again_says_why() {
+        let nameless = AuditRow {
+            request_id: None,
+            ..row("notifications/cancelled", "{}")
+        };
+        for (row, part) in [
+            (nameless, "no id"),
+            (row("initialize", "{}"), "every session"),
+            (row("subscriptions/listen", "{}"), "no end"),
+            (row("", "{}"), "no method"),
+            (row("tools/call", "{}"), "no tool"),
+            (row("resources/read", "[1]"), "no JSON object"),
+            (row("resources/read", "{"), "no JSON object"),
+        ] {
+            let error = Replay::new(row).unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_session_adds_its_own_meta() {
+        let replay = Replay::new(row("resources/read", r#"{"uri":"a:b","_meta":{"x":1}}"#));
+        let expected = Recorded::Other {
+            method: "resources/read".into(),
+            params: Some(json!({ "uri": "a:b" })),
+        };
+        assert_eq!(replay.unwrap().recorded, expected);
+    }
+}

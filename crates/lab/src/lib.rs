@@ -1,0 +1,113 @@
+//! The lab: a server that fails on purpose, in ways that are written down, and the record that it
+//! keeps of what it was asked.
+//!
+//! A tool is one short file under `tools/` and one line in [`ENTRIES`]. It is served over any
+//! transport, in both eras of the protocol ([`mcprove_servers::hosting`]).
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use mcprove_trace::stream::EventStream;
+//! use mcprove_lab as lab;
+//! use mcprove_lab::Options;
+//! use mcprove_client::session::{Session, SessionOptions};
+//! use serde_json::json;
+//!
+//! let (output, input) = lab::spawn_in_memory(&Options::default());
+//! let recorder = EventStream::unobserved().recorder();
+//! let options = SessionOptions::default();
+//! let session = Session::connect_streams(output, input, options, recorder).await.unwrap();
+//!
+//! let arguments = json!({ "fail_rate": 0.3, "seed": "gateway", "call_id": 7 });
+//! let reply = session.call_tool("flaky", &arguments).await.unwrap();
+//! assert!(reply.result().contains("0.3625"));
+//! # });
+//! ```
+
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::sync::Arc;
+
+use mcprove_servers::hosting::{self, Host, Stderr};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+mod ask;
+pub mod audit;
+mod behaviour;
+mod call;
+mod category;
+mod conformance;
+mod keys;
+mod media;
+mod methods;
+mod own_audit;
+mod prompts;
+mod registry;
+pub mod report;
+mod resources;
+mod roll;
+mod seal;
+mod state;
+mod tools;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use keys::{ApiKeys, KeyError, KeyLineError};
+pub use mcprove_servers::hosting::{Eras, Kind, ListenError, Listening, PublicHost};
+pub use registry::{ENTRIES, Entry};
+
+use behaviour::Lab;
+
+/// How a lab is set up.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The eras that it speaks.
+    pub eras: Eras,
+    /// How many tools, resources or prompts a page of their list has; all of them without it.
+    pub page_size: Option<NonZero<usize>>,
+    /// The keys that let a client in over the network; everybody is let in without any.
+    pub api_keys: ApiKeys,
+    /// Whether it also has the tools, resources and prompts that the official conformance suite names.
+    pub conformance_fixtures: bool,
+    /// Further names that it answers to over the network; see [`Host::public_hosts`].
+    pub public_hosts: Vec<PublicHost>,
+    /// Where every request is written down; nowhere without it.
+    pub audit: Option<Arc<audit::AuditStore>>,
+}
+
+/// Serves on the stdin and stdout of this process until the client leaves or `stop` is done, and returns
+/// the status with which the process is to exit. By then every request has its row in the audit. The caller
+/// then has to exit at once, without waiting for the runtime: a read of stdin may still be under way.
+pub async fn serve(options: &Options, stop: impl Future<Output = ()>) -> u8 {
+    let host = host(options, Stderr::Process);
+    let served = hosting::serve(Arc::clone(&host));
+    tokio::pin!(served);
+    tokio::select! {
+        status = &mut served => status,
+        () = stop => {
+            host.end(0);
+            served.await
+        }
+    }
+}
+
+/// Serves over the network, on the current runtime. The address may have port 0.
+pub async fn listen(
+    options: &Options,
+    kind: Kind,
+    addr: SocketAddr,
+) -> Result<Listening, ListenError> {
+    hosting::listen(host(options, Stderr::Discard), kind, addr).await
+}
+
+/// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to read from
+/// and its stdin to write to.
+pub fn spawn_in_memory(options: &Options) -> (impl AsyncRead + use<>, impl AsyncWrite + use<>) {
+    hosting::spawn_in_memory(host(options, Stderr::Discard))
+}
+
+fn host(options: &Options, stderr: Stderr) -> Arc<Host> {
+    Host::new(Box::new(Lab::new(options)), options.eras, stderr)
+        .public_hosts(options.public_hosts.clone())
+}

@@ -1,0 +1,169 @@
+//! Every method but those of tools: resources, prompts, completion, logging.
+
+use mcprove_servers::hosting::behaviour::Behaviour;
+use mcprove_servers::hosting::healthy::cacheable;
+use mcprove_servers::hosting::message::INVALID_PARAMS;
+use mcprove_servers::hosting::page::page;
+use mcprove_servers::hosting::{Exchange, LogLevel, Refusal};
+use mcprove_trace::BoxFuture;
+use mcprove_trace::protocol::Era;
+use serde_json::{Map, Value, json};
+
+use super::behaviour::Lab;
+use super::call::{Call, Reply};
+use super::{own_audit, prompts, resources};
+
+/// The code of a resource that is not there, in the handshake era.
+const RESOURCE_NOT_FOUND: i64 = -32_002;
+/// The most values that a completion may have.
+const COMPLETIONS_MAX: usize = 100;
+
+/// Answers, unless the method is another's.
+pub fn answer<'a>(lab: &'a Lab, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
+    let is_stateless = exchange.revision.era() == Era::Stateless;
+    let params = &exchange.request.params;
+    let fixtures = lab.has_fixtures;
+    let result = match exchange.request.method.as_str() {
+        "resources/list" => list(lab, "resources", &lab.resources(), params),
+        "resources/templates/list" => list(
+            lab,
+            "resourceTemplates",
+            &resources::templates(fixtures),
+            params,
+        ),
+        "resources/read" => return Some(Box::pin(read(lab, exchange))),
+        "prompts/list" => list(lab, "prompts", &prompts::listed(fixtures), params),
+        "prompts/get" => return Some(Box::pin(get(lab, exchange))),
+        "completion/complete" => complete(lab, params),
+        "resources/subscribe" if !is_stateless => subscribe(lab, exchange),
+        "resources/unsubscribe" if !is_stateless => text(params, "uri").map(|uri| {
+            exchange.unsubscribe(uri);
+            json!({})
+        }),
+        "logging/setLevel" if !is_stateless => set_level(exchange),
+        _ => return None,
+    };
+    let is_cacheable = matches!(
+        exchange.request.method.as_str(),
+        "resources/list" | "resources/templates/list" | "prompts/list"
+    );
+    let result = if is_stateless && is_cacheable {
+        result.map(cacheable)
+    } else {
+        result
+    };
+    Some(Box::pin(reply(result).send(exchange)))
+}
+
+fn reply(result: Result<Value, Refusal>) -> Reply {
+    match result {
+        Ok(result) => Reply::Whole(result),
+        Err(refusal) => Reply::Error(refusal),
+    }
+}
+
+fn invalid(text: impl Into<String>) -> Refusal {
+    Refusal::new(INVALID_PARAMS, text)
+}
+
+/// A parameter that must be a text.
+fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Refusal> {
+    let text = params.get(name).and_then(Value::as_str);
+    text.ok_or_else(|| invalid(format!("Invalid params: {name} must be a string")))
+}
+
+fn list(
+    lab: &Lab,
+    name: &str,
+    items: &[Value],
+    params: &Map<String, Value>,
+) -> Result<Value, Refusal> {
+    page(name, items, lab.page_size(), params)
+}
+
+async fn read(lab: &Lab, exchange: &Exchange) {
+    reply(contents(lab, exchange).await).send(exchange).await;
+}
+
+async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
+    let uri = text(&exchange.request.params, "uri")?;
+    let contents = lab.contents(uri, exchange).await;
+    let contents = contents.ok_or_else(|| not_found(uri, exchange))?;
+    let mut result = json!({ "contents": [contents] });
+    if exchange.revision.era() == Era::Stateless {
+        result = cacheable(result);
+        if let (true, Some(fields)) = (uri == own_audit::URI, result.as_object_mut()) {
+            // Another one a moment later, and for another caller.
+            fields.insert("ttlMs".to_owned(), 0.into());
+            fields.insert("cacheScope".to_owned(), "private".into());
+        }
+    }
+    Ok(result)
+}
+
+fn not_found(uri: &str, exchange: &Exchange) -> Refusal {
+    let code = match exchange.revision.era() {
+        Era::Handshake => RESOURCE_NOT_FOUND,
+        Era::Stateless => INVALID_PARAMS,
+    };
+    Refusal {
+        code,
+        message: format!("Resource not found: {uri}"),
+        data: Some(json!({ "uri": uri })),
+    }
+}
+
+fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
+    let uri = text(&exchange.request.params, "uri")?;
+    if !lab.has_resource(uri) {
+        return Err(not_found(uri, exchange));
+    }
+    if exchange.subscribe(uri) {
+        Ok(json!({}))
+    } else {
+        Err(invalid("too many subscriptions; unsubscribe from some"))
+    }
+}
+
+fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
+    let level = text(&exchange.request.params, "level")?;
+    let level: LogLevel = level.parse().map_err(|problem: String| invalid(problem))?;
+    exchange.set_log_level(level);
+    Ok(json!({}))
+}
+
+async fn get(lab: &Lab, exchange: &Exchange) {
+    let call = Call { exchange, lab };
+    prompts::get(call).await.send(exchange).await;
+}
+
+fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    let reference = params.get("ref").and_then(Value::as_object);
+    let argument = params.get("argument").and_then(Value::as_object);
+    let (Some(reference), Some(argument)) = (reference, argument) else {
+        return Err(invalid("Invalid params: ref and argument must be objects"));
+    };
+    let (name, typed) = (text(argument, "name")?, text(argument, "value")?);
+    let known = match text(reference, "type")? {
+        "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
+        "ref/resource" => resources::values(text(reference, "uri")?, name, lab.has_fixtures),
+        other => {
+            return Err(invalid(format!(
+                "Invalid params: unknown ref type {other:?}"
+            )));
+        }
+    };
+    let known = known.ok_or_else(|| invalid("Invalid params: ref names nothing that is here"))?;
+    let fitting: Vec<_> = known
+        .iter()
+        .filter(|value| value.starts_with(typed))
+        .collect();
+    let values: Vec<_> = fitting.iter().take(COMPLETIONS_MAX).collect();
+    Ok(json!({
+        "completion": {
+            "values": values,
+            "total": fitting.len(),
+            "hasMore": fitting.len() > COMPLETIONS_MAX,
+        },
+    }))
+}

@@ -1,0 +1,202 @@
+//! The configuration of a load run: a server, a scenario, limits, and what is written.
+//!
+//! [`LoadConfig`] is read from TOML or YAML, which have the same structure, and written as TOML
+//! with secrets taken out. The keys are in [`keys`], one file per section reads them.
+
+mod calls;
+mod example;
+mod faults;
+pub mod keys;
+mod pattern;
+mod scenario;
+pub mod schema;
+mod server;
+mod settings;
+mod thresholds;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcprove_client::server::Server;
+use mcprove_client::session::ProtocolChoice;
+use mcprove_settings::error::{ConfigError, ConfigErrors};
+use mcprove_settings::reader::Reader;
+use mcprove_settings::tree::{Document, Wanted};
+
+use crate::drive::Scenario;
+use crate::run::{LoadFault, Thresholds};
+
+pub use example::example;
+pub use mcprove_settings::secret::REDACTED;
+pub use server::{address, read_env, read_headers};
+pub use settings::{LoadParts, read_parts};
+
+/// What to say of a file that cannot be read.
+const WANTED: Wanted = Wanted {
+    when_missing: "check the path, or write a new one: `mcprove init` for a suite, `mcprove example-config` for a load",
+    when_too_large: "is it a configuration at all? `mcprove example-config` prints one",
+};
+
+/// A load run, as a file describes it.
+///
+/// ```
+/// use mcprove_load::config::LoadConfig;
+///
+/// let text = r#"
+/// [server]
+/// command = "python"
+/// args = ["-m", "my_mcp"]
+///
+/// [scenario]
+/// type = "sustained"
+/// concurrent = 50
+/// "#;
+/// let config = LoadConfig::parse_toml(text, "bench.toml").unwrap();
+/// assert_eq!(config.scenario.kind.concurrent(), 50);
+///
+/// let wrong = text.replace("concurrent", "concurent");
+/// let errors = LoadConfig::parse_toml(&wrong, "bench.toml").unwrap_err();
+/// assert!(errors.to_string().starts_with("error: bench.toml:8:1: unknown key \"concurent\""));
+/// assert!(errors.to_string().ends_with("hint: did you mean \"concurrent\"?"));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadConfig {
+    /// The server under test.
+    pub server: Server,
+    /// What is done to it.
+    pub scenario: Scenario,
+    /// What it must keep to.
+    pub thresholds: Thresholds,
+    /// What goes wrong on purpose meanwhile.
+    pub faults: Vec<LoadFault>,
+    /// How it is spoken to.
+    pub session: SessionSettings,
+    /// What is written and shown.
+    pub output: OutputSettings,
+    /// What is odd about the file but harmless, each with its place.
+    pub warnings: Vec<String>,
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// Which revision to speak.
+    pub protocol: ProtocolChoice,
+    /// Whether another revision than the one asked for is an error.
+    pub strict_protocol: bool,
+    /// How long a call may take; ours unless given.
+    pub call_timeout: Option<Duration>,
+    /// The largest message accepted; ours unless given.
+    pub max_frame: Option<usize>,
+    /// Whether a server that asks for input gets made-up values; unless given it does not, and a test of a tool
+    /// that asked is not judged.
+    pub accept_requests: Option<bool>,
+    /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
+    pub fall_back_to_sse: bool,
+}
+
+/// What is written and shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputSettings {
+    /// Where the directory of the run is made.
+    pub report_dir: PathBuf,
+    /// Which reports are made.
+    pub formats: Vec<Format>,
+    /// Whether every call is written to `trace.jsonl`.
+    pub trace: bool,
+    /// How many bytes of each result are kept in the trace; ours unless given.
+    pub trace_value_bytes: Option<usize>,
+}
+
+/// A report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `report.md`.
+    Markdown,
+    /// `metrics.json` and `summary.json`.
+    Json,
+    /// On the terminal.
+    Terminal,
+    /// `report.html`.
+    Html,
+}
+
+impl Format {
+    /// Every report.
+    pub const ALL: [Self; 4] = [Self::Markdown, Self::Json, Self::Terminal, Self::Html];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+            Self::Terminal => "terminal",
+            Self::Html => "html",
+        }
+    }
+}
+
+impl LoadConfig {
+    /// Of a server and a scenario, everything else as when nothing is given.
+    pub fn new(server: Server, scenario: Scenario) -> Self {
+        Self {
+            server,
+            scenario,
+            thresholds: Thresholds::default(),
+            faults: Vec::new(),
+            session: SessionSettings::default(),
+            output: OutputSettings::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reads TOML; `file` is its name in messages.
+    pub fn parse_toml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::from_toml(text, file)?)
+    }
+
+    /// Reads YAML of the same structure; `file` is its name in messages.
+    pub fn parse_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::from_yaml(text, file)?)
+    }
+
+    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
+    pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::read_by_name(path, WANTED)?)
+    }
+
+    /// Takes a document apart.
+    pub fn from_document(document: &Document) -> Result<Self, ConfigErrors> {
+        let mut reader = Reader::new(document);
+        let config = settings::read_config(&mut reader, &document.root);
+        let warnings = reader.finish()?;
+        match config {
+            Some(config) => Ok(Self { warnings, ..config }),
+            None => Err(ConfigErrors::of(ConfigError::of_file(
+                &document.file,
+                "is not a load configuration",
+                "`mcprove example-config` prints one",
+            ))),
+        }
+    }
+
+    /// The configuration as TOML: everything that is needed to run it again, except secrets, in
+    /// whose place stands [`REDACTED`].
+    ///
+    /// ```
+    /// use mcprove_load::config::LoadConfig;
+    /// use mcprove_client::server::Server;
+    /// use mcprove_load::drive::Scenario;
+    ///
+    /// let server = Server::http("http://127.0.0.1:8080/mcp").header("Authorization", "Bearer t");
+    /// let text = LoadConfig::new(server, Scenario::sustained()).to_toml();
+    /// assert!(text.contains("Authorization = \"<redacted>\""));
+    /// ```
+    pub fn to_toml(&self) -> String {
+        write::to_toml(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Looking at the server's processes while a run lasts: a thread of its own, so that a busy
+//! runtime does not delay it and it delays no call.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mcprove_client::process::{UsageMeter, process_listening_on};
+use mcprove_trace::EventKind;
+
+use super::stage::Stage;
+
+/// How often the thread looks whether it is to end.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A sampler at work; ends when dropped.
+pub(crate) struct Sampler {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Samples the processes of `stage` every `interval`, and once more at the end.
+    pub fn start(stage: &Arc<Stage>, interval: Duration) -> io::Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ending = Arc::clone(&is_over);
+        let stage = Arc::clone(stage);
+        let thread = std::thread::Builder::new()
+            .name("mcprove-sampler".to_owned())
+            .spawn(move || sample_until(&stage, interval, &ending))?;
+        let thread = Some(thread);
+        Ok(Self { is_over, thread })
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn sample_until(stage: &Stage, interval: Duration, is_over: &AtomicBool) {
+    let recorder = stage.stream.recorder();
+    let listening = stage.server.local_address().and_then(process_listening_on);
+    let mut meter = UsageMeter::of_processes(&[]);
+    let mut due = Instant::now();
+    loop {
+        let is_last = is_over.load(Ordering::Relaxed);
+        if Instant::now() >= due || is_last {
+            let mut roots = stage.processes.roots();
+            roots.extend(listening);
+            meter.set_roots(&roots);
+            if roots.is_empty() && !is_last {
+                // Nothing runs yet: the first look is due as soon as something does.
+                std::thread::sleep(TICK.min(interval));
+                continue;
+            }
+            // A process that is just ending has no memory any more.
+            if let Some(usage) = meter.sample().filter(|usage| usage.rss_mb > 0.0) {
+                recorder.record(
+                    Instant::now(),
+                    EventKind::ProcessSample {
+                        rss_mb: usage.rss_mb,
+                        cpu_pct: usage.cpu_pct,
+                        threads: usage.threads,
+                        descriptors: usage.descriptors,
+                        processes: usage.processes,
+                    },
+                );
+                recorder.merge();
+            }
+            due = (due + interval).max(Instant::now());
+        }
+        if is_last {
+            return;
+        }
+        std::thread::sleep(TICK.min(interval));
+    }
+}

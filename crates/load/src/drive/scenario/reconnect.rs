@@ -1,0 +1,181 @@
+//! The connection is dropped in the middle of calls and a new one made, again and again. A server
+//! has to let go of what was dropped, and to serve the next session as if nothing had happened.
+//!
+//! A dropped connection is over in both directions at once, or its input is closed while the
+//! answers are still read: the two in turn, and each after a different time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcprove_client::session::{Call, Start};
+use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_trace::BoxFuture;
+use mcprove_trace::stream::Recorder;
+
+use super::departure::{Departures, Visit, Way};
+use super::reference::{self, Reference};
+use super::{Entry, Steps};
+use crate::drive::defaults;
+use crate::drive::error::StageError;
+use crate::drive::stage::{Connection, PhaseNote, Stage, since_start};
+
+/// The phase of the calls that have to succeed.
+const PHASE: u16 = 1;
+/// The phase of the calls that are dropped.
+const DROPPED_PHASE: u16 = 2;
+/// How long after the calls were sent the connection is dropped, one after the other.
+const DROP_AFTER_MS: [u64; 4] = [1, 0, 5, 20];
+/// So many sessions in a row that cannot be opened: the server is gone.
+const OPENS_MAX: u32 = 2;
+/// The pause before a session is tried again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// The line in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "reconnect",
+    explanation: "connections dropped in the middle of calls: leftover state and processes",
+    settings: &[
+        Setting {
+            name: "iterations",
+            explanation: "how often the connection is dropped",
+            default: DefaultValue::Integer(10),
+        },
+        Setting {
+            name: "concurrent",
+            explanation: "calls in flight when it is dropped",
+            default: DefaultValue::Integer(5),
+        },
+    ],
+    build: |_| defaults::reconnect(),
+};
+
+pub(super) struct Reconnect {
+    iterations: u32,
+    concurrent: u32,
+}
+
+impl Reconnect {
+    pub fn new(iterations: u32, concurrent: u32) -> Self {
+        Self {
+            iterations,
+            concurrent,
+        }
+    }
+
+    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
+        let departures = Departures::default();
+        let first = departures.open_first(stage, recorder).await?;
+        let from = since_start(&stage.stream, Instant::now());
+        let found = reference::find_first_call(stage, recorder, &first.connection, PHASE).await?;
+        let mut current = Some(first);
+        if let Some(reference) = &found {
+            for iteration in 0..self.iterations {
+                let Some(visit) = current.take() else {
+                    break;
+                };
+                self.drop_connection(stage, recorder, &departures, &visit, reference, iteration)
+                    .await;
+                stage.progress(iteration + 1, self.iterations);
+                if !stage.stop.is_running() || departures.is_clear() {
+                    break;
+                }
+                current = reopen(stage, recorder, &departures, reference).await;
+            }
+        }
+        if let Some(visit) = current {
+            departures.settle(stage, &visit, Way::Orderly).await;
+            departures.leave(recorder, &visit, Way::Orderly).await;
+        }
+        departures.finish(stage, recorder).await;
+        let until = since_start(&stage.stream, Instant::now());
+        for (index, name, concurrent, measured) in [
+            (PHASE, "reconnect", 1, true),
+            (DROPPED_PHASE, "dropped", self.concurrent, false),
+        ] {
+            PhaseNote {
+                index,
+                name,
+                concurrent,
+                rate: None,
+                measured,
+                from,
+                until: Some(until),
+            }
+            .note(recorder);
+        }
+        Ok(())
+    }
+
+    /// Drops the connection of `visit` while calls are in flight on it.
+    async fn drop_connection(
+        &self,
+        stage: &Stage,
+        recorder: &Recorder,
+        departures: &Departures,
+        visit: &Visit,
+        reference: &Reference,
+        iteration: u32,
+    ) {
+        let way = Way::alternate(iteration);
+        departures.settle(stage, visit, way).await;
+        let calls = self.start_calls(&visit.connection, reference);
+        let place = iteration as usize % DROP_AFTER_MS.len();
+        let pause = DROP_AFTER_MS.get(place).copied().unwrap_or_default();
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        departures.leave(recorder, visit, way).await;
+        // Only now, for a call that is dropped tells the server that it is cancelled.
+        drop(calls);
+    }
+
+    /// Sends the calls that are in flight when the connection is dropped.
+    fn start_calls(&self, connection: &Connection, reference: &Reference) -> Vec<Call> {
+        let start = Start {
+            phase: DROPPED_PHASE,
+            ..Start::default()
+        };
+        let request = &reference.ready.request;
+        (0..self.concurrent)
+            .filter_map(|_| connection.session.start_as(request, &start).ok())
+            .collect()
+    }
+}
+
+/// Opens the next session and makes a call that has to succeed; none when the server is gone.
+async fn reopen(
+    stage: &Arc<Stage>,
+    recorder: &Arc<Recorder>,
+    departures: &Departures,
+    reference: &Reference,
+) -> Option<Visit> {
+    for _ in 0..OPENS_MAX {
+        if !stage.stop.is_running() {
+            return None;
+        }
+        if let Some(visit) = departures.open(stage, recorder).await {
+            let start = Start {
+                phase: PHASE,
+                ..Start::default()
+            };
+            let session = &visit.connection.session;
+            // In its proper order: what comes too early is for another scenario.
+            let listed = session.list_tools().await;
+            let outcome = session.request_as(&reference.ready.request, &start).await;
+            if listed.is_err() || outcome.is_err() {
+                departures.failed_to_call();
+            }
+            return Some(visit);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    None
+}
+
+impl Steps for Reconnect {
+    fn run<'a>(
+        &'a self,
+        stage: &'a Arc<Stage>,
+        recorder: &'a Arc<Recorder>,
+    ) -> BoxFuture<'a, Result<(), StageError>> {
+        Box::pin(self.take(stage, recorder))
+    }
+}

@@ -1,0 +1,332 @@
+//! Making calls: one worker makes one after the other and looks at each answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_trace::hang::DeadlockKind;
+use mcprove_trace::stream::Recorder;
+use mcprove_trace::{ErrorCategory, Strike};
+use serde_json::json;
+
+use super::count::Count;
+use super::driver::ALONE_TIME;
+use super::mix::{Mix, ReadyCall, ReadyPattern, ReadyStep};
+use super::seat::{Seat, Sitting};
+use super::stage::Stage;
+use super::token::{Identity, Tokens};
+use super::workload::ErrorBehavior;
+
+/// An arrival taken up this long after it was due was taken up late.
+const LATE: Duration = Duration::from_millis(1);
+/// How many crossed replies a driver notes one by one.
+const CROSSED_NOTED_MAX: u64 = 20;
+
+/// What the workers of one driver, all on its thread, count together.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Calls that began.
+    pub begun: Count,
+    /// Calls that ended in each phase, whichever they began in; the last is after the load.
+    pub ended: Vec<Count>,
+    /// Calls that were due and had no session to be made on.
+    pub unstarted: Count,
+    /// Calls that were due, in the open model, and taken up by the driver.
+    pub taken_up: Count,
+    /// Of these, calls that the driver came late for. What they wait for from then on, a session or
+    /// room on it, is the server's.
+    pub taken_up_late: Count,
+    /// Replies that held their own token.
+    pub checked: Count,
+    /// Replies that held another call's token.
+    pub crossed: Count,
+    /// Calls that carried a token and whose reply held none, or that carried none.
+    pub unchecked: Count,
+    /// Calls that were never answered though their server went on answering others.
+    pub lost: Count,
+}
+
+impl Tally {
+    /// Nothing yet, of a load with so many phases.
+    pub fn new(phases: usize) -> Self {
+        Self {
+            ended: (0..=phases).map(|_| Count::default()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Calls that ended, in whichever phase.
+    pub fn ended_in_all(&self) -> u64 {
+        let counts = self.ended.iter();
+        counts.map(Count::get).sum()
+    }
+
+    /// Calls under way.
+    pub fn in_flight(&self) -> u64 {
+        self.begun.get().saturating_sub(self.ended_in_all())
+    }
+
+    /// Whether a call succeeded: each that does is one of these.
+    pub fn has_succeeded(&self) -> bool {
+        [&self.checked, &self.crossed, &self.unchecked]
+            .into_iter()
+            .any(|count| count.get() > 0)
+    }
+
+    /// Notes that a call ended in the phase at `place`.
+    fn end(&self, place: u32) {
+        let last = self.ended.len().saturating_sub(1);
+        if let Some(ended) = self.ended.get((place as usize).min(last)) {
+            ended.add();
+        }
+    }
+}
+
+/// When and as part of what a call is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// The number of the call, which decides what it is.
+    pub number: u64,
+    /// The phase.
+    pub phase: u16,
+    /// When it should have been made, in the open model.
+    pub intended: Option<Instant>,
+}
+
+/// How a pattern ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The next may begin.
+    Done,
+    /// The run is to end: a step failed that must not.
+    StopRun,
+    /// The seat has no session any more, and will have none.
+    NoSession,
+}
+
+/// One who makes calls on a seat.
+pub(crate) struct Worker {
+    stage: Arc<Stage>,
+    recorder: Arc<Recorder>,
+    seat: Arc<Seat>,
+    tally: Arc<Tally>,
+    sitting: Option<Sitting>,
+    params: String,
+}
+
+impl Worker {
+    /// A worker on `seat`.
+    pub fn new(
+        stage: Arc<Stage>,
+        recorder: Arc<Recorder>,
+        seat: Arc<Seat>,
+        tally: Arc<Tally>,
+    ) -> Self {
+        Self {
+            stage,
+            recorder,
+            sitting: seat.sitting(),
+            seat,
+            tally,
+            params: String::new(),
+        }
+    }
+
+    /// Goes through the pattern that `moment` begins.
+    pub async fn perform(&mut self, mix: &Mix, moment: Moment) -> Ended {
+        let Some((_, pattern)) = mix.choose(moment.number) else {
+            return Ended::Done;
+        };
+        self.go_through(pattern, moment).await
+    }
+
+    async fn go_through(&mut self, pattern: &ReadyPattern, mut moment: Moment) -> Ended {
+        let last = pattern.steps.len().saturating_sub(1);
+        for (place, step) in pattern.steps.iter().enumerate() {
+            if !self.has_session().await {
+                return Ended::NoSession;
+            }
+            let has_failed = match step {
+                ReadyStep::Call(call) => self.call(call, moment).await.is_err(),
+                ReadyStep::List(request) => {
+                    let Some(sitting) = self.sitting.clone() else {
+                        return Ended::NoSession;
+                    };
+                    let outcome = Box::pin(sitting.connection.session.request(request)).await;
+                    if let Err(error) = &outcome {
+                        Box::pin(self.leave_if_over(error, &sitting)).await;
+                    }
+                    outcome.is_err()
+                }
+            };
+            // Only the first step has an intended start: the others follow from answers.
+            moment.intended = None;
+            if has_failed {
+                match pattern.error_behavior {
+                    ErrorBehavior::Continue => {}
+                    ErrorBehavior::Abort => return Ended::Done,
+                    ErrorBehavior::Stop => return Ended::StopRun,
+                }
+            }
+            if place < last && !self.stage.stop.is_running() {
+                return Ended::Done;
+            }
+            if !pattern.think_time.is_zero() {
+                self.think(pattern.think_time).await;
+            }
+        }
+        Ended::Done
+    }
+
+    async fn think(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.stage.stop.requested(super::stop::StopLevel::Drain) => {}
+        }
+    }
+
+    /// Makes sure that there is a session that looks alive.
+    async fn has_session(&mut self) -> bool {
+        if self.sitting.is_some() {
+            return true;
+        }
+        self.sitting = match self.seat.sitting() {
+            Some(sitting) => Some(sitting),
+            // Boxed, as all that is rare: each worker keeps room for its largest future.
+            None => Box::pin(self.seat.renew(None, "no session yet")).await,
+        };
+        self.sitting.is_some()
+    }
+
+    /// Makes one call and looks at its answer.
+    pub async fn call(&mut self, call: &ReadyCall, moment: Moment) -> Result<Reply, CallError> {
+        let Some(sitting) = &self.sitting else {
+            let failure = mcprove_client::transport::Failure::new(
+                ErrorCategory::Disconnected,
+                "there is no session to call on",
+            );
+            return Err(CallError::unsent(failure));
+        };
+        let params = if call.places.is_empty() {
+            None
+        } else {
+            self.params.clone_from(&call.request.params);
+            Tokens::write(&mut self.params, &call.places, moment.number);
+            Some(self.params.as_str())
+        };
+        let start = Start {
+            params,
+            intended: moment.intended,
+            phase: moment.phase,
+        };
+        self.tally.begun.add();
+        let outcome = sitting
+            .connection
+            .session
+            .request_as(&call.request, &start)
+            .await;
+        self.tally
+            .end(self.stage.gauges.place.load(Ordering::Relaxed));
+        let duration = match &outcome {
+            Ok(reply) => reply.duration,
+            Err(error) => error.duration,
+        };
+        if duration >= ALONE_TIME {
+            self.stage.slow_tools.add(&call.tool);
+        }
+        match &outcome {
+            Ok(reply) => {
+                self.seat.note_answer();
+                // What a fault made of a reply says nothing of whose it is.
+                if self.met_fault(sitting, reply.request_id).is_none() {
+                    self.identify(call, reply, moment.number);
+                }
+            }
+            Err(error) => {
+                let sitting = sitting.clone();
+                Box::pin(self.look_into(call, error, &sitting)).await;
+            }
+        }
+        outcome
+    }
+
+    /// Notes how long after it was due a call was taken up.
+    pub fn note_taken_up(&self, late_by: Duration) {
+        self.tally.taken_up.add();
+        if late_by > LATE {
+            self.tally.taken_up_late.add();
+        }
+    }
+
+    /// Notes that a call was due and could not be made.
+    pub fn note_unstarted(&self) {
+        self.tally.unstarted.add();
+    }
+
+    /// Checks that the reply belongs to the call.
+    fn identify(&self, call: &ReadyCall, reply: &Reply, number: u64) {
+        let counter = if call.places.is_empty() {
+            &self.tally.unchecked
+        } else {
+            match self.stage.tokens.identify(reply.result_bytes(), number) {
+                Identity::Own => &self.tally.checked,
+                Identity::Unknown => &self.tally.unchecked,
+                Identity::Other(other) => {
+                    if self.tally.crossed.get() < CROSSED_NOTED_MAX {
+                        let message = format!(
+                            "the reply to call {number} of {} holds the token of call {other}",
+                            call.tool
+                        );
+                        let data = json!({ "tool": call.tool, "call": number, "other": other, "request_id": reply.request_id });
+                        self.recorder.note("crossed_reply", &message, &data);
+                    }
+                    &self.tally.crossed
+                }
+            }
+        };
+        counter.add();
+    }
+
+    /// The injected fault that struck this call.
+    fn met_fault(&self, sitting: &Sitting, request_id: u64) -> Option<Strike> {
+        self.stage.faults.as_ref()?;
+        sitting.connection.session.met_fault(request_id)
+    }
+
+    /// Whether an injected fault made this call fail.
+    fn failed_by_fault(&self, sitting: &Sitting, error: &CallError) -> bool {
+        let strike = self.met_fault(sitting, error.request_id);
+        let hung_from = Some(self.stage.hang_limits().threshold);
+        strike.is_some_and(|strike| strike.explains(error.category(), error.duration, hung_from))
+    }
+
+    /// Finds out what a failed call means for the session.
+    async fn look_into(&mut self, call: &ReadyCall, error: &CallError, sitting: &Sitting) {
+        // A call that a fault held up says nothing of the server.
+        let is_deadlock = error.category() == ErrorCategory::Deadlock;
+        if is_deadlock && !self.failed_by_fault(sitting, error) {
+            let kind = self.seat.examine(sitting, &call.tool).await;
+            if kind == Some(DeadlockKind::ToolStuck) {
+                self.tally.lost.add();
+            }
+        }
+        self.leave_if_over(error, sitting).await;
+    }
+
+    /// Takes another session if this one is over.
+    async fn leave_if_over(&mut self, error: &CallError, sitting: &Sitting) {
+        let session = &sitting.connection.session;
+        let mut is_over = session.closed().is_some() || error.is_session_expired();
+        let is_lost = error.category() == ErrorCategory::Disconnected;
+        if !is_over && is_lost && !self.failed_by_fault(sitting, error) {
+            is_over = !self.seat.note_lost_connection().await;
+        }
+        if is_over {
+            let reason = session
+                .closed()
+                .map_or_else(|| error.to_string(), |failure| failure.message);
+            self.sitting = self.seat.renew(Some(sitting.generation), &reason).await;
+        }
+    }
+}

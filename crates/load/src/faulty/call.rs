@@ -1,0 +1,189 @@
+//! A call that met a fault, on its way from us to the server and back.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcprove_client::transport::{Channel, Detail, Failure, Outgoing, OutgoingKind, SendError};
+use mcprove_fault::{FaultedCall, Injection, status_reply};
+use mcprove_trace::{BoxFuture, ErrorCategory};
+use serde_json::Value;
+
+use super::shared::Shared;
+
+/// A call that a fault acts on.
+pub(super) struct StruckCall {
+    shared: Arc<Shared>,
+    id: u64,
+    id_text: String,
+    fault: String,
+    token: Option<Value>,
+    message: OwnedMessage,
+}
+
+/// A message that is sent later, or never.
+struct OwnedMessage {
+    bytes: Vec<u8>,
+    method: String,
+    name: Option<String>,
+    parameter_headers: Vec<(String, String)>,
+}
+
+impl StruckCall {
+    /// Lets the fault act on the call, in a task of its own.
+    pub fn start(
+        shared: &Arc<Shared>,
+        message: &Outgoing<'_>,
+        id: u64,
+        injection: Injection,
+        token: Option<Value>,
+    ) {
+        let call = Self {
+            shared: Arc::clone(shared),
+            id,
+            id_text: id.to_string(),
+            fault: injection.fault().name.clone(),
+            token,
+            message: OwnedMessage {
+                bytes: message.bytes.to_vec(),
+                method: message.method.to_owned(),
+                name: message.name.map(str::to_owned),
+                parameter_headers: message.parameter_headers.to_vec(),
+            },
+        };
+        shared.begin(id, injection.as_strike());
+        let task = tokio::spawn(async move {
+            injection.apply(&call).await;
+            call.shared.finish(call.id);
+        });
+        shared.set_task(id, task.abort_handle());
+    }
+
+    fn is_http(channel: &dyn Channel) -> bool {
+        channel.name() == "http"
+    }
+
+    /// Sends the call on, once there is room for it.
+    async fn forward(&self) -> bool {
+        let Some(channel) = self.shared.channel() else {
+            return false;
+        };
+        loop {
+            let message = Outgoing {
+                bytes: &self.message.bytes,
+                kind: OutgoingKind::Request(self.id),
+                method: &self.message.method,
+                name: self.message.name.as_deref(),
+                parameter_headers: &self.message.parameter_headers,
+            };
+            match channel.send(message) {
+                Ok(()) => return true,
+                Err(SendError::Full) => channel.room().await,
+                Err(SendError::Closed(failure)) => {
+                    self.shared.fail(self.id, failure);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// The connection of this call is closed: that of HTTP has no other calls on it.
+    fn drop_connection(&self, message: &str) {
+        match self.shared.channel() {
+            Some(channel) if Self::is_http(channel.as_ref()) => {
+                channel.abandon(self.id);
+                let failure = Failure::new(ErrorCategory::Disconnected, message);
+                self.shared.fail(self.id, failure);
+            }
+            _ => self.shared.disconnect(&self.fault),
+        }
+    }
+}
+
+impl FaultedCall for StruckCall {
+    fn id(&self) -> &str {
+        &self.id_text
+    }
+
+    fn tool(&self) -> &str {
+        self.message.name.as_deref().unwrap_or_default()
+    }
+
+    fn progress_token(&self) -> Option<&Value> {
+        self.token.as_ref()
+    }
+
+    fn is_stateless(&self) -> bool {
+        self.shared.is_stateless()
+    }
+
+    fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async {
+            let answer = self.shared.expect(self.id)?;
+            if !self.forward().await {
+                return None;
+            }
+            answer.await.ok()
+        })
+    }
+
+    fn reply(&self, message: Bytes) -> BoxFuture<'_, ()> {
+        self.shared.inject(self.id, message, true);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn send(&self, message: Bytes) -> BoxFuture<'_, ()> {
+        self.shared.inject(self.id, message, false);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn reply_cut(&self, beginning: Bytes) -> BoxFuture<'_, ()> {
+        let is_lines = self
+            .shared
+            .channel()
+            .is_some_and(|channel| matches!(channel.name(), "stdio" | "memory"));
+        if is_lines {
+            // The line ends early, and the connection lives.
+            self.shared.inject(self.id, beginning, true);
+        } else {
+            self.drop_connection("the connection closed before the answer was complete");
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn disconnect(&self) -> BoxFuture<'_, ()> {
+        self.drop_connection("the connection closed before the answer");
+        Box::pin(std::future::ready(()))
+    }
+
+    fn crash(&self) -> BoxFuture<'_, ()> {
+        if !self.shared.crash(&self.fault) {
+            self.drop_connection("the connection closed before the answer");
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
+        let is_http = self
+            .shared
+            .channel()
+            .is_some_and(|channel| Self::is_http(channel.as_ref()));
+        if is_http {
+            let category = if status >= 500 {
+                ErrorCategory::ServerError
+            } else {
+                ErrorCategory::ProtocolError
+            };
+            let failure = Failure::new(category, format!("HTTP {status}"));
+            self.shared
+                .fail(self.id, failure.with(Detail::Status(status)));
+        } else {
+            let error = status_reply(self, status, retry_after_s);
+            self.shared.inject(self.id, error, true);
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ignore_cancellation(&self) {
+        self.shared.ignore_cancellation(self.id);
+    }
+}

@@ -1,0 +1,260 @@
+//! A channel that lets calls meet faults on their way: it stands around any other channel, and only
+//! where faults are to be injected.
+//!
+//! A `tools/call` that a fault strikes is not sent; the fault acts on it ([`call`]), in a task of its
+//! own, so that it holds up no other. What the server answers to it is kept from the inbox ([`inbox`])
+//! and handed to the fault, which decides what arrives. Everything else passes.
+
+mod call;
+mod inbox;
+mod notes;
+mod shared;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcprove_client::transport::{
+    Channel, ChannelLayer, Closing, Inbox, LayeredConnection, Outgoing, OutgoingKind, SendError,
+};
+use mcprove_fault::{Injection, TimedInjector};
+use mcprove_trace::protocol::Revision;
+use mcprove_trace::stream::Recorder;
+use mcprove_trace::{BoxFuture, Strike};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use self::call::StruckCall;
+use self::inbox::FaultyInbox;
+use self::notes::noting;
+use self::shared::Shared;
+
+/// What faults did, as it is noted.
+#[derive(Clone, Copy)]
+pub enum FaultEvent<'a> {
+    /// A fault strikes a call.
+    Struck {
+        /// The id of the request.
+        request: u64,
+        /// The tool that is called.
+        tool: &'a str,
+        /// The server that it is called on.
+        server: &'a str,
+        /// What strikes.
+        injection: &'a Injection,
+    },
+    /// A fault ends the connection, and with it every call on it.
+    Ended {
+        /// The name of the fault.
+        fault: &'a str,
+        /// Whether it ends the server's process.
+        is_crash: bool,
+    },
+}
+
+/// Who is told what faults do; on the thread that sends the call, before anything comes of it.
+pub type FaultHandler = Arc<dyn Fn(FaultEvent<'_>) + Send + Sync>;
+
+/// The faults of a channel, and who is told of them.
+#[derive(Clone)]
+pub struct Faults {
+    /// Who decides which calls are struck.
+    pub injector: Arc<TimedInjector>,
+    /// Who is told.
+    pub on_event: FaultHandler,
+}
+
+/// Lets calls meet the faults of an injector.
+pub struct FaultLayer(pub Arc<TimedInjector>);
+
+impl ChannelLayer for FaultLayer {
+    fn connection(
+        &self,
+        inbox: Arc<dyn Inbox>,
+        session: u32,
+        recorder: &Arc<Recorder>,
+        max_frame: usize,
+    ) -> Box<dyn LayeredConnection> {
+        let faults = Faults {
+            injector: Arc::clone(&self.0),
+            on_event: noting(recorder, session),
+        };
+        Box::new(FaultyConnection(Shared::new(faults, inbox, max_frame)))
+    }
+}
+
+struct FaultyConnection(Arc<Shared>);
+
+impl LayeredConnection for FaultyConnection {
+    fn inbox(&self) -> Arc<dyn Inbox> {
+        Arc::new(FaultyInbox(Arc::clone(&self.0)))
+    }
+
+    fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel> {
+        FaultyChannel::around(channel, self.0)
+    }
+}
+
+/// A channel whose calls meet faults.
+pub(crate) struct FaultyChannel {
+    inner: Arc<dyn Channel>,
+    shared: Arc<Shared>,
+}
+
+impl FaultyChannel {
+    fn around(inner: Arc<dyn Channel>, shared: Arc<Shared>) -> Arc<Self> {
+        shared.set_channel(&inner);
+        Arc::new(Self { inner, shared })
+    }
+
+    /// The fault that strikes this message, if one does, and the call that it is.
+    fn strike(&self, message: &Outgoing<'_>, id: u64) -> Option<(Injection, Option<Value>)> {
+        let injector = &self.shared.faults.injector;
+        let now = Instant::now();
+        if message.method != "tools/call" || !injector.is_on(now) {
+            return None;
+        }
+        let request: CallRequest<'_> = serde_json::from_slice(message.bytes).ok()?;
+        let params = request.params;
+        let arguments = params.arguments.map_or("", RawValue::get);
+        let injection = injector.strike(&params.name, arguments, now)?;
+        (self.shared.faults.on_event)(FaultEvent::Struck {
+            request: id,
+            tool: &params.name,
+            server: injector.server(),
+            injection: &injection,
+        });
+        Some((injection, params.meta.and_then(|meta| meta.progress_token)))
+    }
+
+    /// A list of tools in which some may have vanished is looked at when it comes.
+    fn watch_list(&self, message: &Outgoing<'_>, id: u64) {
+        if message.method == "tools/list" && self.shared.faults.injector.hides_any(Instant::now()) {
+            self.shared.expect_list(id);
+        }
+    }
+
+    /// Whether a cancellation is about a struck call that the server never saw.
+    fn swallows(&self, message: &Outgoing<'_>) -> bool {
+        if message.method != "notifications/cancelled" {
+            return false;
+        }
+        let cancelled: Option<Cancelled> = serde_json::from_slice(message.bytes).ok();
+        let id = cancelled.and_then(|cancelled| cancelled.params.request_id.as_u64());
+        id.is_some_and(|id| self.shared.cancel(id))
+    }
+}
+
+impl Channel for FaultyChannel {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
+        if let Some(failure) = self.shared.closed() {
+            return Err(SendError::Closed(failure));
+        }
+        let OutgoingKind::Request(id) = message.kind else {
+            if self.swallows(&message) {
+                return Ok(());
+            }
+            return self.inner.send(message);
+        };
+        if let Some((injection, token)) = self.strike(&message, id) {
+            StruckCall::start(&self.shared, &message, id, injection, token);
+            return Ok(());
+        }
+        self.watch_list(&message, id);
+        self.inner.send(message)
+    }
+
+    fn room(&self) -> BoxFuture<'_, ()> {
+        self.inner.room()
+    }
+
+    fn abandon(&self, id: u64) -> bool {
+        // What the server never saw has no stream there, but is cancelled as if it had.
+        let was_unsent = self.shared.cancel(id);
+        self.inner.abandon(id) || (was_unsent && self.inner.name() == "http")
+    }
+
+    fn speak(&self, revision: Option<Revision>) {
+        self.shared.speak(revision);
+        self.inner.speak(revision);
+    }
+
+    fn listen(&self) -> BoxFuture<'_, ()> {
+        self.inner.listen()
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.inner.process()
+    }
+
+    fn kill(&self) {
+        self.inner.kill();
+    }
+
+    fn leftovers(&self) -> Vec<u32> {
+        self.inner.leftovers()
+    }
+
+    fn stderr_tail(&self) -> String {
+        self.inner.stderr_tail()
+    }
+
+    fn met_fault(&self, id: u64) -> Option<Strike> {
+        self.shared.met_fault(id)
+    }
+
+    fn sever(&self) {
+        self.shared.let_go();
+        self.inner.sever();
+    }
+
+    fn close(&self) -> BoxFuture<'_, Closing> {
+        self.shared.let_go();
+        self.inner.close()
+    }
+}
+
+impl Drop for FaultyChannel {
+    fn drop(&mut self) {
+        self.shared.let_go();
+    }
+}
+
+/// What of a call decides on faults.
+#[derive(Deserialize)]
+struct CallRequest<'a> {
+    #[serde(borrow)]
+    params: CallParams<'a>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(rename = "_meta")]
+    meta: Option<CallMeta>,
+}
+
+#[derive(Deserialize)]
+struct CallMeta {
+    #[serde(rename = "progressToken")]
+    progress_token: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled {
+    params: CancelledParams,
+}
+
+#[derive(Deserialize)]
+struct CancelledParams {
+    #[serde(rename = "requestId")]
+    request_id: Value,
+}

@@ -1,0 +1,158 @@
+//! What the numbers rest on: whose replies were whose, which tools were called, and whether the
+//! load generator itself was in the way.
+
+use mcprove_document::block::{Line, Section};
+use mcprove_document::figure::{self, count, counted};
+
+use crate::report::headline;
+use crate::report::skipped::{INCLUDE, pairs, skipped_lines};
+use crate::run::Report;
+
+/// Whether replies reached the calls they belong to.
+pub(super) fn isolation(report: &Report) -> Option<Section> {
+    let isolation = &report.isolation;
+    let is_checked = isolation.checked + isolation.crossed + isolation.lost + isolation.unchecked;
+    if is_checked == 0 {
+        return None;
+    }
+    let counts = format!(
+        "Own token: {} · Another call's token: {} · Lost: {} · Without a token: {}",
+        count(isolation.checked),
+        count(isolation.crossed),
+        count(isolation.lost),
+        count(isolation.unchecked)
+    );
+    let examples = isolation.examples.iter().map(Line::sentence).collect();
+    Some(
+        Section::new("Isolation")
+            .paragraph(Line::plain(counts))
+            .list(examples),
+    )
+}
+
+/// Which tools were exercised.
+pub(super) fn coverage(report: &Report) -> Option<Section> {
+    let coverage = &report.coverage;
+    if coverage.registered.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("Coverage").paragraph(Line::plain(format!(
+        "{} of {} tools succeeded at least once ({:.0}%).",
+        coverage.exercised.len(),
+        coverage.registered.len(),
+        coverage.share * 100.0
+    )));
+    if !coverage.missing.is_empty() {
+        let mut line = Line::plain("Not exercised: ");
+        for (index, name) in coverage.missing.iter().take(NAMES_MAX).enumerate() {
+            if index > 0 {
+                line = line.and(", ");
+            }
+            line = line.and_code(name);
+        }
+        if let Some(more) = coverage.missing.len().checked_sub(NAMES_MAX + 1) {
+            line = line.and(format!(" and {} more", more + 1));
+        }
+        section = section.paragraph(line);
+    }
+    let skipped = pairs(&report.skipped_tools);
+    if !skipped.is_empty() {
+        let lines = skipped_lines(&skipped);
+        section = section
+            .paragraph(Line::plain(format!(
+                "Not called, as they may write ({INCLUDE}):"
+            )))
+            .list(lines.into_iter().map(Line::plain).collect());
+    }
+    Some(section)
+}
+
+/// Names listed before the rest is only counted.
+const NAMES_MAX: usize = 20;
+
+/// How the load was made, and whether the generator was the limit.
+pub(super) fn generator(report: &Report) -> Section {
+    let generator = &report.generator;
+    let mut lines = vec![Line::plain(sentence(headline::model(report.model)))];
+    let mut facts = Vec::new();
+    if let Some(share) = generator.cpu_share {
+        facts.push(format!(
+            "its busiest driver of {} used {} of a core",
+            generator.drivers,
+            figure::rough_percent(share)
+        ));
+    }
+    if let Some(share) = generator.late_share {
+        facts.push(format!(
+            "{} of the calls were sent late",
+            figure::rough_percent(share)
+        ));
+    }
+    if let Some(share) = generator.missed_share {
+        facts.push(format!(
+            "{} of the rate was missed",
+            figure::rough_percent(share)
+        ));
+    }
+    if let Some(rate) = generator.calibration_per_s {
+        facts.push(format!(
+            "against a built-in echo it reached {} calls per second",
+            figure::rate(rate)
+        ));
+    }
+    if !facts.is_empty() {
+        lines.push(Line::plain(sentence(&format!(
+            "the generator: {}",
+            facts.join("; ")
+        ))));
+    }
+    if generator.limited {
+        let advice = generator.advice.as_deref().unwrap_or("lower the load");
+        lines.push(Line::strong("The generator was the limit").and(format!(
+            ": {}. The server may be faster than these numbers. To find out: {advice}.",
+            generator.reasons.join(" and ")
+        )));
+    }
+    lines.push(Line::plain(format!(
+        "Every random choice came from the seed {}.",
+        report.seed
+    )));
+    Section::new("Generator").list(lines)
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+/// Where the events are.
+pub(super) fn trace(report: &Report) -> Section {
+    let section = Section::new("Trace");
+    if report.trace_path.as_os_str().is_empty() {
+        return section.paragraph(Line::plain(
+            "No trace was written. Leave out --no-trace to have one.",
+        ));
+    }
+    let name = report.trace_path.file_name().map_or_else(
+        || "trace.jsonl".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let line = Line::plain("Full trace: ").and_code(format!("./{name}"));
+    let section = section.paragraph(match &report.trace {
+        Some(trace) => line.and(format!(
+            " ({}, {})",
+            counted(trace.events, "event"),
+            figure::bytes(trace.bytes)
+        )),
+        None => line,
+    });
+    match report.trace_loss() {
+        Some(loss) => {
+            let missing = Line::strong("Incomplete").and(format!(": {loss}."));
+            section.paragraph(missing)
+        }
+        None => section,
+    }
+}

@@ -1,0 +1,114 @@
+//! What grows: memory, descriptors, latency, and the number of clients until it breaks.
+
+use mcprove_document::block::{Line, Section};
+use mcprove_document::figure::{self, count};
+use mcprove_score::breaking_point::{BreakingKind, BreakingPoint};
+use mcprove_score::drift::DriftReport;
+use mcprove_score::leak::{LeakOutcome, LeakReport};
+use mcprove_score::sessions::ChurnReport;
+use mcprove_score::verdict::Outcome;
+
+pub(super) fn session_ends(report: &ChurnReport) -> Section {
+    let descriptors = &report.descriptors;
+    let lines = [
+        format!(
+            "Opened: {} · Abandoned: {} · Could not be opened: {}",
+            count(report.opened),
+            count(report.abandoned),
+            count(report.failed_opens)
+        ),
+        format!(
+            "Processes left running: {} · Never reaped: {}",
+            count(report.leftovers),
+            count(report.zombies)
+        ),
+        format!(
+            "Memory growth: {} MB (R² {}) · Descriptor growth: {} ({} per session, R² {})",
+            figure::maybe_decimal(report.memory.growth_mb, 1),
+            figure::maybe_fixed(report.memory.r_squared, 2),
+            figure::maybe_decimal(descriptors.growth, 1),
+            figure::maybe_decimal(descriptors.growth_per_session, 2),
+            figure::maybe_fixed(descriptors.r_squared, 2)
+        ),
+    ];
+    Section::new("Sessions left behind").list(lines.iter().map(Line::plain).collect())
+}
+
+pub(super) fn leak(report: &LeakReport) -> Section {
+    let outcome = match report.outcome {
+        LeakOutcome::NoLeak => "NO_LEAK",
+        LeakOutcome::LeakDetected => "LEAK_DETECTED",
+        LeakOutcome::Indeterminate => "INDETERMINATE",
+    };
+    let lines = [
+        format!("Outcome: {outcome}"),
+        format!(
+            "Predicted growth over the run: {} MB",
+            figure::maybe_decimal(report.growth_mb, 1)
+        ),
+        format!(
+            "Slope: {} MB/s, 95 % between {} and {} · R² {}",
+            figure::maybe_decimal(report.slope_mb_per_s, 4),
+            figure::maybe_decimal(report.slope_low, 4),
+            figure::maybe_decimal(report.slope_high, 4),
+            figure::maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.samples, report.discarded),
+    ];
+    Section::new("Memory").list(lines.iter().map(Line::plain).collect())
+}
+
+pub(super) fn drift(report: &DriftReport) -> Section {
+    let outcome = match report.outcome {
+        Outcome::Pass => "no drift",
+        Outcome::Finding => "latency drifts",
+        Outcome::Inconclusive => "inconclusive",
+    };
+    let lines = [
+        format!("Outcome: {outcome}"),
+        format!(
+            "Slope: {} ms/s, 95 % between {} and {} · limit {} · R² {}",
+            figure::maybe_decimal(report.slope_ms_per_s, 4),
+            figure::maybe_decimal(report.slope_low, 4),
+            figure::maybe_decimal(report.slope_high, 4),
+            figure::maybe_decimal(report.limit_ms_per_s, 4),
+            figure::maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.points, report.discarded),
+    ];
+    Section::new("Latency drift").list(lines.iter().map(Line::plain).collect())
+}
+
+fn samples(used: usize, discarded: usize) -> String {
+    format!("Samples: {used} used, {discarded} left out (warm-up)")
+}
+
+pub(super) fn breaking_point(point: &BreakingPoint) -> Section {
+    let mut lines = vec![
+        format!("At {}: {}", point.load(), breaking_way(point.kind)),
+        format!("Failed there: {}", figure::percent(point.error_share)),
+        format!(
+            "p99 there: {} · in the first step: {}",
+            figure::maybe_milliseconds(point.p99_ms),
+            figure::maybe_milliseconds(point.first_p99_ms)
+        ),
+        format!(
+            "Calls per second there: {} · best before: {}",
+            figure::maybe_decimal(point.throughput_per_s, 1),
+            figure::maybe_decimal(point.best_throughput_per_s, 1)
+        ),
+    ];
+    if let Some(good) = point.last_good_load() {
+        lines.push(format!("Last step that held: {good}"));
+    }
+    Section::new("Breaking point").list(lines.iter().map(Line::plain).collect())
+}
+
+/// In which way a server stops coping.
+pub const fn breaking_way(kind: BreakingKind) -> &'static str {
+    match kind {
+        BreakingKind::Errors => "calls fail",
+        BreakingKind::Latency => "more calls only wait longer",
+        BreakingKind::Collapse => "throughput collapses",
+    }
+}

@@ -1,0 +1,184 @@
+//! What every report looks like, kept as snapshots: they are read by people and by programs, and
+//! change only on purpose.
+
+use std::path::PathBuf;
+
+use mcprove_document::style::Style;
+use mcprove_settings::printable::printable;
+use mcprove_trace::stream::new_histogram;
+use unicode_width::UnicodeWidthStr;
+
+use super::*;
+use crate::run::{Report, Summary};
+
+fn files(report: &Report) -> Files {
+    let mut names = vec!["report.html", "report.md", "metrics.json"];
+    if !report.trace_path.as_os_str().is_empty() {
+        names.push("trace.jsonl");
+    }
+    Files {
+        place: PathBuf::from("runs/2026-05-10T07-30-00-ABCDEF"),
+        names,
+    }
+}
+
+#[test]
+fn terminal() {
+    for (name, report) in samples::all() {
+        let text = load_text(&report, Style::plain(80), Some(&files(&report)));
+        insta::assert_snapshot!(format!("load_{name}"), text);
+    }
+}
+
+#[test]
+fn markdown_file() {
+    for (name, report) in samples::all() {
+        insta::assert_snapshot!(format!("markdown_{name}"), markdown(&report));
+    }
+}
+
+#[test]
+fn html_file() {
+    // One whole page; the others differ in their tables, which the markdown shows.
+    insta::assert_snapshot!("html_ramped", html(&samples::ramped()));
+}
+
+#[test]
+fn metrics_file() {
+    let report = samples::failing();
+    let json = report.to_json();
+    let back: Report = serde_json::from_str(&json).unwrap();
+    assert_eq!(back, report);
+    assert_eq!(markdown(&back), markdown(&report));
+    insta::assert_snapshot!("metrics_failing", json);
+}
+
+#[test]
+fn summary_file() {
+    for (name, report) in [
+        ("failing", samples::failing()),
+        ("interrupted", samples::interrupted()),
+    ] {
+        let summary = Summary::from(&report);
+        let json = summary.to_json();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+        insta::assert_snapshot!(format!("summary_{name}"), json);
+    }
+}
+
+#[test]
+fn every_line_fits_the_width() {
+    for (name, report) in samples::all() {
+        for width in [40, 60, 80, 120] {
+            let text = load_text(&report, Style::plain(width), Some(&files(&report)));
+            for line in text.lines() {
+                assert!(line.width() <= width, "{name}, {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ordinary_run_fits_a_screen() {
+    let report = samples::healthy();
+    let text = load_text(&report, Style::plain(80), Some(&files(&report)));
+    assert!(text.lines().count() <= 45, "{text}");
+}
+
+#[test]
+fn only_files_that_exist_are_named() {
+    for (name, report) in samples::all() {
+        let mut files = files(&report);
+        files.names = vec!["metrics.json"];
+        let text = load_text(&report, Style::plain(120), Some(&files));
+        assert!(
+            !text.contains("report.") && !text.contains("trace.jsonl"),
+            "{name}: {text}"
+        );
+        assert!(text.trim_end().ends_with("metrics.json"), "{name}: {text}");
+        let text = load_text(&report, Style::plain(120), None);
+        assert!(
+            !text.contains("report.md") && !text.contains("metrics.json"),
+            "{name}: {text}"
+        );
+    }
+}
+
+#[test]
+fn colors_only_add_codes() {
+    let plain = Style {
+        unicode: true,
+        ..Style::plain(80)
+    };
+    let colored = Style {
+        color: true,
+        ..plain
+    };
+    for (name, report) in samples::all() {
+        let text = load_text(&report, colored, None);
+        assert!(text.contains("\u{1b}["), "{name}");
+        let stripped: Vec<String> = text.lines().map(|line| printable(line, 1000)).collect();
+        let expected = load_text(&report, plain, None);
+        assert_eq!(stripped, expected.lines().collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
+fn nothing_of_a_server_gets_through() {
+    let report = samples::failing();
+    for text in [
+        load_text(&report, Style::plain(80), None),
+        markdown(&report),
+        html(&report),
+    ] {
+        assert!(!text.contains('\u{1b}'));
+    }
+    let page = html(&report);
+    for planted in ["<script", "<b>odd", "<not>"] {
+        assert!(!page.contains(planted), "{planted}");
+    }
+}
+
+#[test]
+fn latency_as_bars() {
+    let mut histogram = new_histogram();
+    for (milliseconds, count) in [(0.8, 40), (1.5, 400), (3.0, 900), (12.0, 55), (480.0, 2)] {
+        let nanoseconds = std::time::Duration::from_secs_f64(milliseconds / 1e3).as_nanos();
+        let nanoseconds = u64::try_from(nanoseconds).unwrap();
+        histogram.record_n(nanoseconds, count).unwrap();
+    }
+    insta::assert_snapshot!(
+        "histogram_plain",
+        histogram_text(&histogram, 10, Style::plain(70))
+    );
+    let unicode = Style {
+        unicode: true,
+        ..Style::plain(70)
+    };
+    insta::assert_snapshot!("histogram_unicode", histogram_text(&histogram, 5, unicode));
+    let mut one = new_histogram();
+    one.record(5_000_000).unwrap();
+    insta::assert_snapshot!("histogram_one", histogram_text(&one, 10, Style::plain(70)));
+    assert_eq!(histogram_text(&new_histogram(), 10, Style::plain(70)), "");
+}
+
+#[test]
+fn no_bar_leaves_a_call_out() {
+    for rows in 1..20 {
+        for values in [
+            vec![1],
+            vec![1, u64::MAX / 4],
+            vec![999, 1000, 1001],
+            vec![3; 7],
+        ] {
+            let mut histogram = new_histogram();
+            for value in &values {
+                histogram.record(*value).unwrap();
+            }
+            let buckets = histogram::buckets(&histogram, rows);
+            let total: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+            assert_eq!(total, histogram.len(), "{rows} {values:?}");
+            assert!(buckets.len() <= rows, "{rows} {values:?}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What injected faults did: to the calls that they struck, and to those that they did not.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
+use mcprove_score::percentile::is_supported;
+use mcprove_score::verdict::{Outcome, Verdict};
+use mcprove_settings::phrase;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::sparse::Stretch;
+use mcprove_trace::stream::StruckMetrics;
+
+use super::figures::share;
+use super::{ALONE, Assembly};
+use crate::run::LoadFault;
+use crate::run::report::{FaultsReport, Report};
+
+impl Assembly<'_> {
+    /// Whether faults were to be injected.
+    pub(super) fn has_faults(&self) -> bool {
+        !self.header.faults.is_empty()
+    }
+
+    /// Calls that met a fault, or were lost with a connection that one ended.
+    pub(super) fn calls_met_faults(&self) -> u64 {
+        let faults = &self.metrics.faults;
+        faults.calls().saturating_sub(faults.servers_own()) + faults.calls_lost()
+    }
+
+    /// What each fault did, and a verdict on it.
+    pub(super) fn detect_faults(&self, report: &mut Report) {
+        if !self.has_faults() {
+            return;
+        }
+        let timeline = self.fault_timeline();
+        let metrics = &self.metrics.faults;
+        let impacts = fault_impact::judge_all(&self.all_fault_facts(&timeline), &timeline);
+        report
+            .verdicts
+            .extend(impacts.iter().flat_map(fault_impact::verdicts));
+        report.faults = Some(FaultsReport {
+            calls_struck: metrics.calls(),
+            calls_failed: metrics.struck.values().map(StruckMetrics::failed).sum(),
+            calls_lost: metrics.calls_lost(),
+            servers_own: metrics.servers_own(),
+            connections_forgotten: metrics.sessions_forgotten,
+            calls_forgotten: self
+                .notes
+                .load_ended
+                .map_or(0, |ended| ended.calls_forgotten),
+            crashes: metrics.crashes(),
+            impacts,
+        });
+    }
+
+    /// What calls without a fault did over the measured time.
+    fn fault_timeline(&self) -> Timeline {
+        let mut stretches = BTreeMap::<u64, BTreeMap<String, Stretch>>::new();
+        for ((phase, number), tools) in &self.metrics.faults.stretches {
+            if self.is_measured(*phase) {
+                let sums = stretches.entry(*number).or_default();
+                for (tool, stretch) in tools {
+                    sums.entry(tool.clone()).or_default().add(stretch);
+                }
+            }
+        }
+        let (from, until) = self.measured_span();
+        Timeline {
+            width_secs: self.metrics.faults.width().as_secs_f64(),
+            stretches,
+            span: (from.as_secs_f64(), until.as_secs_f64()),
+            load_changes: self.load_changes(),
+        }
+    }
+
+    /// When the load became another one: with more or fewer clients, another rate, or other tools.
+    fn load_changes(&self) -> Vec<f64> {
+        let measured = self.notes.phases.iter();
+        let measured = measured.filter(|phase| phase.measured && phase.name != ALONE);
+        let mut begins: Vec<Duration> = measured.map(|phase| phase.from).collect();
+        begins.sort();
+        let later = begins.into_iter().skip(1);
+        later.map(|begin| begin.as_secs_f64()).collect()
+    }
+
+    fn all_fault_facts(&self, timeline: &Timeline) -> Vec<FaultFacts> {
+        let faults = self.header.faults.iter();
+        faults
+            .map(|fault| self.fault_facts(fault, timeline))
+            .collect()
+    }
+
+    /// From when until when each fault was on, or held calls up.
+    pub(super) fn fault_spans(&self) -> Vec<(f64, f64)> {
+        if !self.has_faults() {
+            return Vec::new();
+        }
+        let timeline = self.fault_timeline();
+        let facts = self.all_fault_facts(&timeline);
+        facts.iter().filter_map(FaultFacts::held_window).collect()
+    }
+
+    /// The same, without faults that were on all the time: under those the run is all of a piece.
+    pub(super) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
+        let (from, until) = self.measured_span();
+        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+        let mut spans = self.fault_spans();
+        spans.retain(|(on, off)| *on > from || *off < until);
+        spans
+    }
+
+    /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
+    /// differs may be its doing.
+    pub(super) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
+        let phases = self.notes.phases.iter();
+        let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
+        let spans: Vec<_> = phases
+            .map(|phase| {
+                let until = phase.until.unwrap_or(self.ending.duration);
+                (phase.from.as_secs_f64(), until.as_secs_f64())
+            })
+            .collect();
+        let is_uneven = self.partial_fault_spans().iter().any(|(on, off)| {
+            let is_touched = |(from, until): &(f64, f64)| on < until && off >= from;
+            let is_covered = |(from, until): &(f64, f64)| on <= from && off >= until;
+            spans.iter().any(is_touched) && !spans.iter().all(is_covered)
+        });
+        if is_uneven {
+            Verdict::inconclusive(
+                verdict.detector,
+                format!(
+                    "An injected fault was on in a part of what is compared ({}), so the verdict is open.",
+                    compared.join(" and ")
+                ),
+                "let the fault be on all the time, or outside of these phases",
+            )
+        } else {
+            verdict
+        }
+    }
+
+    /// From when until when calls that count were begun.
+    fn measured_span(&self) -> (Duration, Duration) {
+        let measured = self.notes.phases.iter().filter(|phase| phase.measured);
+        let from = measured.map(|phase| phase.from).min().unwrap_or_default();
+        let alone = self.notes.phases.iter().find(|phase| phase.name == ALONE);
+        let ends = [
+            self.notes.load_ended.map(|ended| ended.at),
+            alone.map(|alone| alone.from),
+            Some(self.ending.duration),
+        ];
+        let until = ends.into_iter().flatten().min().unwrap_or_default();
+        (from, until.max(from))
+    }
+
+    fn fault_facts(&self, fault: &LoadFault, timeline: &Timeline) -> FaultFacts {
+        let spec = &fault.spec;
+        let struck = self.metrics.faults.struck.get(&spec.name);
+        let (from, until) = timeline.span;
+        let window = if fault.ends_by_itself() {
+            let struck_at = struck.and_then(|struck| struck.struck_at);
+            struck_at.map(|(first, last)| (first.as_secs_f64(), last.as_secs_f64()))
+        } else {
+            let start = from + fault.window.start.unwrap_or_default().as_secs_f64();
+            let end = fault.window.end().map(|end| from + end.as_secs_f64());
+            // A run that was interrupted may not have come so far.
+            (start < until).then(|| (start, end.unwrap_or(until).min(until)))
+        };
+        let released = struck.and_then(|struck| {
+            let last = struck.released_at.map(|at| at.as_secs_f64());
+            // What had no end was held to the end.
+            if struck.has_open() { Some(until) } else { last }
+        });
+        FaultFacts {
+            name: spec.name.clone(),
+            kind: spec.kind.name().to_owned(),
+            tool: spec.target.tool.clone(),
+            window,
+            released_secs: released.map(|secs| secs.min(until)),
+            struck: struck.map(struck_calls).unwrap_or_default(),
+            max_recovery_secs: fault.max_recovery.map(|limit| limit.as_secs_f64()),
+            others_may_suffer: fault.others_may_suffer,
+        }
+    }
+
+    /// A verdict on hung calls, with those that a fault made hang.
+    pub(super) fn and_injected_hangs(&self, mut verdict: Verdict) -> Verdict {
+        let hung = self.metrics.faults.hung();
+        if hung == 0 {
+            return verdict;
+        }
+        verdict.sentence = format!(
+            "{} {} did not answer in time because an injected fault struck {}; that is not held against the server.",
+            verdict.sentence,
+            phrase::count(hung, "more call"),
+            if hung == 1 { "it" } else { "them" },
+        );
+        verdict.number("injected", hung)
+    }
+
+    /// Whether nothing is known of the server because every call met a fault.
+    pub(super) fn met_only_faults(&self, attempted: u64) -> Option<Verdict> {
+        let met = self.calls_met_faults();
+        (attempted == 0 && met > 0).then(|| {
+            Verdict::inconclusive(
+                "success",
+                format!(
+                    "All {} met an injected fault, so nothing is known of the server.",
+                    phrase::count(met, "call")
+                ),
+                "aim the faults at one tool, at some calls (rate, calls), or at a time (start, duration)",
+            )
+            .number("struck", met)
+        })
+    }
+
+    /// A verdict on calls that could not start: those that faults hold up take the places of others.
+    pub(super) fn excuse_dropped(&self, verdict: Verdict, not_started: &str) -> Verdict {
+        if verdict.outcome != Outcome::Finding || self.calls_met_faults() == 0 {
+            return verdict;
+        }
+        Verdict::inconclusive(
+            verdict.detector,
+            format!(
+                "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is open."
+            ),
+            "raise --max-in-flight, lower --hang-timeout, or aim the faults at fewer calls",
+        )
+    }
+}
+
+fn struck_calls(struck: &StruckMetrics) -> StruckCalls {
+    let succeeded = struck.latency_ns.count();
+    let p99 = struck.latency_ns.quantile(0.99);
+    let mut errors = struck.errors.clone();
+    errors.remove(&ErrorCategory::Cancelled);
+    #[allow(clippy::cast_precision_loss)]
+    let milliseconds = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+    StruckCalls {
+        calls: struck.calls(),
+        ended: struck.ended(),
+        failed: struck.failed(),
+        servers_own: struck.servers_own,
+        error_rate: share(struck.failed(), struck.ended()),
+        p99_ms: p99
+            .filter(|_| is_supported(succeeded, 99.0))
+            .map(milliseconds),
+        hung: struck.hung,
+        errors,
+        tools: struck.tools.clone(),
+        connections_ended: struck.connections_ended,
+        calls_lost: struck.calls_lost,
+    }
+}

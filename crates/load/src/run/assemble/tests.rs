@@ -1,0 +1,217 @@
+use mcprove_score::verdict::Outcome;
+use mcprove_trace::stream::{MetricsSink, Shard, Sink};
+use mcprove_trace::{CallFailure, CallTag, ErrorCategory, Event, EventKind, RequestKey};
+use serde_json::{Map, json};
+
+use super::*;
+use crate::drive::scenario::ENTRIES;
+use crate::drive::{Scenario, ScenarioKind};
+use crate::run::Thresholds;
+use crate::run::report::RunOutcome;
+
+/// A run of which so much is known.
+struct Events {
+    sink: MetricsSink,
+    shard: Box<dyn Shard>,
+}
+
+impl Events {
+    fn of(scenario: Scenario) -> Self {
+        let sink = MetricsSink::new();
+        let shard = sink.shard();
+        let mut events = Self { sink, shard };
+        let header = Header {
+            run_id: String::new(),
+            started_at_ms: 0,
+            seed: 1,
+            target: "server".to_owned(),
+            scenario,
+            thresholds: Thresholds::default(),
+            faults: Vec::new(),
+            has_trace: true,
+        };
+        events.note(STARTED, &serde_json::to_value(header).unwrap());
+        events
+    }
+
+    fn record(&mut self, kind: EventKind<'_>) {
+        let at = Duration::from_secs(1);
+        self.shard.record(&Event { at, kind }).unwrap();
+        // Wherever the thread hands over what it has, the sums are the same.
+        self.shard.merge().unwrap();
+    }
+
+    fn note(&mut self, name: &str, data: &serde_json::Value) {
+        let data = data.to_string();
+        self.record(EventKind::ScenarioEvent {
+            name,
+            message: "",
+            data: &data,
+        });
+    }
+
+    fn phase(&mut self) {
+        let phase = json!({ "index": 1, "name": "load", "concurrent": 1, "measured": true, "from_secs": 0.0, "until_secs": 30.0 });
+        self.note("phase", &phase);
+    }
+
+    /// The ending of an open load.
+    fn paced(&mut self, due: u64, dropped: u64, late: u64) {
+        let ended =
+            json!({ "in_flight": 0, "at_secs": 30.0, "dropped": dropped, "missed": 0, "due": due });
+        self.note("load_ended", &ended);
+        let taken_up = due - dropped;
+        let endings = json!({ "by_phase": [taken_up], "unstarted": 0, "taken_up": taken_up, "taken_up_late": late });
+        self.note("endings", &endings);
+        self.note(
+            ENDED,
+            &json!({ "duration_secs": 30.0, "interrupted": false }),
+        );
+    }
+
+    fn call(&mut self, id: u64, has_hung: bool, end: Option<ErrorCategory>) {
+        self.call_after(Duration::ZERO, id, has_hung, end);
+    }
+
+    fn call_after(&mut self, wait: Duration, id: u64, has_hung: bool, end: Option<ErrorCategory>) {
+        let request = RequestKey { session: 0, id };
+        let (method, tool) = ("tools/call", Some("echo"));
+        let tag = CallTag { phase: 1, wait };
+        self.record(EventKind::Request {
+            request,
+            method,
+            tool,
+            params: "",
+            client_id: "",
+            tag,
+        });
+        let duration = Duration::from_secs(6);
+        if has_hung {
+            self.record(EventKind::Hang {
+                request,
+                hung_for: duration,
+            });
+        }
+        if let Some(category) = end {
+            self.record(EventKind::Error {
+                request,
+                method,
+                tool,
+                duration,
+                failure: CallFailure {
+                    category,
+                    message: "",
+                    code: None,
+                    answer: "",
+                },
+                tag,
+            });
+        }
+    }
+
+    fn report(self) -> Report {
+        assemble(&self.sink.snapshot()).unwrap()
+    }
+}
+
+fn outcome_of(report: &Report, detector: &str) -> Option<Outcome> {
+    let mut verdicts = report.verdicts.iter();
+    let verdict = verdicts.find(|verdict| verdict.detector == detector);
+    verdict.map(|verdict| verdict.outcome)
+}
+
+#[test]
+fn no_scenario_passes_that_was_killed_before_it_did_anything() {
+    for entry in ENTRIES {
+        let kind: ScenarioKind = entry.build_with(&Map::new()).unwrap();
+        let report = Events::of(Scenario {
+            kind,
+            ..Scenario::sustained()
+        })
+        .report();
+        assert_eq!(report.outcome(), RunOutcome::Inconclusive, "{}", entry.name);
+        assert!(report.partial && report.interrupted, "{}", entry.name);
+        let passed: Vec<_> = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.outcome == Outcome::Pass)
+            .collect();
+        assert!(passed.is_empty(), "{}: {passed:?}", entry.name);
+    }
+}
+
+#[test]
+fn calls_without_an_answer_are_counted_when_a_run_was_interrupted_or_killed() {
+    use ErrorCategory::{Cancelled, Hang, ToolError};
+    let cases: [(&[_], _, _, _); 6] = [
+        // Given up by us, or by nobody at all; hung, or not yet.
+        (
+            &[(true, Some(Cancelled)), (false, Some(Cancelled))],
+            2,
+            1,
+            Outcome::Inconclusive,
+        ),
+        (&[(true, None), (false, None)], 2, 1, Outcome::Inconclusive),
+        // Answered late.
+        (&[(true, Some(Hang))], 0, 1, Outcome::Finding),
+        (
+            &[(true, Some(Hang)), (false, None)],
+            1,
+            1,
+            Outcome::Inconclusive,
+        ),
+        // Failed, after a while or at once.
+        (&[(true, Some(ToolError))], 0, 0, Outcome::Pass),
+        (&[(false, Some(ToolError))], 0, 0, Outcome::Pass),
+    ];
+    for (calls, unanswered, hangs, deadlock) in cases {
+        for is_killed in [false, true] {
+            let mut events = Events::of(Scenario::sustained());
+            events.phase();
+            for (id, (has_hung, end)) in (1..).zip(calls) {
+                events.call(id, *has_hung, *end);
+            }
+            if !is_killed {
+                let ending = json!({ "duration_secs": 7.0, "interrupted": true });
+                events.note(ENDED, &ending);
+            }
+            let report = events.report();
+            let label = format!("{calls:?}, killed: {is_killed}");
+            assert_eq!(report.unanswered, unanswered, "{label}");
+            assert_eq!(report.hang_count, hangs, "{label}");
+            assert_eq!(outcome_of(&report, "deadlock"), Some(deadlock), "{label}");
+            assert_ne!(report.outcome(), RunOutcome::Passed, "{label}");
+        }
+    }
+}
+
+#[test]
+fn what_a_call_waits_for_once_it_was_taken_up_is_not_the_generators() {
+    for (late, is_limited) in [(0, false), (4, false), (10, true)] {
+        let mut events = Events::of(Scenario::sustained().rate(100.0));
+        events.phase();
+        // As while the server is away.
+        for id in 1..=100 {
+            let wait = Duration::from_millis(500);
+            events.call_after(wait, id, false, Some(ErrorCategory::ToolError));
+        }
+        events.paced(100, 0, late);
+        let report = events.report();
+        assert_eq!(report.generator.limited, is_limited, "{late} late");
+    }
+}
+
+#[test]
+fn a_server_is_not_blamed_for_what_a_limited_generator_dropped() {
+    for (late, expected) in [(0, Outcome::Finding), (10, Outcome::Inconclusive)] {
+        let mut events = Events::of(Scenario::sustained().rate(100.0));
+        events.phase();
+        events.paced(100, 50, late);
+        let report = events.report();
+        assert_eq!(
+            outcome_of(&report, "dropped"),
+            Some(expected),
+            "{late} late"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! Why a run could not be done.
+
+use std::io;
+use std::path::Path;
+
+use mcprove_client::session::ConnectError;
+use mcprove_client::transport::Detail;
+use mcprove_settings::own_limits::OwnLimit;
+
+use crate::drive::error::StageError;
+
+/// Why a run could not be done. What the server does wrong during a run is not here but in the
+/// report.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The server process could not be started.
+    #[error("server failed to start: {0}")]
+    ServerStart(io::Error),
+    /// The server process ended before it could be used.
+    #[error("server exited unexpectedly with code {0:?}")]
+    ServerExit(Option<i32>),
+    /// The server could not be reached or agreed with.
+    #[error("initialize handshake failed: {0}")]
+    Handshake(String),
+    /// The server was agreed with, but did not list its tools.
+    #[error("tools/list failed: {0}")]
+    ToolsList(String),
+    /// The server ended before it could be used, and said why on stderr.
+    #[error("server stderr: {0}")]
+    ServerStderr(String),
+    /// What was asked for makes no sense, or does not fit the server.
+    #[error("config invalid: {0}")]
+    Config(String),
+    /// This process ran out of something, such as file descriptors. The server has no part in it.
+    #[error(transparent)]
+    OwnLimit(#[from] OwnLimit),
+    /// A file could not be read or written.
+    #[error("io: {0}")]
+    Io(#[from] io::Error),
+    /// A defect of this library, or a run that was stopped before it began.
+    #[error("internal: {0}")]
+    Internal(String),
+}
+
+impl RunError {
+    /// What to try next.
+    pub fn hint(&self) -> &'static str {
+        if let Some(limit) = self.own_limit() {
+            return limit.hint();
+        }
+        match self {
+            Self::ServerStart(_) => "check the command: is the program installed and on the PATH?",
+            Self::ServerExit(_) | Self::ServerStderr(_) => {
+                "run the command by hand; `mcprove doctor` shows what it says"
+            }
+            Self::Handshake(_) | Self::ToolsList(_) => {
+                "`mcprove doctor` with the same server tells what goes wrong"
+            }
+            Self::Config(_) => {
+                "`mcprove run --explain` and `mcprove example-config` show the knobs"
+            }
+            Self::Io(_) => {
+                "check the path, its permissions and the space on the disk, or write elsewhere (--out)"
+            }
+            Self::OwnLimit(limit) => limit.hint(),
+            Self::Internal(_) => "please report this, with the command that led to it",
+        }
+    }
+
+    /// What this process ran out of, if it is that.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        match self {
+            Self::OwnLimit(limit) => Some(*limit),
+            Self::Io(error) => OwnLimit::of(error),
+            _ => None,
+        }
+    }
+}
+
+/// An error with what could not be done, and to which file: the system tells neither.
+pub(super) fn at(action: &str, path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    let what = format!("cannot {action} {}", path.display());
+    move |source| io::Error::new(source.kind(), FileError { what, source })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {source}")]
+struct FileError {
+    what: String,
+    source: io::Error,
+}
+
+impl From<StageError> for RunError {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Connect(error) => Self::from(error),
+            StageError::List(error) => match error.failure.own_limit() {
+                Some(limit) => Self::OwnLimit(limit),
+                None => Self::ToolsList(error.to_string()),
+            },
+            StageError::Mix(error) => Self::Config(error.to_string()),
+            StageError::Config(message) => Self::Config(message),
+            StageError::Thread(error) => {
+                OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
+            }
+            error @ (StageError::Stopped | StageError::Internal(_)) => {
+                Self::Internal(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<ConnectError> for RunError {
+    fn from(error: ConnectError) -> Self {
+        if let Some(limit) = error.own_limit() {
+            return Self::OwnLimit(limit);
+        }
+        let message = error.to_string();
+        let hint = error.hint();
+        match error {
+            ConnectError::Start(_) => {
+                Self::ServerStart(io::Error::other(format!("{message}; {hint}")))
+            }
+            ConnectError::Unreachable { failure, stderr } => match failure.detail {
+                Detail::Exit(_) if !stderr.trim().is_empty() => {
+                    Self::ServerStderr(format!("{}\n({message})", stderr.trim_end()))
+                }
+                Detail::Exit(code) => Self::ServerExit(code),
+                _ => Self::Handshake(format!("{message}; {hint}")),
+            },
+            // Its own text says that it is the handshake, too.
+            ConnectError::Handshake { failure, .. } => {
+                Self::Handshake(format!("{failure}; {hint}"))
+            }
+            _ => Self::Handshake(format!("{message}; {hint}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcprove_trace::ErrorCategory;
+
+    use super::*;
+    use mcprove_client::session::CallError;
+    use mcprove_client::transport::Failure;
+
+    #[test]
+    fn what_failed_is_said_once() {
+        let failure = || Failure::new(ErrorCategory::Malformed, "no JSON");
+        let handshake = ConnectError::Handshake {
+            failure: failure(),
+            is_violation: false,
+            stderr: String::new(),
+        };
+        let list = StageError::List(CallError::unsent(failure()));
+        for (error, start) in [
+            (RunError::from(handshake), "initialize handshake failed: "),
+            (RunError::from(list), "tools/list failed: "),
+        ] {
+            let text = error.to_string();
+            assert!(text.starts_with(start), "{text}");
+            assert_eq!(text.matches("failed").count(), 1, "{text}");
+        }
+    }
+}

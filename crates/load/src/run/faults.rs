@@ -1,0 +1,134 @@
+//! Faults under load: what is injected, when, and what must hold around it.
+
+use std::time::Duration;
+
+use mcprove_client::server::Transport;
+use mcprove_fault::file::same_name;
+use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
+use mcprove_settings::quantity::optional_seconds;
+use mcprove_trace::FaultKind;
+use serde::{Deserialize, Serialize};
+
+use super::error::RunError;
+use crate::drive::ScenarioKind;
+
+/// A fault of a load.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcprove_load::run::LoadFault;
+///
+/// let fault = LoadFault::new("slow:500,tool=search".parse().unwrap())
+///     .window(Duration::from_secs(10), Duration::from_secs(5))
+///     .max_recovery(Duration::from_secs(2));
+/// assert_eq!(fault.window.end(), Some(Duration::from_secs(15)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadFault {
+    /// What it is and which calls it strikes.
+    pub spec: FaultSpec,
+    /// When it is on, since the start of what is measured.
+    #[serde(default)]
+    pub window: FaultWindow,
+    /// How soon after it p99 and errors must be back.
+    #[serde(
+        default,
+        rename = "max_recovery_secs",
+        with = "optional_seconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub max_recovery: Option<Duration>,
+    /// Whether tools that it is not aimed at may suffer: false fails the run if one does, without a
+    /// word it is a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_may_suffer: Option<bool>,
+}
+
+impl LoadFault {
+    /// A fault that is on all the time, with nothing to hold around it.
+    pub fn new(spec: FaultSpec) -> Self {
+        Self {
+            spec,
+            window: FaultWindow::default(),
+            max_recovery: None,
+            others_may_suffer: None,
+        }
+    }
+
+    /// Sets when it begins and how long it lasts.
+    #[must_use]
+    pub fn window(mut self, start: Duration, duration: Duration) -> Self {
+        self.window = FaultWindow {
+            start: Some(start),
+            duration: Some(duration),
+        };
+        self
+    }
+
+    /// Sets how soon after it p99 and errors must be back.
+    #[must_use]
+    pub fn max_recovery(mut self, limit: Duration) -> Self {
+        self.max_recovery = Some(limit);
+        self
+    }
+
+    /// Whether its first and its last strike say when it was on: it strikes certain calls, or a number
+    /// of them.
+    pub(crate) fn ends_by_itself(&self) -> bool {
+        let has_last = |calls: &mcprove_fault::Ordinals| calls.last().is_some();
+        self.spec.calls.as_ref().is_some_and(has_last) || self.spec.kind == FaultKind::RecoverAfter
+    }
+
+    /// The fault and when it is on.
+    pub(crate) fn timed(&self) -> TimedFault {
+        TimedFault {
+            spec: self.spec.clone(),
+            window: self.window,
+        }
+    }
+}
+
+/// What is wrong with the faults of a run of this kind, if anything is.
+pub(super) fn check(
+    faults: &[LoadFault],
+    kind: &ScenarioKind,
+    transport: &Transport,
+) -> Result<(), RunError> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    if !takes_faults(kind) {
+        return Err(RunError::Config(format!(
+            "the scenario {} takes no faults; use {WITH_FAULTS}",
+            kind.name()
+        )));
+    }
+    let is_crash = |fault: &&LoadFault| fault.spec.kind == FaultKind::Crash;
+    if let Some(crash) = faults.iter().find(is_crash)
+        && *transport != Transport::Stdio
+    {
+        return Err(RunError::Config(format!(
+            "the fault {:?} ends the process of the server, and a server at a URL is not ours to end; \
+             use disconnect, or start the server with a command",
+            crash.spec.name
+        )));
+    }
+    let specs: Vec<FaultSpec> = faults.iter().map(|fault| fault.spec.clone()).collect();
+    match same_name(&specs) {
+        Some(name) => Err(RunError::Config(format!(
+            "two faults are called {name:?}; give one of them another name"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The scenarios that take faults.
+pub const WITH_FAULTS: &str = "sustained, spike, ramp, soak, pattern or slow_mix";
+
+/// Whether a scenario is a load in time, into which a fault can fall.
+pub const fn takes_faults(kind: &ScenarioKind) -> bool {
+    kind.duration().is_some()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! What a run was asked to do, as its first event tells it: with it and the events that follow, a
+//! report can be computed again.
+
+use std::time::{Duration, SystemTime};
+
+use mcprove_settings::quantity::seconds;
+use serde::{Deserialize, Serialize};
+
+use super::faults::LoadFault;
+use super::thresholds::Thresholds;
+use crate::drive::Scenario;
+
+/// The name of the note that holds a [`Header`].
+pub(crate) const STARTED: &str = "run_started";
+/// The name of the note that holds an [`Ending`].
+pub(crate) const ENDED: &str = "run_ended";
+
+/// What a run was asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// A ULID.
+    pub run_id: String,
+    /// When it started, in milliseconds since 1970.
+    pub started_at_ms: u64,
+    /// What decides every random choice.
+    pub seed: u64,
+    /// The command or address.
+    pub target: String,
+    /// What is done.
+    pub scenario: Scenario,
+    /// What must hold.
+    pub thresholds: Thresholds,
+    /// What is injected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<LoadFault>,
+    /// Whether a trace is written beside the report.
+    pub has_trace: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Ending {
+    /// How long it took.
+    #[serde(rename = "duration_secs", with = "seconds")]
+    pub duration: Duration,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+impl Header {
+    /// When the run started.
+    pub fn started_at(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.started_at_ms)
+    }
+}

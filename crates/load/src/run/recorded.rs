@@ -1,0 +1,249 @@
+//! What a recording amounts to: calls, latency and errors by tool, and the faults that struck.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use mcprove_recording::{ENDED, Origin, STARTED};
+use mcprove_settings::quantity::as_milliseconds;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::stream::{CallMetrics, Metrics, MetricsSink, Sink};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::replay::Line;
+use super::report::LatencyStats;
+use super::trace_lines::{Next, TraceLines, TraceReadError};
+
+/// The format of a report on a recording.
+pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";
+/// Why a recording cannot be reported on.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RecordingError(#[from] TraceReadError);
+
+impl RecordingError {
+    /// What to try next.
+    pub fn hint(&self) -> &'static str {
+        match &self.0 {
+            TraceReadError::Io { .. } => "check the path and its permissions",
+            TraceReadError::Line { .. } => {
+                "give a file that `mcprove proxy --record` or `mcprove mock --log` wrote, or the \
+                 directory of a run"
+            }
+            TraceReadError::Format(error) => error.hint(),
+        }
+    }
+}
+
+/// What the calls of one tool, or the requests of one method, amount to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallReport {
+    /// How many there were.
+    pub calls: u64,
+    /// Those that were answered with a result.
+    pub succeeded: u64,
+    /// Those that failed, by category.
+    pub errors: BTreeMap<ErrorCategory, u64>,
+    /// Those of which the recording has no end.
+    pub unanswered: u64,
+    /// Latency of those that succeeded.
+    pub latency_ms: LatencyReport,
+}
+
+/// Latency in milliseconds. Percentiles without ten samples beyond them are null.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyReport {
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 95th percentile.
+    pub p95: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The slowest.
+    pub max: Option<f64>,
+}
+
+/// How often a fault struck a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedFault {
+    /// Its name.
+    pub fault: String,
+    /// Its kind.
+    pub kind: String,
+    /// The tool.
+    pub tool: String,
+    /// How often.
+    pub calls: u64,
+}
+
+/// What a recording amounts to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordingReport {
+    /// The format, `recording-report.v1`.
+    pub schema: String,
+    /// Who recorded what, as the first line says.
+    pub origin: Option<Origin>,
+    /// Whether the recording has its end; without, it was broken off.
+    pub is_whole: bool,
+    /// From the start to the last line, in seconds.
+    pub duration_secs: f64,
+    /// All calls of tools together.
+    pub total: CallReport,
+    /// Calls by tool.
+    pub tools: BTreeMap<String, CallReport>,
+    /// Other requests, by method.
+    pub methods: BTreeMap<String, CallReport>,
+    /// Faults by tool.
+    pub faults: Vec<RecordedFault>,
+    /// Requests that the client cancelled.
+    pub cancelled: u64,
+    /// How often the process of the server ended with a status other than 0, or by a fault.
+    #[serde(default)]
+    pub crashes: u64,
+}
+
+/// Reads the recording at `path`. Its last line may be cut off. One that was gone on with is read as one.
+pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
+    let metrics = MetricsSink::new();
+    let mut shard = metrics.shard();
+    let mut lines = TraceLines::open(path)?;
+    let mut last = Duration::ZERO;
+    let mut has_begun = false;
+    // How many have begun and not ended; two processes may write one recording.
+    let mut open = 0_u32;
+    loop {
+        let (line, is_cut) = match lines.next()? {
+            Next::Line(line) => (line, false),
+            Next::Cut(line) => (line, true),
+            Next::End => break,
+        };
+        let line = match Line::parse(line) {
+            Ok(line) => line,
+            Err(_) if is_cut && has_begun => break,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
+        let event = match line.event() {
+            Ok(event) => event,
+            Err(reason) => return Err(lines.wrong(reason).into()),
+        };
+        has_begun = true;
+        last = last.max(event.at);
+        match line.name() {
+            Some(STARTED) => open += 1,
+            Some(ENDED) => open = open.saturating_sub(1),
+            _ => {}
+        }
+        // The metrics never fail.
+        let _ = shard.record(&event);
+    }
+    let _ = shard.merge();
+    Ok(report(&metrics.snapshot(), open == 0, last.as_secs_f64()))
+}
+
+fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingReport {
+    let origin = metrics
+        .notes_of(STARTED)
+        .next()
+        .and_then(|note| serde_json::from_str(&note.data).ok());
+    let mut faults = BTreeMap::<(String, String, String), u64>::new();
+    for note in metrics.notes_of("fault") {
+        let data: Value = serde_json::from_str(&note.data).unwrap_or_default();
+        let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
+        let key = (text("fault"), text("kind"), text("tool"));
+        *faults.entry(key).or_default() += 1;
+    }
+    let each = |calls: BTreeMap<String, CallMetrics>| {
+        let calls = calls.into_iter();
+        calls
+            .map(|(name, calls)| (name, CallReport::of(&calls)))
+            .collect()
+    };
+    RecordingReport {
+        schema: RECORDING_REPORT_FORMAT.to_owned(),
+        origin,
+        is_whole,
+        duration_secs,
+        total: CallReport::of(&metrics.total()),
+        tools: each(metrics.tools_of(|_| true)),
+        methods: each(metrics.methods.clone()),
+        faults: faults
+            .into_iter()
+            .map(|((fault, kind, tool), calls)| RecordedFault {
+                fault,
+                kind,
+                tool,
+                calls,
+            })
+            .collect(),
+        cancelled: metrics.count_notes("cancelled"),
+        crashes: metrics.crashes,
+    }
+}
+
+impl CallReport {
+    fn of(calls: &CallMetrics) -> Self {
+        let stats = LatencyStats::from_histogram(calls.latency_ns.clone());
+        let at = |quantile| stats.supported(quantile).map(as_milliseconds);
+        let any = |time| (stats.count > 0).then(|| as_milliseconds(time));
+        let ended = calls.succeeded() + calls.failed();
+        Self {
+            calls: calls.sent,
+            succeeded: calls.succeeded(),
+            errors: calls.errors.clone(),
+            unanswered: calls.sent.saturating_sub(ended),
+            latency_ms: LatencyReport {
+                p50: at(0.5),
+                p95: at(0.95),
+                p99: at(0.99),
+                mean: any(stats.mean),
+                max: any(stats.max),
+            },
+        }
+    }
+}
+
+impl RecordingReport {
+    /// As JSON, with a line break at its end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcprove_recording::Recording;
+
+    #[test]
+    fn a_recording_that_was_gone_on_with_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls.jsonl");
+        let params = r#"{"name":"search","arguments":{}}"#;
+        for times in 1..=3 {
+            let origin = Origin::new("mock", "api");
+            let recording = Recording::append(
+                &path,
+                &origin,
+                &mcprove_settings::secret::Redactor::default(),
+            )
+            .unwrap();
+            let session = recording.session();
+            session.request("1", "tools/call", params).result("{}");
+            recording.finish();
+            let report = read_recording(&path).unwrap();
+            assert_eq!((report.total.calls, report.is_whole), (times, true));
+        }
+        // One that was killed in the middle of a line.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let ended = text.rfind(r#"{"ts""#).unwrap();
+        std::fs::write(&path, &text[..ended + 20]).unwrap();
+        let report = read_recording(&path).unwrap();
+        assert_eq!((report.total.calls, report.is_whole), (3, false));
+    }
+}

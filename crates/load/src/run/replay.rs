@@ -1,0 +1,225 @@
+//! A line of a trace as the event that it was: the counterpart of `event/trace_line.rs`.
+//!
+//! Parameters and results are skipped, not read: they are what a server sent, which may be deeper
+//! or larger than any parser wants, and no report depends on them.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use mcprove_settings::quantity::from_milliseconds;
+use mcprove_trace::{CallFailure, CallTag, Event, EventKind, RequestKey, TraceError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What of a line a report depends on.
+#[derive(Deserialize)]
+pub(super) struct Line<'a> {
+    ts: f64,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    session: Option<u32>,
+    request_id: Option<u64>,
+    method: Option<String>,
+    tool: Option<String>,
+    error: Option<TraceError>,
+    duration_ms: Option<f64>,
+    wait_ms: Option<f64>,
+    phase: Option<u16>,
+    rss_mb: Option<f64>,
+    cpu_pct: Option<f64>,
+    threads: Option<u32>,
+    descriptors: Option<u32>,
+    processes: Option<u32>,
+    name: Option<String>,
+    message: Option<String>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line.
+    pub fn parse(line: &'a [u8]) -> Result<Self, String> {
+        serde_json::from_slice(line).map_err(|error| format!("not a line of trace.v1: {error}"))
+    }
+
+    /// The name of a note.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The event that it was written from.
+    pub fn event(&self) -> Result<Event<'_>, String> {
+        let kind = match self.kind.as_ref() {
+            "request" | "response" | "error" => self.call()?,
+            "hang" => EventKind::Hang {
+                request: self.request()?,
+                hung_for: self.duration()?,
+            },
+            "deadlock" => EventKind::Deadlock {
+                request: self.request()?,
+                hung_for: self.duration()?,
+            },
+            "crash" => EventKind::Crash {
+                message: self.message.as_deref().unwrap_or_default(),
+            },
+            "process_sample" => EventKind::ProcessSample {
+                rss_mb: self.need(self.rss_mb, "rss_mb")?,
+                cpu_pct: self.need(self.cpu_pct, "cpu_pct")?,
+                threads: self.threads,
+                descriptors: self.descriptors,
+                processes: self.need(self.processes, "processes")?,
+            },
+            "scenario_event" => EventKind::ScenarioEvent {
+                name: self.need(self.name.as_deref(), "name")?,
+                message: self.message.as_deref().unwrap_or_default(),
+                data: self.data.map(RawValue::get).unwrap_or_default(),
+            },
+            other => return Err(format!("no event is of the kind {other:?}")),
+        };
+        Ok(Event {
+            at: self.at()?,
+            kind,
+        })
+    }
+
+    /// A request, or how it ended.
+    fn call(&self) -> Result<EventKind<'_>, String> {
+        let request = self.request()?;
+        let method = self.need(self.method.as_deref(), "method")?;
+        let tool = self.tool.as_deref();
+        let tag = CallTag {
+            phase: self.phase.unwrap_or_default(),
+            wait: milliseconds(self.wait_ms.unwrap_or_default(), "wait_ms")?,
+        };
+        Ok(match self.kind.as_ref() {
+            "request" => EventKind::Request {
+                request,
+                method,
+                tool,
+                params: "",
+                client_id: "",
+                tag,
+            },
+            "response" => EventKind::Response {
+                request,
+                method,
+                tool,
+                duration: self.duration()?,
+                result: "",
+                tag,
+            },
+            _ => {
+                let error = self.need(self.error.as_ref(), "error")?;
+                EventKind::Error {
+                    request,
+                    method,
+                    tool,
+                    duration: self.duration()?,
+                    failure: CallFailure {
+                        category: error.category,
+                        message: &error.message,
+                        code: error.code,
+                        answer: "",
+                    },
+                    tag,
+                }
+            }
+        })
+    }
+
+    fn request(&self) -> Result<RequestKey, String> {
+        Ok(RequestKey {
+            session: self.need(self.session, "session")?,
+            id: self.need(self.request_id, "request_id")?,
+        })
+    }
+
+    fn duration(&self) -> Result<Duration, String> {
+        milliseconds(self.need(self.duration_ms, "duration_ms")?, "duration_ms")
+    }
+
+    /// To the nearest microsecond, which is what was written.
+    fn at(&self) -> Result<Duration, String> {
+        let at = Duration::try_from_secs_f64(self.ts).map_err(|_| no_time("ts", self.ts))?;
+        let microseconds = (at.as_nanos() + 500) / 1000;
+        u64::try_from(microseconds)
+            .map(Duration::from_micros)
+            .map_err(|_| no_time("ts", self.ts))
+    }
+
+    fn need<T>(&self, field: Option<T>, name: &str) -> Result<T, String> {
+        field.ok_or_else(|| format!("a {} without {name}", self.kind))
+    }
+}
+
+fn milliseconds(value: f64, name: &str) -> Result<Duration, String> {
+    from_milliseconds(value).map_err(|_| no_time(name, value))
+}
+
+fn no_time(name: &str, value: f64) -> String {
+    format!("{name} is {value}, which is no time")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(line: &str) -> String {
+        let parsed = Line::parse(line.as_bytes());
+        match parsed {
+            Err(problem) => problem,
+            Ok(line) => line.event().err().unwrap_or_default(),
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_tampered_with_is_told_apart() {
+        let cases = [
+            ("{\"ts\":1", "not a line of trace.v1"),
+            ("{\"kind\":\"crash\"}", "missing field `ts`"),
+            ("{\"ts\":1,\"kind\":\"crush\"}", "of the kind \"crush\""),
+            ("{\"ts\":-1,\"kind\":\"crash\"}", "ts is -1"),
+            (
+                "{\"ts\":1,\"kind\":\"request\"}",
+                "a request without session",
+            ),
+            (
+                "{\"ts\":1,\"kind\":\"response\",\"session\":0,\"request_id\":1,\"method\":\"m\"}",
+                "a response without duration_ms",
+            ),
+            (
+                "{\"ts\":1,\"kind\":\"hang\",\"session\":0,\"request_id\":1,\"duration_ms\":-5}",
+                "duration_ms is -5",
+            ),
+            (
+                "{\"ts\":1,\"kind\":\"process_sample\"}",
+                "a process_sample without rss_mb",
+            ),
+            (
+                "{\"ts\":1,\"kind\":\"scenario_event\"}",
+                "a scenario_event without name",
+            ),
+        ];
+        for (line, part) in cases {
+            let problem = problem(line);
+            assert!(problem.contains(part), "{line}: {problem:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_sent_is_not_looked_into() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        for result in [deep.as_str(), "1e999", "\"\\ud800\""] {
+            let line = format!(
+                "{{\"ts\":0.5,\"kind\":\"response\",\"session\":1,\"request_id\":2,\"method\":\"tools/call\",\"tool\":\"t\",\"duration_ms\":0.000001,\"result\":{result}}}\n"
+            );
+            let line = Line::parse(line.as_bytes()).unwrap();
+            let event = line.event().unwrap();
+            assert_eq!(event.at, Duration::from_millis(500));
+            let EventKind::Response { duration, .. } = event.kind else {
+                panic!("{event:?}");
+            };
+            assert_eq!(duration, Duration::from_nanos(1));
+        }
+    }
+}

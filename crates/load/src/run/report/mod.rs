@@ -1,0 +1,380 @@
+//! What a run found. Serialised it is `metrics.json` (format `metrics.v1`); it is assembled from
+//! the events of the run (`run/assemble.rs`), live or from a trace.
+
+mod faults;
+mod latency;
+mod parts;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use mcprove_client::permission::SkippedTool;
+use mcprove_score::breaking_point::BreakingPoint;
+use mcprove_score::cold_start::ColdStartReport;
+use mcprove_score::coverage::{self, CoverageReport};
+use mcprove_score::deadlock::DeadlockReport;
+use mcprove_score::drift::DriftReport;
+use mcprove_score::fuzz::FuzzReport;
+use mcprove_score::generator::{self, GeneratorReport, LoadRate};
+use mcprove_score::grade::Grades;
+use mcprove_score::head_of_line::HeadOfLineReport;
+use mcprove_score::isolation::IsolationReport;
+use mcprove_score::leak::LeakReport;
+use mcprove_score::race::RaceReport;
+use mcprove_score::sessions::ChurnReport;
+use mcprove_score::spike_recovery::SpikeReport;
+use mcprove_score::threshold::ThresholdViolation;
+use mcprove_score::verdict::{Outcome, Verdict};
+use mcprove_settings::loss::Loss;
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::whole_file::write_whole;
+use mcprove_trace::stream::OWN_LIMIT;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::drive::ScenarioKind;
+
+pub use faults::FaultsReport;
+pub use latency::LatencyStats;
+pub use parts::{
+    ErrorStats, Interval, Model, PhaseReport, ProcessSample, ProcessStats, RunOutcome, ServerInfo,
+    SlowCall, ThroughputStats, ToolReport, TraceStats,
+};
+
+/// What a run found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The format: `metrics.v1`.
+    pub schema: String,
+    /// A ULID.
+    pub run_id: String,
+    /// When the run started, in UTC.
+    #[serde(with = "parts::rfc3339")]
+    #[schemars(with = "String")]
+    pub started_at: SystemTime,
+    /// How long it took.
+    #[serde(rename = "duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// What was done.
+    #[serde(rename = "scenario")]
+    pub scenario_kind: ScenarioKind,
+    /// Whether calls followed a schedule (open) or the answers (closed).
+    pub model: Model,
+    /// Calls per second that were asked for, in the open model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Connections.
+    pub sessions: u32,
+    /// What decided every random choice.
+    pub seed: u64,
+    /// Who was tested.
+    #[serde(rename = "server")]
+    pub server_info: ServerInfo,
+    /// Whether the run passed: no threshold violated, no critical finding, something succeeded.
+    passed: bool,
+    /// Passed, failed, or not enough evidence.
+    pub outcome: RunOutcome,
+    /// Whether the run was interrupted, or ended before its time.
+    pub partial: bool,
+    /// Whether it was interrupted or killed.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// Latency of the successful calls, from the intended start.
+    #[serde(rename = "latency_ms")]
+    pub latency: LatencyStats,
+    /// Latency from the moment of sending, in the open model.
+    #[serde(
+        rename = "service_ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub service: Option<LatencyStats>,
+    /// How late calls were sent after their intended start, in the open model.
+    #[serde(
+        rename = "lateness_ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub lateness: Option<LatencyStats>,
+    /// Time to failure of the failed calls.
+    #[serde(rename = "failed_ms")]
+    pub failed: LatencyStats,
+    /// Latency of calls made before anything counted.
+    #[serde(rename = "warmup_ms", default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<LatencyStats>,
+    /// Latency of calls made one at a time after the load, to grade by.
+    #[serde(rename = "alone_ms", default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<LatencyStats>,
+    /// How many calls there were.
+    pub throughput: ThroughputStats,
+    /// How many failed, and why.
+    pub errors: ErrorStats,
+    /// What the server's processes used.
+    pub process: ProcessStats,
+    /// Calls that never answered.
+    pub deadlock_count: u32,
+    /// Calls that answered late, or were past the hang threshold when the run was interrupted.
+    pub hang_count: u32,
+    /// Calls without an answer when the run was interrupted. They are in no other count.
+    #[serde(default)]
+    pub unanswered: u64,
+    /// Times the server process ended.
+    pub crash_count: u32,
+    /// Times a session was replaced during the run.
+    pub reconnect_count: u32,
+    /// Calls that could not start, in the open model.
+    pub dropped: u64,
+    /// Of these, calls that our own schedule missed.
+    #[serde(default)]
+    pub missed: u64,
+    /// Calls under way when the load ended. They count, but not in the rate.
+    pub in_flight_at_end: u64,
+    /// Measurements that no histogram could hold.
+    pub out_of_range: u64,
+    /// Tool by tool.
+    pub tools: BTreeMap<String, ToolReport>,
+    /// Phase by phase.
+    pub phases: Vec<PhaseReport>,
+    /// Whether replies went to the calls they belong to.
+    pub isolation: IsolationReport,
+    /// Which tools were exercised.
+    pub coverage: CoverageReport,
+    /// Tools that were not called because they may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped_tools: Vec<SkippedTool>,
+    /// Whether the generator was the limit.
+    pub generator: GeneratorReport,
+    /// Marks from A to F.
+    pub grades: Grades,
+    /// What `cold_start` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_start: Option<ColdStartReport>,
+    /// What `deadlock_probe` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<DeadlockReport>,
+    /// What `race_check` found, tool by tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub race: BTreeMap<String, RaceReport>,
+    /// What `fuzzer` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuzz: Option<FuzzReport>,
+    /// What `slow_mix` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_of_line: Option<HeadOfLineReport>,
+    /// What `reconnect` and `churn` found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_ends: Option<ChurnReport>,
+    /// Whether memory grew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak: Option<LeakReport>,
+    /// Whether latency grew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftReport>,
+    /// Where `ramp` found the server to break.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaking_point: Option<BreakingPoint>,
+    /// What the burst of `spike` did to the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spike_recovery: Option<SpikeReport>,
+    /// What injected faults did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultsReport>,
+    /// The slowest calls, slowest first.
+    pub slowest: Vec<SlowCall>,
+    /// Limits that were not kept.
+    pub threshold_violations: Vec<ThresholdViolation>,
+    /// What each detector concluded.
+    pub verdicts: Vec<Verdict>,
+    /// What went wrong on our side without ending the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Files that are not complete, and what else of ours got lost. Those of `metrics.json` itself and of what is
+    /// written with it are in the report that a run returns, not in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
+    /// What the numbers mean, in sentences.
+    pub meaning: Vec<String>,
+    /// Where the trace is; empty without one.
+    #[serde(default, skip_serializing_if = "path_is_empty")]
+    #[schemars(with = "String")]
+    pub trace_path: PathBuf,
+    /// How large the trace is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceStats>,
+}
+
+/// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
+/// works, whether calls get stuck, and whether the server keeps up with a rate.
+fn is_gate(verdict: &Verdict) -> bool {
+    let detector = verdict.detector.as_str();
+    detector.starts_with("threshold:")
+        || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+}
+
+fn path_is_empty(path: &Path) -> bool {
+    path.as_os_str().is_empty()
+}
+
+impl Report {
+    /// Whether every threshold held, no detector has a critical finding, nothing gated is without
+    /// evidence, and something succeeded.
+    pub fn passed(&self) -> bool {
+        self.outcome() == RunOutcome::Passed
+    }
+
+    /// Passed, failed, or not enough evidence: a failure outweighs missing evidence.
+    pub fn outcome(&self) -> RunOutcome {
+        if !self.threshold_violations.is_empty() || self.verdicts.iter().any(Verdict::is_failure) {
+            RunOutcome::Failed
+        } else if self.inconclusive_gates().next().is_some() {
+            RunOutcome::Inconclusive
+        } else {
+            RunOutcome::Passed
+        }
+    }
+
+    /// What a run cannot pass without and for which there is not enough evidence: limits, whether
+    /// anything works, whether calls get stuck.
+    pub fn inconclusive_gates(&self) -> impl Iterator<Item = &Verdict> {
+        self.inconclusive().filter(|verdict| is_gate(verdict))
+    }
+
+    /// What else detectors could not judge for want of evidence.
+    pub fn inconclusive_checks(&self) -> impl Iterator<Item = &Verdict> {
+        self.inconclusive().filter(|verdict| !is_gate(verdict))
+    }
+
+    fn inconclusive(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts
+            .iter()
+            .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
+    }
+
+    /// Whether something could not be written. It says nothing about the server, so the outcome does not change.
+    pub fn has_lost(&self) -> bool {
+        self.losses.iter().any(|loss| !loss.is_limit)
+    }
+
+    /// What is missing in the trace, if something is.
+    pub(crate) fn trace_loss(&self) -> Option<&Loss> {
+        let mut losses = self.losses.iter();
+        losses.find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
+    }
+
+    /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
+    pub fn own_limit(&self) -> Option<OwnLimit> {
+        let mut verdicts = self.verdicts.iter();
+        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
+        OwnLimit::of_numbers(&verdict.numbers)
+    }
+
+    /// Findings, worst first.
+    pub fn findings(&self) -> Vec<&Verdict> {
+        let mut findings: Vec<_> = self
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.outcome == Outcome::Finding)
+            .collect();
+        findings.sort_by_key(|verdict| std::cmp::Reverse(verdict.severity));
+        findings
+    }
+
+    /// The share of measured calls that failed; none without calls.
+    pub fn error_rate(&self) -> Option<f64> {
+        let attempted = self.throughput.total_requests;
+        #[allow(clippy::cast_precision_loss)]
+        (attempted > 0).then(|| self.errors.total as f64 / attempted as f64)
+    }
+
+    /// Writes `report.md`.
+    pub fn write_markdown(&self, path: &Path) -> io::Result<()> {
+        write_whole(path, crate::report::markdown(self))
+    }
+
+    /// Writes `metrics.json`.
+    pub fn write_json(&self, path: &Path) -> io::Result<()> {
+        write_whole(path, self.to_json())
+    }
+
+    /// The text of `metrics.json`.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Takes the outcome from what was found; the last step of assembling a report.
+    pub(crate) fn conclude(mut self) -> Self {
+        self.outcome = self.outcome();
+        self.passed = self.passed();
+        self
+    }
+
+    /// A report of nothing yet.
+    pub(crate) fn empty(scenario_kind: ScenarioKind) -> Self {
+        Self {
+            schema: crate::run::format::METRICS.to_owned(),
+            run_id: String::new(),
+            started_at: SystemTime::UNIX_EPOCH,
+            duration: Duration::ZERO,
+            scenario_kind,
+            model: Model::Closed,
+            rate: None,
+            sessions: 1,
+            seed: 0,
+            server_info: ServerInfo::default(),
+            passed: false,
+            outcome: RunOutcome::Inconclusive,
+            partial: false,
+            interrupted: false,
+            latency: LatencyStats::default(),
+            service: None,
+            lateness: None,
+            failed: LatencyStats::default(),
+            warmup: None,
+            alone: None,
+            throughput: ThroughputStats::default(),
+            errors: ErrorStats::default(),
+            process: ProcessStats::default(),
+            deadlock_count: 0,
+            hang_count: 0,
+            unanswered: 0,
+            crash_count: 0,
+            reconnect_count: 0,
+            dropped: 0,
+            missed: 0,
+            in_flight_at_end: 0,
+            out_of_range: 0,
+            tools: BTreeMap::new(),
+            phases: Vec::new(),
+            isolation: IsolationReport::default(),
+            coverage: coverage::coverage(&[], &BTreeMap::new()),
+            skipped_tools: Vec::new(),
+            generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
+            grades: Grades::default(),
+            cold_start: None,
+            deadlock: None,
+            race: BTreeMap::new(),
+            fuzz: None,
+            head_of_line: None,
+            session_ends: None,
+            leak: None,
+            drift: None,
+            breaking_point: None,
+            spike_recovery: None,
+            faults: None,
+            slowest: Vec::new(),
+            threshold_violations: Vec::new(),
+            verdicts: Vec::new(),
+            warnings: Vec::new(),
+            losses: Vec::new(),
+            meaning: Vec::new(),
+            trace_path: PathBuf::new(),
+            trace: None,
+        }
+    }
+}

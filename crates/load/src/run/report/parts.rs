@@ -1,0 +1,280 @@
+//! The smaller parts of a report.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcprove_settings::quantity::{milliseconds, seconds};
+use mcprove_trace::ErrorCategory;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::LatencyStats;
+
+/// Whether calls wait for answers or follow a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// The next call waits for an answer, so a stalled server sees fewer calls and its stalls are
+    /// under-counted.
+    Closed,
+    /// Calls follow a schedule, whatever the server does.
+    Open,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Everything held.
+    Passed,
+    /// A threshold was violated, or a detector has a critical finding.
+    Failed,
+    /// A limit could not be judged for want of evidence.
+    Inconclusive,
+}
+
+/// Who was tested.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerInfo {
+    /// The command or address.
+    pub target: String,
+    /// The name that the server gives itself.
+    pub name: String,
+    /// The version that the server gives itself.
+    pub version: String,
+    /// The revision of the protocol in force.
+    pub protocol: String,
+    /// `stdio`, `http`, `sse`, `ws` or `memory`.
+    pub transport: String,
+}
+
+/// How many calls there were, warm-up excluded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputStats {
+    /// Calls that ended, in whatever way.
+    pub total_requests: u64,
+    /// Calls that succeeded.
+    pub successful_requests: u64,
+    /// Successful and failed calls per second of load.
+    pub requests_per_sec: f64,
+    /// Calls that had ended by each offset from the start of the run, in seconds.
+    #[serde(with = "timeline")]
+    #[schemars(with = "Vec<(f64, u64)>")]
+    pub timeline: Vec<(Duration, u64)>,
+    /// What the calls were like in each stretch between those offsets.
+    pub intervals: Vec<Interval>,
+}
+
+/// One stretch of the timeline.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Calls that ended in it.
+    pub completed: u64,
+    /// Calls that failed in it.
+    pub failed: u64,
+    /// The mean latency of those that succeeded, in milliseconds.
+    pub mean_ms: Option<f64>,
+}
+
+/// How many calls failed, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorStats {
+    /// Failed calls.
+    pub total: u64,
+    /// By category; each call counts in one. Files show those without a call too.
+    #[serde(with = "categories")]
+    #[schemars(with = "BTreeMap<ErrorCategory, u64>")]
+    pub by_category: BTreeMap<ErrorCategory, u64>,
+    /// The most frequent message of each category.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub examples: BTreeMap<ErrorCategory, String>,
+}
+
+/// What the server's processes used; all zero where they could not be looked at.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessStats {
+    /// The most resident memory of the whole process tree.
+    pub peak_rss_mb: f64,
+    /// The last.
+    pub final_rss_mb: f64,
+    /// From the first to the last sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth_mb: Option<f64>,
+    /// The mean share of one core.
+    pub avg_cpu_pct: f64,
+    /// The most threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_threads: Option<u32>,
+    /// The most open descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_descriptors: Option<u32>,
+    /// Everything that was sampled.
+    pub samples: Vec<ProcessSample>,
+}
+
+/// What the server's processes used at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessSample {
+    /// Since the start of the run.
+    #[serde(rename = "at_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub at: Duration,
+    /// Resident memory.
+    pub rss_mb: f64,
+    /// Share of one core.
+    pub cpu_pct: f64,
+    /// Threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Open descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptors: Option<u32>,
+    /// Processes.
+    pub processes: u32,
+}
+
+/// One tool's share of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolReport {
+    /// Calls that ended.
+    pub count: u64,
+    /// Latency of the successful ones.
+    pub latency_ms: LatencyStats,
+    /// How many failed, and why.
+    pub errors: ErrorStats,
+}
+
+/// One phase of the load: a step of a ramp, the burst of a spike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseReport {
+    /// Its name.
+    pub name: String,
+    /// Calls in flight; in the open model what sets the rate.
+    pub concurrent: u32,
+    /// Calls per second that were scheduled, in the open model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Whether its calls count.
+    pub measured: bool,
+    /// When it began, since the start of the run.
+    #[serde(rename = "from_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub from: Duration,
+    /// How long it took.
+    #[serde(rename = "duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// Calls that ended.
+    pub count: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Calls per second.
+    pub requests_per_sec: f64,
+    /// Latency of the successful ones.
+    pub latency_ms: LatencyStats,
+}
+
+/// One of the slowest calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowCall {
+    /// The tool.
+    pub tool: String,
+    /// The session.
+    pub session: u32,
+    /// The JSON-RPC id, to be found in the trace.
+    pub request_id: u64,
+    /// When it ended, since the start of the run.
+    #[serde(rename = "at_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub at: Duration,
+    /// How long it took, from its intended start.
+    #[serde(rename = "duration_ms", with = "milliseconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<ErrorCategory>,
+}
+
+/// The size of `trace.jsonl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceStats {
+    /// Events, one a line.
+    pub events: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Points in time as RFC 3339 texts.
+pub(super) mod rfc3339 {
+    use std::time::SystemTime;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&humantime::format_rfc3339_millis(*time))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        humantime::parse_rfc3339(&text).map_err(D::Error::custom)
+    }
+}
+
+/// Counts by category, with the zeros that readers of a file look for.
+mod categories {
+    use std::collections::BTreeMap;
+
+    use mcprove_trace::ErrorCategory;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        counts: &BTreeMap<ErrorCategory, u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let count = |category| counts.get(&category).copied().unwrap_or_default();
+        // What we gave up ourselves is no failure of the server, and is never counted.
+        let shown = ErrorCategory::ALL
+            .into_iter()
+            .filter(|category| *category != ErrorCategory::Cancelled);
+        serializer.collect_map(shown.map(|category| (category, count(category))))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<ErrorCategory, u64>, D::Error> {
+        let mut counts = BTreeMap::deserialize(deserializer)?;
+        counts.retain(|_, count| *count > 0);
+        Ok(counts)
+    }
+}
+
+/// Offsets and counts as pairs of numbers.
+mod timeline {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(
+        points: &[(Duration, u64)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(
+            points
+                .iter()
+                .map(|(offset, count)| (offset.as_secs_f64(), count)),
+        )
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(Duration, u64)>, D::Error> {
+        Vec::<(f64, u64)>::deserialize(deserializer)?
+            .into_iter()
+            .map(|(offset, count)| {
+                let offset = Duration::try_from_secs_f64(offset).map_err(D::Error::custom)?;
+                Ok((offset, count))
+            })
+            .collect()
+    }
+}

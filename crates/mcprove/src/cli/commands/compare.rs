@@ -1,0 +1,304 @@
+//! `mcprove compare`: is one set of runs worse than another?
+
+mod servers;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mcprove_load::config::LoadConfig;
+use mcprove_load::report::comparison_text;
+use mcprove_load::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
+use mcprove_score::compare::{Change, CompareLimits};
+use mcprove_settings::printable::printable;
+use mcprove_suite::run::LAST_FAILED_FILE;
+
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
+use crate::sides::SideOrder;
+use crate::target::{ServerArguments, SessionArguments};
+use crate::terminal;
+
+const EXPLANATION: &str = "\
+What it does, with directories: reads the runs in BASELINE and CURRENT. Each is the directory of a
+run, or a directory that holds several; last-failed.json and other files of ours are skipped.
+With servers (--server A --server B, or --url; the first is the baseline): makes --runs runs on each
+(default 8), in turns A B B A A B B A, with the same calls. Each run lasts --duration (default 1s).
+Writes runs/<time>-compare-<id>/ with baseline/, current/ and comparison.json.
+
+How it decides: the unit is the run. p50, p95 and throughput of each run are tested (Mann-Whitney,
+corrected by Holm). Worse is p < 0.05 and a ratio of medians of at least 1.05; unchanged is a 95 %
+interval of the ratio within 5 %; anything else is inconclusive, with the number of runs to try.
+Fewer than five runs a side prove little: only a ratio of at least 1.3 counts, between runs that do
+not overlap. Error rates are compared by Wilson and Newcombe intervals. A new deadlock or hang is
+always worse.
+Runs in which mcprove itself was the limit count for errors only. Runs with different scenarios,
+tools, calls in flight, sessions or rates are not like for like: inconclusive, unless --unlike.
+
+Exit code: 0 unchanged, improved, or inconclusive; 1 regressed; 2 it could not be done, the
+runs are not like for like, something with a limit of its own (--max-…) is inconclusive, or with
+--require-conclusive anything is;
+130 interrupted, after comparing the runs that there are (it needs a whole one of each server).
+Knobs: --runs, --duration, --concurrent, --max-p99-ratio, --max-error-rate-increase,
+--max-new-deadlocks; all knobs of `mcprove run` for what each run does.
+";
+
+/// How long each run lasts, unless told otherwise.
+const DURATION: &str = "1s";
+/// What is given to `run` and not to a comparison of directories.
+const NEEDS_SERVERS: &str = "is for a comparison of servers, not of directories";
+
+/// Arguments of `mcprove compare`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Directories: BASELINE, then one or more CURRENT; each a run, or a directory of runs
+    #[arg(value_name = "DIR")]
+    directories: Vec<PathBuf>,
+
+    /// Runs on each server, in turns [default: 8]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    runs: Option<u16>,
+
+    /// When a call counts as hung [default: 5s]
+    #[arg(long, value_name = "TIME", alias = "hang-threshold")]
+    hang_timeout: Option<String>,
+
+    /// How long a hung call may still answer before it is a deadlock [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    grace_period: Option<String>,
+
+    /// Where the directory of the comparison is made [default: ./runs]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Write a trace.jsonl for each run
+    #[arg(long)]
+    trace: bool,
+
+    /// Print the comparison as JSON (format comparison.v1)
+    #[arg(long)]
+    json: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    limits: LimitArguments,
+
+    #[command(flatten)]
+    load: LoadArguments,
+
+    // Before the servers, whose places are gone once they are read.
+    #[command(flatten)]
+    order: SideOrder,
+
+    #[command(flatten)]
+    server: ServerArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
+}
+
+/// What is allowed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitArguments {
+    /// The ratio of the 99th percentiles that is still allowed, such as 1.2
+    #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
+    max_p99_ratio: Option<f64>,
+
+    /// How much the share of failed calls may rise, such as 0.01 for 1 %
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    max_error_rate_increase: Option<f64>,
+
+    /// How many more deadlocks are allowed [default: 0]
+    #[arg(long, value_name = "COUNT")]
+    max_new_deadlocks: Option<u64>,
+
+    /// Compare runs with different scenarios, tools or loads all the same
+    #[arg(long)]
+    unlike: bool,
+
+    /// Exit with 2 when anything is inconclusive
+    #[arg(long)]
+    require_conclusive: bool,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        super::explain(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.server.is_given() {
+        if !arguments.directories.is_empty() {
+            return Err(Failure::new(
+                "directories and servers were given",
+                "compare either recorded runs (two directories) or servers (--server A --server B)",
+            ));
+        }
+        return servers::run(arguments).await;
+    }
+    let (baseline, current) = directories(arguments)?;
+    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())
+        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let report = super::report::redacted(report)?;
+    show(&report, None, arguments);
+    Ok(code(&report, arguments))
+}
+
+impl LimitArguments {
+    fn resolve(&self) -> CompareLimits {
+        CompareLimits {
+            p99_ratio: self.max_p99_ratio,
+            error_rate_increase: self.max_error_rate_increase,
+            new_deadlocks: self.max_new_deadlocks.unwrap_or_default(),
+            unlike: self.unlike,
+        }
+    }
+}
+
+impl Arguments {
+    /// The load of one run. This is where the flags of `mcprove run` are read.
+    fn config(&self) -> Result<LoadConfig, Failure> {
+        let mut load = self.load.clone();
+        let is_sustained = load
+            .scenario
+            .as_deref()
+            .is_none_or(|name| name == "sustained");
+        if is_sustained && load.calls.is_none() {
+            load.duration.get_or_insert_with(|| DURATION.to_owned());
+        }
+        let thresholds = ThresholdArguments {
+            hang_timeout: self.hang_timeout.clone(),
+            grace_period: self.grace_period.clone(),
+            ..ThresholdArguments::default()
+        };
+        let output = OutputArguments {
+            out: self.out.clone(),
+            no_trace: !self.trace,
+            json: self.json,
+        };
+        load.resolve(&thresholds, &output)
+    }
+}
+
+/// The directories of both sides.
+fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+    let given = [
+        (arguments.runs.is_some(), "--runs"),
+        (arguments.trace, "--trace"),
+        (arguments.out.is_some(), "--out"),
+        (arguments.hang_timeout.is_some(), "--hang-timeout"),
+        (arguments.grace_period.is_some(), "--grace-period"),
+        (
+            arguments.load.is_given(),
+            "what a run does (--scenario, --tool, …)",
+        ),
+    ];
+    if let Some((_, name)) = given.iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::new(
+            format!("{name} {NEEDS_SERVERS}"),
+            "leave it out, or name two servers: --server A --server B",
+        ));
+    }
+    // `runs/*` names what else we write there, too.
+    let given = arguments.directories.iter().cloned();
+    let (ours, directories): (Vec<PathBuf>, Vec<PathBuf>) = given.partition(|path| is_no_run(path));
+    for path in ours {
+        let path = printable(&path.to_string_lossy(), usize::MAX);
+        terminal::print_error(&format!("skipped {path}: it is no run\n"));
+    }
+    match directories.split_at_checked(1) {
+        Some((baseline, current)) if !current.is_empty() => {
+            Ok((baseline.to_vec(), current.to_vec()))
+        }
+        Some(_) => Err(Failure::new(
+            "there is nothing to compare the run with",
+            "give two directories, BASELINE and CURRENT; `mcprove runs` lists what there is",
+        )),
+        None => Err(Failure::new(
+            "nothing to compare was given",
+            "give two directories of runs, or two servers: --server A --server B",
+        )),
+    }
+}
+
+/// Whether it is a file that is written beside runs.
+fn is_no_run(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let is_file_of_ours = |name: &str| {
+        path.is_file() && (name == LAST_FAILED_FILE || name.ends_with(SIDE_BY_SIDE_SUFFIX))
+    };
+    // What agents of suites left, and earlier comparisons.
+    let is_other_folder = |name: &str| name == "agents" && path.is_dir();
+    path.join("comparison.json").is_file()
+        || name.is_some_and(|name| is_file_of_ours(&name) || is_other_folder(&name))
+}
+
+fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {
+    if arguments.json {
+        terminal::print_json(&report.to_json());
+        return;
+    }
+    terminal::print(&comparison_text(report, terminal::style()));
+    if let Some(directory) = directory {
+        let path = printable(&directory.to_string_lossy(), usize::MAX);
+        terminal::print(&format!(
+            "\nFiles in {path}\n  baseline/, current/, comparison.json\n"
+        ));
+    }
+}
+
+/// The exit code that a comparison asks for.
+fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
+    let code = ExitCode::worst([
+        (report.partial, ExitCode::Interrupted),
+        (report.change() == Change::Regressed, ExitCode::Finding),
+    ]);
+    match undecided(report, arguments) {
+        Some((what, hint)) if code < ExitCode::Finding => {
+            Failure::new(what, hint).into_inconclusive().report()
+        }
+        _ => code,
+    }
+}
+
+/// Why it cannot be told whether the comparison passes, and what to try.
+fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<(String, String)> {
+    let advice = report.comparison.advice.clone();
+    let advice = advice.unwrap_or_else(|| "make more or longer runs".to_owned());
+    let gates = report.inconclusive_gates();
+    if let Some(difference) = report.unlike() {
+        Some((difference.to_owned(), advice))
+    } else if report.is_empty() {
+        let what = "no call of the baseline succeeded, so there is nothing to compare with";
+        let hint = "`mcprove report DIR` on one of its runs tells why";
+        Some((what.to_owned(), hint.to_owned()))
+    } else if !gates.is_empty() {
+        let what = format!(
+            "the runs do not tell whether a limit holds: {}",
+            gates.join(", ")
+        );
+        Some((what, advice))
+    } else if arguments.limits.require_conclusive && report.change() == Change::Inconclusive {
+        Some(("the comparison is inconclusive".to_owned(), advice))
+    } else {
+        None
+    }
+}
+
+fn parse_ratio(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(ratio) if ratio.is_finite() && ratio > 0.0 => Ok(ratio),
+        _ => Err("must be a number above 0, such as 1.2".to_owned()),
+    }
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("must be a share from 0 to 1, such as 0.01 for 1 %".to_owned()),
+    }
+}

@@ -1,0 +1,133 @@
+//! The half of `mcprove compare` that makes runs: two servers, in turns.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcprove_client::server::Server;
+use mcprove_load::config::LoadConfig;
+use mcprove_load::drive::Stop;
+use mcprove_load::report::progress_line;
+use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
+use mcprove_score::compare::RUNS_DEFAULT;
+
+use super::{Arguments, code, show};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::load_run::{describe, stop_on_interrupt};
+use crate::losses;
+use crate::terminal::StatusLine;
+
+/// Compares the servers that were named.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let servers = arguments
+        .order
+        .apply(arguments.server.resolve_all(&arguments.session)?);
+    let [baseline, current] = <[Server; 2]>::try_from(servers).map_err(|servers| {
+        let given = match servers.len() {
+            1 => "1 server was given".to_owned(),
+            count => format!("{count} servers were given"),
+        };
+        Failure::new(
+            format!("{given}, and two are compared"),
+            "name the baseline first: --server A --server B (or --url); `mcprove run` takes more",
+        )
+    })?;
+    let config = arguments.config()?;
+    let stop = stop_on_interrupt();
+    let live = Arc::new(LiveView::default());
+    let told = Arc::clone(&live);
+    let outcome = Comparer::new(
+        template(&config, baseline, arguments, &live),
+        template(&config, current, arguments, &live),
+    )
+    .with_runs(arguments.runs.map_or(RUNS_DEFAULT, usize::from))
+    .with_limits(arguments.limits.resolve())
+    .with_output_dir(config.output.report_dir.clone())
+    .with_trace(arguments.trace)
+    .with_stop(stop.clone())
+    .on_progress(Arc::new(move |progress| told.turn(progress)))
+    .execute_in_directory()
+    .await;
+    live.status.show("");
+    let (report, directory) = outcome.map_err(|error| failure(error, &stop))?;
+    losses::add(report.losses.clone());
+    show(&report, directory.as_ref(), arguments);
+    Ok(code(&report, arguments))
+}
+
+/// A run on one of the servers.
+fn template(
+    config: &LoadConfig,
+    server: Server,
+    arguments: &Arguments,
+    live: &Arc<LiveView>,
+) -> Run {
+    let live = Arc::clone(live);
+    let described = LoadConfig {
+        server: server.clone(),
+        ..config.clone()
+    };
+    Run::new(server, config.scenario.clone())
+        .with_thresholds(config.thresholds.clone())
+        .with_faults(config.faults.clone())
+        .with_config(described.to_toml())
+        .with_session(arguments.session.options(&arguments.server))
+        .on_progress(Arc::new(move |progress| {
+            let turn = live.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = StatusLine::WIDTH.saturating_sub(turn.len());
+            live.status
+                .show(&format!("{turn}{}", progress_line(progress, room)));
+        }))
+}
+
+/// Whose turn it is, on a terminal.
+struct LiveView {
+    status: StatusLine,
+    turn: Mutex<String>,
+}
+
+impl Default for LiveView {
+    fn default() -> Self {
+        Self {
+            status: StatusLine::new(),
+            turn: Mutex::default(),
+        }
+    }
+}
+
+impl LiveView {
+    fn turn(&self, progress: &ComparisonProgress<'_>) {
+        let side = progress.next.map_or("done", Side::name);
+        let text = format!("run {} of {}, {side}: ", progress.done + 1, progress.total);
+        self.status.show(&text);
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+fn failure(error: CompareError, stop: &Stop) -> Failure {
+    let was_interrupted = !stop.is_running();
+    match error {
+        CompareError::Stopped { ref directory, .. } => {
+            let hint = match directory {
+                Some(directory) => {
+                    format!(
+                        "{}; what was run is in {}",
+                        error.hint(),
+                        directory.display()
+                    )
+                }
+                None => error.hint().to_owned(),
+            };
+            Failure::new(error.to_string(), hint).into_interrupted()
+        }
+        CompareError::Run {
+            side,
+            number,
+            count,
+            source,
+        } => describe(&source, was_interrupted).within(&format!(
+            "run {number} of {count} on the {} server could not be made",
+            side.name()
+        )),
+        error => Failure::new(error.to_string(), error.hint()),
+    }
+}

@@ -1,0 +1,64 @@
+//! The YAML files of a folder, and what each of them is.
+
+use std::path::{Path, PathBuf};
+
+use mcprove_suite::{FileKind, Recognised, recognise_file};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// How many files that are passed over are named.
+const NAMED_MAX: usize = 10;
+
+/// A file of a folder, and what it is.
+pub type Found = (PathBuf, Recognised);
+
+/// Whether a name ends as those of YAML files do.
+pub fn is_yaml(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["yml", "yaml"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+/// The YAML files of a folder, by name; not those of folders in it.
+pub fn yaml_files(folder: &Path) -> Result<Vec<Found>, Failure> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("cannot read {}: {error}", folder.display());
+        Failure::new(message, "check who may read it")
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_file() && is_yaml(&path) {
+            let kind = recognise_file(&path);
+            found.push((path, kind));
+        }
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
+/// Whether a file of a folder is taken for a suite. What cannot be read is: it may be one that somebody
+/// writes in.
+pub fn is_suite(kind: Recognised) -> bool {
+    matches!(
+        kind,
+        Recognised::Ours(FileKind::Suite) | Recognised::Unreadable
+    )
+}
+
+/// Says which files of folders are passed over.
+pub fn tell_passed_over(files: &[Found]) {
+    for (path, kind) in files.iter().take(NAMED_MAX) {
+        let path = path.display();
+        let note = format!("note: {path} is passed over: it is {}\n", kind.describe());
+        terminal::print_error(&note);
+    }
+    let more = files.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        terminal::print_error(&format!("note: {more} more files are passed over\n"));
+    }
+}

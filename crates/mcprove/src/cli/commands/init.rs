@@ -1,0 +1,273 @@
+//! `mcprove init`.
+
+use std::fmt::Write as _;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use mcprove_check::health::Progress;
+use mcprove_client::permission::Allowance;
+use mcprove_settings::phrase::count;
+use mcprove_settings::printable::printable;
+use mcprove_settings::whole_file::write_whole;
+use mcprove_suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
+
+use super::{explain, probe};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::output_file::OutputFile;
+use crate::target::{ServerArguments, SessionArguments};
+use crate::terminal::StatusLine;
+use crate::{interrupt, terminal};
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Starts the server (or connects to --url) and lists its tools.
+  2. Makes arguments for each tool that may be called from its input schema, and calls it twice, one after
+     the other. --allow TOOL calls a tool that may write, --allow-writes all of them.
+  3. Makes the bad requests that a tool must reject (an unknown tool, a missing argument, a wrong type,
+     an extra field, a very large argument) of each tool that was called and answered.
+  4. Writes a suite with a test for each tool, which expects what held both times. Tools that were not
+     called, or failed, are in it with `skip:` and the reason. Secrets that were given to the server (by
+     their names, or their looks) are not written: variables stand for them.
+
+Exit code: 0 the file was written; 2 the server could not be reached, no tool may be called, or the file
+could not be written;
+1 the server broke the protocol; 130 interrupted, and nothing was written.
+Options: --out, --force, --allow, --allow-writes, --call-timeout, --accept-requests, --protocol.
+";
+
+/// How long one call may take, unless said otherwise.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many tools that are not called, or do not keep a contract, are told.
+const TOLD_MAX: usize = 10;
+/// How much is told of each.
+const TOLD_CHARACTERS_MAX: usize = 600;
+/// How much of a name is told.
+const NAME_CHARACTERS_MAX: usize = 60;
+
+/// Arguments of `mcprove init`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The file to write; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = "mcprove.yml")]
+    out: PathBuf,
+
+    /// Overwrite the file if there is one
+    #[arg(long)]
+    force: bool,
+
+    /// Call this tool too, though it may change or destroy something; `*` stands for anything (repeatable)
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
+
+    /// Call every tool, also those that may write
+    #[arg(long)]
+    allow_writes: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    server: ServerArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
+}
+
+/// Runs the command.
+pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        explain(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let server = arguments.server.resolve(&arguments.session)?;
+    let is_printed = arguments.out == Path::new("-");
+    if !is_printed {
+        check_place(&arguments.out, arguments.force)?;
+    }
+    let mut session = arguments.session.options(&arguments.server);
+    session.call_timeout = arguments.session.call_timeout.unwrap_or(CALL_TIMEOUT);
+    let options = DraftOptions {
+        probe_timeout: session.call_timeout,
+        session,
+        accepts_requests: arguments.session.accept_requests,
+        place: place(&arguments.out, arguments.server.working_dir.as_deref()),
+        allowance: Allowance {
+            writes: arguments.allow_writes,
+            names: arguments.allow.clone(),
+        },
+    };
+    let status = StatusLine::new();
+    status.show(&format!("connecting to {} …", server.describe()));
+    let mut on_progress = |progress: Progress<'_>| {
+        let Progress { tool, done, total } = progress;
+        status.show(&format!("calling {tool} ({} of {total}) …", done + 1));
+    };
+    let drafted = draft(&server, &options, &mut on_progress, interrupt::requested()).await;
+    drop(status);
+    let draft = drafted.map_err(describe)?;
+    if is_printed {
+        terminal::print(&draft.text);
+    } else {
+        check_free(&arguments.out, arguments.force)?;
+        write_whole(&arguments.out, &draft.text)
+            .map_err(|error| cannot_write(&arguments.out, &error))?;
+        terminal::print(&summary(&draft, &arguments.out));
+    }
+    // Nothing was tested, because nothing may be called.
+    let is_empty = draft.tests == 0 && draft.left_alone > 0;
+    Ok(ExitCode::worst([(is_empty, ExitCode::Inconclusive)]))
+}
+
+fn describe(error: DraftError) -> Failure {
+    match error {
+        DraftError::Probe(error) => probe::describe(error),
+        DraftError::Unreadable(_) => Failure::new(
+            error.to_string(),
+            "please report this, with what the server answers to tools/list; write the suite by hand meanwhile",
+        ),
+    }
+}
+
+/// Finds out whether the file can be written. It is not left there meanwhile: an empty one would be in the way of the
+/// next try if this one is killed.
+fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    check_free(path, is_forced)?;
+    let reserved = OutputFile::reserve(path).map_err(|error| cannot_write(path, &error))?;
+    drop(reserved);
+    Ok(())
+}
+
+fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    if !is_forced && path.symlink_metadata().is_ok() {
+        return Err(Failure::new(
+            format!("{} is there already", path.display()),
+            "give another file with --out, or --force to write over it",
+        ));
+    }
+    Ok(())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(
+        format!("cannot write {}: {error}", path.display()),
+        "check that the folder exists and can be written to",
+    )
+}
+
+/// Where the server starts, seen from the folder of the file: commands of a suite start there.
+fn place(out: &Path, working_dir: Option<&Path>) -> Place {
+    let here = std::env::current_dir().unwrap_or_default();
+    let server = here.join(working_dir.unwrap_or(Path::new("")));
+    let suite = here.join(out.parent().unwrap_or(Path::new("")));
+    // From behind a link, `..` leads elsewhere than it seems.
+    let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| plain(path));
+    match relative(&resolved(&server), &resolved(&suite)) {
+        Some(folder) if folder.as_os_str().is_empty() => Place::Suite,
+        Some(folder) => Place::Folder(folder.display().to_string()),
+        None => Place::Folder(plain(&server).display().to_string()),
+    }
+}
+
+/// The way to a folder from another, where both are on the same root.
+fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
+    let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+    let root = |path: &Path| -> PathBuf { path.components().take_while(is_root).collect() };
+    if root(to) != root(from) {
+        return None;
+    }
+    let pairs = to.components().zip(from.components());
+    let shared = pairs.take_while(|(to, from)| to == from).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    Some(up.chain(to.components().skip(shared)).collect())
+}
+
+/// A path without `.` and `..`, as far as that can be told without looking.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// What was written, and what to do next.
+fn summary(draft: &Draft, path: &Path) -> String {
+    let path = printable(&path.display().to_string(), usize::MAX);
+    let tests = count(u64::try_from(draft.tests).unwrap_or(u64::MAX), "test");
+    let mut text = format!("wrote {path}: {tests}");
+    if !draft.skipped.is_empty() {
+        let _ = write!(text, ", {} skipped", draft.skipped.len());
+    }
+    text.push('\n');
+    let skipped = draft.skipped.iter();
+    let lines = skipped.map(|(tool, reason)| format!("{}: {reason}", name(tool)));
+    tell(&mut text, "skipped", lines);
+    if draft.left_alone > 0 {
+        let _ = writeln!(
+            text,
+            "to call {} too: --allow TOOL, or --allow-writes",
+            match draft.left_alone {
+                1 => "the tool that was not called".to_owned(),
+                more => format!("the {more} tools that were not called"),
+            }
+        );
+    }
+    if draft.is_ping_unanswered {
+        text.push_str(
+            "the server does not answer `ping`: only a closed connection would show that a bad request broke it\n",
+        );
+    }
+    for unknown in &draft.unknown {
+        let _ = writeln!(
+            text,
+            "--allow {}: the server has no such tool",
+            name(unknown)
+        );
+    }
+    let findings = draft.findings.iter();
+    let lines = findings.map(|finding| format!("{}: {}", name(&finding.tool), finding.message));
+    tell(
+        &mut text,
+        "bad requests that were not rejected, and are left out",
+        lines,
+    );
+    if draft.tests == 0 {
+        text.push_str("no tool could be tested: look at the reasons, and complete the file\n");
+    }
+    if !draft.variables.is_empty() {
+        let _ = writeln!(
+            text,
+            "set before running it: {}",
+            draft.variables.join(", ")
+        );
+    }
+    let _ = writeln!(text, "next: mcprove run {path}");
+    text
+}
+
+fn name(tool: &str) -> String {
+    printable(tool, NAME_CHARACTERS_MAX)
+}
+
+fn tell(text: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
+    let total = lines.len();
+    if total == 0 {
+        return;
+    }
+    let _ = writeln!(text, "{title}:");
+    for line in lines.take(TOLD_MAX) {
+        let _ = writeln!(text, "  {}", printable(&line, TOLD_CHARACTERS_MAX));
+    }
+    if total > TOLD_MAX {
+        let _ = writeln!(text, "  and {} more, in the file", total - TOLD_MAX);
+    }
+}

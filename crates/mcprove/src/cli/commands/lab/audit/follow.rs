@@ -1,0 +1,156 @@
+//! Rows as they are written, across the ends and starts of the one who writes them.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use mcprove_lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
+use mcprove_lab::report::AuditLines;
+use mcprove_settings::printable::{escape_hidden, printable_json};
+
+use super::describe;
+use super::filters::FilterArguments;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::{interrupt, terminal};
+
+/// How often the file is looked into.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// How many rows are shown before it waits.
+const SHOWN: u64 = 10;
+
+/// Follows a file until the user ends it.
+pub async fn run(
+    file: &Path,
+    filters: &FilterArguments,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let mut interrupted = std::pin::pin!(interrupt::requested());
+    let mut follower = Follower::start(file, filters, as_json)?;
+    if let Some(lines) = &follower.lines
+        && !show(&lines.head())?
+    {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
+        if !follower.look()? {
+            // Nobody reads what is shown any more.
+            return Ok(ExitCode::SUCCESS);
+        }
+        // The file is opened anew each time: it may be another one, and nobody is kept from
+        // removing it.
+        tokio::select! {
+            () = &mut interrupted => return Ok(ExitCode::Interrupted),
+            () = tokio::time::sleep(INTERVAL) => {}
+        }
+    }
+}
+
+struct Follower<'a> {
+    file: &'a Path,
+    filter: Filter,
+    /// Which audit it is, and the last row that was seen in it.
+    origin: String,
+    last: i64,
+    /// None for JSON.
+    lines: Option<AuditLines>,
+    /// The rows that were there before.
+    first: Vec<AuditRow>,
+}
+
+impl<'a> Follower<'a> {
+    fn start(file: &'a Path, filters: &FilterArguments, as_json: bool) -> Result<Self, Failure> {
+        let reader = AuditReader::open(file).map_err(describe)?;
+        let last = reader.last_id().map_err(describe)?;
+        let filter = filters.filter(Some(SHOWN), Order::NewestFirst);
+        let rows = reader.rows(filter.clone()).filter(|row| match row {
+            Ok(row) => row.id <= last,
+            Err(_) => true,
+        });
+        let mut first: Vec<AuditRow> = rows.collect::<Result<_, _>>().map_err(describe)?;
+        first.reverse();
+        Ok(Self {
+            file,
+            filter: Filter {
+                limit: None,
+                order: Order::OldestFirst,
+                ..filter
+            },
+            origin: reader.origin().map_err(describe)?,
+            last,
+            lines: (!as_json).then(|| AuditLines::new(terminal::style())),
+            first,
+        })
+    }
+
+    /// Shows what is new; false when nobody reads it.
+    fn look(&mut self) -> Result<bool, Failure> {
+        for row in std::mem::take(&mut self.first) {
+            if !self.show_row(&row)? {
+                return Ok(false);
+            }
+        }
+        match self.show_new() {
+            Ok(goes_on) => goes_on,
+            // The lab may be about to make the file, or another process may hold it.
+            Err(AuditError::NoFile(_) | AuditError::Locked(_) | AuditError::Foreign { .. }) => {
+                Ok(true)
+            }
+            Err(error) => Err(describe(error)),
+        }
+    }
+
+    fn show_new(&mut self) -> Result<Result<bool, Failure>, AuditError> {
+        let reader = AuditReader::open(self.file)?;
+        let origin = reader.origin()?;
+        if origin != self.origin {
+            terminal::print_error("the file was made anew: its rows begin again\n");
+            (self.origin, self.last) = (origin, 0);
+        }
+        let last = reader.last_id()?;
+        if last <= self.last {
+            return Ok(Ok(true));
+        }
+        let filter = Filter {
+            after: Some(self.last),
+            ..self.filter.clone()
+        };
+        for row in reader.rows(filter) {
+            let row = row?;
+            match self.show_row(&row) {
+                Ok(true) => {}
+                end => return Ok(end),
+            }
+            self.last = row.id;
+        }
+        self.last = self.last.max(last);
+        Ok(Ok(true))
+    }
+
+    fn show_row(&mut self, row: &AuditRow) -> Result<bool, Failure> {
+        let text = if let Some(lines) = &mut self.lines {
+            lines.row(row)
+        } else {
+            let json = serde_json::to_string(row).map_err(anyhow::Error::from)?;
+            printable_json(&json) + "\n"
+        };
+        show(&text)
+    }
+}
+
+/// Writes to standard output; false when its reader went away.
+fn show(text: &str) -> Result<bool, Failure> {
+    let mut output = io::stdout().lock();
+    let text = escape_hidden(text);
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(
+            format!("standard output did not take a row: {error}"),
+            "check the disk or device that it goes to",
+        )),
+    }
+}

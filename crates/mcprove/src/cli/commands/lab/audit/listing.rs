@@ -1,0 +1,185 @@
+//! Many rows at once: a table, JSON, or an export. Rows go out as they are read.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use mcprove_lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
+use mcprove_lab::report::AuditLines;
+use mcprove_settings::printable::printable;
+
+use super::describe;
+use super::filters::FilterArguments;
+use super::slips;
+use super::target::{Target, is_part_of};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// How many rows are listed unless told.
+const LISTED: u64 = 50;
+
+/// Lists rows.
+pub fn list(
+    reader: &AuditReader,
+    filters: &FilterArguments,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let filter = filters.filter(Some(LISTED), Order::NewestFirst);
+    let count = if as_json {
+        list_json(reader, filter.clone())?
+    } else {
+        let is_limited = filters.limit.is_none();
+        list_text(reader, filter.clone(), is_limited)?
+    };
+    if count == 0 {
+        slips::tell(reader, &filter).map_err(describe)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives how many there were.
+fn list_json(reader: &AuditReader, filter: Filter) -> Result<u64, Failure> {
+    terminal::print(&format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":["));
+    let mut separator = "\n";
+    let mut count = 0;
+    for row in reader.rows(filter) {
+        let row = row.map_err(describe)?;
+        let json = serde_json::to_string(&row).map_err(anyhow::Error::from)?;
+        terminal::print_json(&format!("{separator}{json}"));
+        separator = ",\n";
+        count += 1;
+    }
+    terminal::print("\n]}\n");
+    Ok(count)
+}
+
+/// Gives how many there were.
+fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<u64, Failure> {
+    let mut lines = AuditLines::new(terminal::style());
+    let has_room = filter.limit != Some(0);
+    let mut count = 0;
+    for row in reader.rows(filter) {
+        let row = row.map_err(describe)?;
+        if count == 0 {
+            terminal::print(&lines.head());
+        }
+        terminal::print(&lines.row(&row));
+        count += 1;
+    }
+    if count == 0 && has_room {
+        let is_empty = reader.last_id().map_err(describe)? == 0;
+        terminal::print(if is_empty {
+            "Nothing was recorded yet.\n"
+        } else {
+            "No row is as the filters want it.\n"
+        });
+    } else if is_limited && count == LISTED {
+        terminal::print(&format!("{LISTED} rows; --limit COUNT shows more.\n"));
+    }
+    Ok(count)
+}
+
+/// Writes rows to a file or to standard output.
+pub fn export(
+    reader: &AuditReader,
+    file: &Path,
+    filters: &FilterArguments,
+    format: ExportFormat,
+    output: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let filter = filters.filter(None, Order::OldestFirst);
+    let count = match output {
+        None => export_to_stdout(reader, filter.clone(), format)?,
+        Some(output) => export_to_file(reader, file, filter.clone(), format, output)?,
+    };
+    if count == 0 {
+        slips::tell(reader, &filter).map_err(describe)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives how many there were.
+fn export_to_file(
+    reader: &AuditReader,
+    file: &Path,
+    filter: Filter,
+    format: ExportFormat,
+    output: &Path,
+) -> Result<u64, Failure> {
+    if is_part_of(file, output) {
+        return Err(Failure::new(
+            format!(
+                "{}: this is the audit itself, or a part of it",
+                output.display()
+            ),
+            "give -o another file",
+        ));
+    }
+    let failed = |error: io::Error| {
+        Failure::new(
+            format!("cannot write {}: {error}", output.display()),
+            "check that the folder exists and can be written to, and the room on the disk",
+        )
+    };
+    let mut target = Target::create(output).map_err(failed)?;
+    format.write_head(&mut target).map_err(failed)?;
+    let mut count = 0;
+    for row in reader.rows(filter) {
+        let row = row.map_err(describe)?;
+        format.write_row(&row, &mut target).map_err(failed)?;
+        count += 1;
+    }
+    target.finish().map_err(failed)?;
+    Ok(count)
+}
+
+/// A reader that went away ends the export. Gives how many rows there were.
+fn export_to_stdout(
+    reader: &AuditReader,
+    filter: Filter,
+    format: ExportFormat,
+) -> Result<u64, Failure> {
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let mut target = BufWriter::new(stdout.lock());
+    let mut line = Vec::new();
+    let mut write = |line: &mut Vec<u8>| {
+        let written = if is_terminal {
+            // What a client sent must not steer the terminal.
+            let text = String::from_utf8_lossy(line);
+            let text = printable(text.trim_end(), usize::MAX) + "\n";
+            target.write_all(text.as_bytes())
+        } else {
+            target.write_all(line)
+        };
+        line.clear();
+        written
+    };
+    let mut count = 0;
+    let outcome = (|| {
+        format.write_head(&mut line)?;
+        write(&mut line)?;
+        for row in reader.rows(filter) {
+            let row = match row {
+                Ok(row) => row,
+                Err(error) => return Ok(Err(error)),
+            };
+            format.write_row(&row, &mut line)?;
+            count += 1;
+            write(&mut line)?;
+        }
+        Ok(Ok(()))
+    })();
+    let outcome = outcome.and_then(|rows| target.flush().map(|()| rows));
+    match outcome {
+        Ok(rows) => rows.map(|()| count).map_err(describe),
+        Err(error) if io::Error::kind(&error) == io::ErrorKind::BrokenPipe => {
+            // How many there would have been is not known.
+            Ok(count.max(1))
+        }
+        Err(error) => Err(Failure::new(
+            format!("standard output did not take all rows: {error}"),
+            "check the disk or device that it goes to",
+        )),
+    }
+}

@@ -1,0 +1,84 @@
+//! Where the API keys of the lab come from.
+
+use std::path::{Path, PathBuf};
+
+use mcprove_lab::ApiKeys;
+use mcprove_settings::input;
+
+use crate::failure::Failure;
+
+/// The variable with keys, so that they need not be in the arguments, which others can see.
+pub const VARIABLE: &str = "MCPROVE_LAB_API_KEYS";
+
+/// The largest file of keys.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+const FORM: &str = "write NAME=KEY or KEY, without spaces";
+
+/// The keys of the arguments, of a file and of the environment, where a network needs them.
+pub fn read(
+    given: &[String],
+    file: Option<&PathBuf>,
+    over_network: bool,
+) -> Result<ApiKeys, Failure> {
+    if !over_network {
+        if given.is_empty() && file.is_none() {
+            // The variable may be there for another lab.
+            return Ok(ApiKeys::default());
+        }
+        return Err(Failure::new(
+            "API keys do nothing over stdio: whoever started the server is its only client",
+            "serve over the network: --http 127.0.0.1:0",
+        ));
+    }
+    let mut keys = ApiKeys::default();
+    for key in given {
+        keys.add(key)
+            .map_err(|problem| refuse("--api-key", &problem))?;
+    }
+    if let Some(path) = file {
+        let place = format!("--api-keys-file {}", path.display());
+        let text = read_file(path)?;
+        keys.add_lines(&text)
+            .map_err(|problem| refuse(&place, &problem))?;
+        if keys.is_empty() {
+            // Letting everybody in is not what a file of keys is for.
+            return Err(Failure::new(
+                format!("{place}: there is no key in it"),
+                FORM,
+            ));
+        }
+    }
+    match std::env::var(VARIABLE) {
+        Ok(text) => {
+            let before = keys.names().count();
+            keys.add_lines(&text.replace(',', "\n"))
+                .map_err(|error| refuse(VARIABLE, &error.problem))?;
+            if keys.names().count() == before {
+                // As a file of keys: who sets it wants a closed door, also when a script left it empty.
+                return Err(Failure::new(
+                    format!("{VARIABLE} is set, and there is no key in it"),
+                    format!("{FORM}, parted by commas; or unset it to let everybody in"),
+                ));
+            }
+        }
+        Err(std::env::VarError::NotPresent) => {}
+        Err(std::env::VarError::NotUnicode(_)) => {
+            return Err(Failure::new(format!("{VARIABLE} is not UTF-8"), FORM));
+        }
+    }
+    Ok(keys)
+}
+
+fn refuse(place: &str, problem: &dyn std::fmt::Display) -> Failure {
+    Failure::new(format!("{place}: {problem}"), FORM)
+}
+
+fn read_file(path: &Path) -> Result<String, Failure> {
+    let cannot = |problem: String| {
+        let text = format!("cannot read the API keys in {}: {problem}", path.display());
+        Failure::new(text, "a line for each key: NAME=KEY or KEY")
+    };
+    let bytes = input::read(path, FILE_BYTES_MAX).map_err(|error| cannot(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| cannot("it is not UTF-8".to_owned()))
+}

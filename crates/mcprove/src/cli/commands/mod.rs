@@ -1,0 +1,64 @@
+//! One file per command: its arguments, its `--explain` text, and what it does.
+
+pub mod compare;
+pub mod completions;
+pub mod deadlock_probe;
+pub mod demo;
+pub mod doctor;
+pub mod example_config;
+pub mod fixture;
+pub mod folder;
+pub mod init;
+pub mod lab;
+pub mod list_scenarios;
+pub mod mock;
+pub mod probe;
+pub mod proxy;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod schema;
+pub mod score;
+pub mod validate;
+
+use mcprove_client::permission::RULE;
+
+use crate::arguments::Command;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Prints what a command does that calls tools, and which it calls.
+pub fn explain(explanation: &str) {
+    explain_with(explanation, "--allow-writes calls every tool.");
+}
+
+/// The same, with how to call every tool.
+pub fn explain_with(explanation: &str, all: &str) {
+    terminal::print(&format!("{explanation}\n{RULE}  {all}\n"));
+}
+
+/// Runs a command.
+pub async fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Init(arguments) => init::run(&arguments).await,
+        Command::Mock(arguments) => mock::run(&arguments).await,
+        Command::Probe(arguments) => probe::run(&arguments).await,
+        Command::Proxy(arguments) => proxy::run(&arguments).await,
+        Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
+        Command::Run(arguments) => run::run(&arguments).await,
+        Command::Validate(arguments) => validate::run(&arguments),
+        Command::ListScenarios(arguments) => list_scenarios::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments).await,
+        Command::ExampleConfig(arguments) => example_config::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments).await,
+        Command::Runs(arguments) => runs::run(&arguments),
+        Command::Score(arguments) => score::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments).await,
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Fixture(arguments) => fixture::run(&arguments).await,
+    }
+}

@@ -1,0 +1,139 @@
+//! Which of the files are suites: by what is in them, since both suites and loads are YAML.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use mcprove_settings::input;
+use mcprove_settings::tree::{Data, Document, Node};
+use mcprove_suite::{FileKind, Recognised, recognise_file};
+
+use crate::commands::folder::{Found, is_suite, is_yaml, yaml_files};
+use crate::failure::Failure;
+
+/// The largest file that is looked into.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// What the files are.
+#[derive(Debug)]
+pub enum Inputs {
+    /// Loads, or no files at all.
+    Loads,
+    /// Suites.
+    Suites(Suites),
+}
+
+/// Suites, and what was found beside them.
+#[derive(Debug)]
+pub struct Suites {
+    /// The suites, each once.
+    pub files: Vec<PathBuf>,
+    /// What else is in their folders.
+    pub passed_over: Vec<Found>,
+}
+
+/// Finds out what the files are. A folder stands for every suite in it.
+pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Inputs, Failure> {
+    let mut suites: Vec<PathBuf> = Vec::new();
+    let mut passed_over: Vec<Found> = Vec::new();
+    let mut loads: Vec<&PathBuf> = Vec::new();
+    for path in files {
+        if path.is_dir() {
+            let (found, others) = suites_in(path)?;
+            suites.extend(found);
+            passed_over.extend(others);
+            continue;
+        }
+        // What is no YAML is left to the reader of loads, and so is what cannot be read.
+        if !is_yaml(path) {
+            loads.push(path);
+            continue;
+        }
+        match recognise_file(path) {
+            Recognised::Ours(FileKind::Suite) => suites.push((*path).clone()),
+            Recognised::Unreadable if has_suite_flag => suites.push((*path).clone()),
+            Recognised::Ours(FileKind::Load) | Recognised::Unreadable => loads.push(path),
+            other => return Err(no_suite(path, other)),
+        }
+    }
+    match (suites.first(), loads.first()) {
+        (None, _) => Ok(Inputs::Loads),
+        (Some(suite), Some(load)) => Err(Failure::new(
+            format!(
+                "{} is a suite and {} is none, and they cannot be run together",
+                suite.display(),
+                load.display()
+            ),
+            "run them one after the other, or put the load into the suite, under `load:`",
+        )),
+        (Some(_), None) => Ok(Inputs::Suites(Suites {
+            files: each_once(suites),
+            passed_over,
+        })),
+    }
+}
+
+fn no_suite(path: &Path, kind: Recognised) -> Failure {
+    Failure::new(
+        format!("{} is no suite: it is {}", path.display(), kind.describe()),
+        "give a suite, which has `servers` and `tools`, `agents` or `load`, or a load configuration",
+    )
+}
+
+/// The suites of a folder by name, and the other files.
+fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), Failure> {
+    let (suites, others): (Vec<Found>, Vec<Found>) = yaml_files(folder)?
+        .into_iter()
+        .partition(|(_, kind)| is_suite(*kind));
+    if suites.is_empty() {
+        return Err(Failure::new(
+            format!("there is no suite in {}", folder.display()),
+            "a suite ends in .yml or .yaml and has `servers:`; folders in it are not looked into",
+        ));
+    }
+    let suites = suites.into_iter().map(|(path, _)| path);
+    Ok((suites.collect(), others))
+}
+
+/// The document of a YAML file, if it is one and can be read.
+fn yaml(path: &Path) -> Option<Document> {
+    let bytes = is_yaml(path).then(|| input::read_file(path, FILE_BYTES_MAX).ok())??;
+    let text = String::from_utf8(bytes).ok()?;
+    Document::from_yaml(&text, &path.display().to_string()).ok()
+}
+
+/// Each file once, however it is named, in the order in which they were given.
+fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    let mut kept = files;
+    kept.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    kept
+}
+
+/// The files that a suite is made of besides itself: those of its mocks.
+pub fn mocks_of(suite: &Path) -> Vec<PathBuf> {
+    let folder = suite.parent().unwrap_or(Path::new(""));
+    let Some(document) = yaml(suite) else {
+        return Vec::new();
+    };
+    let servers = field(&document.root, "servers").map(|servers| &servers.data);
+    let Some(Data::Table(servers)) = servers else {
+        return Vec::new();
+    };
+    let mocks = servers
+        .iter()
+        .filter_map(|server| match &field(&server.value, "mock")?.data {
+            Data::Text(path) => Some(folder.join(path)),
+            _ => None,
+        });
+    mocks.collect()
+}
+
+fn field<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
+    match &node.data {
+        Data::Table(fields) => {
+            let found = fields.iter().find(|field| field.name == name);
+            found.map(|field| &field.value)
+        }
+        _ => None,
+    }
+}

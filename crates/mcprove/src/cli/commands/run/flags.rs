@@ -1,0 +1,201 @@
+//! The flags of suites, and which flags go with what: a flag that would do nothing is refused.
+
+// These are help texts: names stand in them as they are typed.
+#![allow(clippy::doc_markdown)]
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
+
+use super::reports::ReportTarget;
+use crate::failure::Failure;
+
+/// The most repetitions of a test.
+const REPEAT_MAX: i64 = 100_000;
+/// The most tests at once.
+const JOBS_MAX: i64 = 1024;
+
+/// Flags that only suites have.
+const OF_SUITES: [&str; 12] = [
+    "filter",
+    "tag",
+    "shard",
+    "fail_fast",
+    "repeat",
+    "last_failed",
+    "watch",
+    "list",
+    "record",
+    "live",
+    "report",
+    "jobs",
+];
+/// Flags that suites and loads have.
+const OF_BOTH: [&str; 6] = ["files", "config", "explain", "seed", "out", "json"];
+/// Flags that say which server is meant and how it is spoken to, which a suite says itself.
+const OF_SERVERS: [&str; 15] = [
+    "server",
+    "url",
+    "transport",
+    "header",
+    "env",
+    "working_dir",
+    "command",
+    "protocol",
+    "strict_protocol",
+    "startup_timeout",
+    "shutdown_timeout",
+    "call_timeout",
+    "max_frame",
+    "accept_requests",
+    "stderr_log",
+];
+
+/// Which tests of suites are run, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Suites")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct SuiteArguments {
+    /// Only tests with this in their name; /…/ is a pattern, FILE::NAME looks at the file too;
+    /// repeatable
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Vec<Filter>,
+
+    /// Only tests with this tag; !TAG leaves those with it out; repeatable
+    #[arg(long, value_name = "TAG", allow_hyphen_values = false)]
+    pub tag: Vec<TagRule>,
+
+    /// Only a share of the tests: 2/3 is the second of three
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
+    /// Only tests that did not pass when they were last run
+    #[arg(long)]
+    pub last_failed: bool,
+
+    /// Start nothing more once a test did not pass
+    #[arg(long)]
+    pub fail_fast: bool,
+
+    /// Run each test so often; it passes only if it always does
+    #[arg(long, value_name = "COUNT", default_value_t = 1, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..=REPEAT_MAX))]
+    pub repeat: u32,
+
+    /// How many tests run at once, where their servers allow it [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=JOBS_MAX))]
+    pub jobs: Option<u16>,
+
+    /// Ask the models, and write what they answer into cassettes, which are replayed from then on
+    #[arg(long, conflicts_with_all = ["live", "watch"])]
+    pub record: bool,
+
+    /// Ask the models, whatever cassettes there are
+    #[arg(long)]
+    pub live: bool,
+
+    /// How to tell what came of it: terminal, json, junit, tap, github, markdown or html; repeatable
+    #[arg(long, alias = "reporter", value_name = "FORMAT[=FILE]")]
+    pub report: Vec<ReportTarget>,
+
+    /// Run again whenever a suite, a mock or a cassette changes
+    #[arg(long)]
+    pub watch: bool,
+
+    /// List the tests, and run none
+    #[arg(long, conflicts_with_all = ["watch", "report", "record", "live", "fail_fast"])]
+    pub list: bool,
+}
+
+impl SuiteArguments {
+    /// What is done with recordings.
+    pub const fn cassettes(&self) -> CassetteMode {
+        match (self.record, self.live) {
+            (true, _) => CassetteMode::Record,
+            (_, true) => CassetteMode::Live,
+            _ => CassetteMode::Replay,
+        }
+    }
+}
+
+/// The flags that were typed, by their names.
+#[derive(Debug, Clone, Default)]
+pub struct Given(Vec<String>);
+
+impl Given {
+    /// Whether a flag of suites is among them.
+    pub fn has_suite_flag(&self) -> bool {
+        self.0.iter().any(|name| OF_SUITES.contains(&name.as_str()))
+    }
+
+    /// Refuses what suites do not have. `file` is one of them.
+    pub fn check_for_suites(&self, file: &str) -> Result<(), Failure> {
+        let is_known = |name: &&str| OF_SUITES.contains(name) || OF_BOTH.contains(name);
+        let Some(name) = self.0.iter().map(String::as_str).find(|it| !is_known(it)) else {
+            return Ok(());
+        };
+        let hint = if OF_SERVERS.contains(&name) || name == "tee_stderr" {
+            "a suite names its servers itself, under `servers:`"
+        } else {
+            "a suite says it itself, in an entry under `load:`"
+        };
+        Err(Failure::new(
+            format!("{} does not go with a suite, and {file} is one", flag(name)),
+            hint,
+        ))
+    }
+
+    /// Refuses what loads do not have. `file` is one of them, if there is any.
+    pub fn check_for_loads(&self, file: Option<&str>) -> Result<(), Failure> {
+        let mut names = self.0.iter().map(String::as_str);
+        let Some(name) = names.find(|name| OF_SUITES.contains(name)) else {
+            return Ok(());
+        };
+        let why = match file {
+            Some(file) => format!("{file} is a load configuration"),
+            None => "no suite is given".to_owned(),
+        };
+        let hint = match name {
+            "report" => "a run directory has every report; --json prints metrics.json",
+            _ => "name a suite: mcprove run suite.yml",
+        };
+        Err(Failure::new(
+            format!("{} is for suites, and {why}", flag(name)),
+            hint,
+        ))
+    }
+}
+
+/// A flag as it is typed.
+fn flag(name: &str) -> String {
+    match name {
+        "command" => "a command after `--`".to_owned(),
+        name => format!("--{}", name.replace('_', "-")),
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let is_typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        // Groups have the names of types.
+        let is_flag = |name: &&str| name.starts_with(|first: char| first.is_ascii_lowercase());
+        let names = matches.ids().map(clap::Id::as_str);
+        let names = names.filter(is_flag).filter(is_typed);
+        Ok(Self(names.map(str::to_owned).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}

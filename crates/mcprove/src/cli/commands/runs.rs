@@ -1,0 +1,81 @@
+//! `mcprove runs`: the runs that there are.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use mcprove_load::report::runs_text;
+use mcprove_load::run::{FormatError, RunList, list_runs};
+
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::terminal;
+
+const EXPLANATION: &str = "\
+What it does: lists the runs in a directory, the newest first, from their metrics.json: when, what
+was done to which server, how many calls, how fast, and how it ended. It changes nothing.
+
+Exit code: 0; 2 when a run is of a format that this version does not read.
+";
+
+/// Where runs are unless told otherwise.
+const DIRECTORY: &str = "runs";
+
+/// Arguments of `mcprove runs`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The directory that holds the runs [default: ./runs]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// How many, the newest
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Print the list as JSON (format runs.v1)
+    #[arg(long)]
+    json: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
+    let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
+    let entries = match list_runs(&base, limit) {
+        Ok(entries) => entries,
+        // Nobody has made a run yet: that is no mistake.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && arguments.dir.is_none() => {
+            Vec::new()
+        }
+        Err(error) => {
+            return Err(Failure::new(
+                format!("{}: {error}", base.display()),
+                "give the directory that holds the runs: --dir DIR",
+            ));
+        }
+    };
+    if arguments.json {
+        terminal::print_json(&RunList::new(&entries).to_json());
+    } else {
+        terminal::print(&runs_text(&entries, terminal::style().width));
+        if entries.len() == limit {
+            terminal::print(&format!("The newest {limit}; --limit COUNT shows more.\n"));
+        }
+    }
+    let other = entries
+        .iter()
+        .filter_map(|entry| entry.report.as_ref().err())
+        .find(|error| matches!(error, FormatError::Other { .. }));
+    match other {
+        Some(error) => Err(Failure::new(error.to_string(), error.hint())),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}

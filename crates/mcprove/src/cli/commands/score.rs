@@ -1,0 +1,214 @@
+//! `mcprove score`: what an agent's runs amount to, from traces, without a model and without a
+//! server.
+
+mod input;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use clap::Args;
+use input::ChosenFormat;
+use mcprove_score::agent::reliability::recommend_runs;
+use mcprove_score::gate::Gates;
+use mcprove_score::report::document::ScoreDocument;
+use mcprove_score::report::{Scored, score_text};
+use mcprove_settings::error::ConfigErrors;
+use mcprove_suite::gates;
+use mcprove_suite::junit::{score_junit, unread_junit};
+use mcprove_suite::traces::Traces;
+
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::{losses, terminal};
+
+const EXPLANATION: &str = "\
+What it does:
+  1. Reads traces: agent-trace.v1, Anthropic and OpenAI transcripts, Claude Code sessions (JSONL),
+     OTLP JSON, and trace.jsonl of mcprove. The format is detected, or given with --format. The runs
+     of several files are those of one agent, in order. `-` is standard input.
+  2. Computes every metric that the traces have what it needs for: trajectory, golden path,
+     stability, reliability, recovery, narrative, loops, permissions and more.
+  3. Holds them to the gates of --gates FILE (YAML; `mcprove schema gates` has every key). A block
+     without `expect` has its default gate. Without --gates nothing is gated.
+  4. Prints what failed or cannot be judged and why, then every number, or with --json the result
+     (format score.v1).
+It asks no model, starts no server and makes no call: the same trace gives the same bytes.
+
+With --recommend-runs HALF_WIDTH it needs no trace, and prints how many runs tell a pass rate to
+within HALF_WIDTH, with the confidence of --confidence (default 95).
+
+Exit code: 0 every gate holds, or nothing is gated; 1 a gate does not hold; 2 a file cannot be read,
+or a gate cannot be judged, whatever the others do: its value is unknown, its path leads nowhere, its
+metric has not what it needs.
+Knobs: --gates, --format, --json, --junit, --recommend-runs, --confidence.
+";
+
+/// The confidence unless it is given, in percent.
+const CONFIDENCE: u32 = 95;
+
+/// Arguments of `mcprove score`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The traces of an agent's runs, in order; `-` is standard input
+    #[arg(value_name = "TRACE", required_unless_present_any = ["explain", "recommend_runs"])]
+    traces: Vec<PathBuf>,
+
+    /// What the runs are held to (YAML, format gates.v1)
+    #[arg(long, value_name = "FILE")]
+    gates: Option<PathBuf>,
+
+    /// Print the result as JSON (format score.v1)
+    #[arg(long)]
+    json: bool,
+
+    /// Write the gates and how they ended to a file that CI systems read
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Write the gates and how they ended to this file, as JUnit XML"
+    )]
+    junit: Option<PathBuf>,
+
+    /// The format of the traces
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "auto",
+        value_parser = ChosenFormat::parser()
+    )]
+    format: ChosenFormat,
+
+    /// Print how many runs tell a pass rate to within this, such as 0.05 for 5 %
+    #[arg(
+        long,
+        value_name = "HALF_WIDTH",
+        value_parser = parse_half_width,
+        allow_negative_numbers = true,
+        conflicts_with_all = ["traces", "gates", "json", "junit"]
+    )]
+    recommend_runs: Option<f64>,
+
+    /// With what confidence, in percent: 90, 95 or 99 [default: 95]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = parse_confidence
+    )]
+    confidence: Option<u32>,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(half_width) = arguments.recommend_runs {
+        return recommend(half_width, arguments.confidence.unwrap_or(CONFIDENCE));
+    }
+    // The parser does not say so of a flag that excludes what else is given.
+    if arguments.confidence.is_some() {
+        return Err(Failure::new(
+            "--confidence does nothing without --recommend-runs",
+            "leave it out, or ask how many runs to make: --recommend-runs 0.05",
+        ));
+    }
+    match read(arguments) {
+        Ok((gates, traces)) => show(&traces, gates.as_ref(), arguments),
+        Err(errors) => {
+            write_junit(arguments, || unread_junit(&errors));
+            Err(Failure::of_file(&errors.to_string()))
+        }
+    }
+}
+
+/// The gates and the traces; an error is everything that is wrong with any of the files.
+fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> {
+    let gates = arguments.gates.as_deref().map(gates::read).transpose();
+    let traces = input::read(&arguments.traces, arguments.format);
+    match (gates, traces) {
+        (Ok(gates), Ok(traces)) => Ok((gates, traces)),
+        (gates, traces) => {
+            let errors = gates.err().into_iter().chain(traces.err());
+            Err(ConfigErrors(errors.flat_map(|errors| errors.0).collect()))
+        }
+    }
+}
+
+/// Prints and writes what came of it; the exit code is the verdict.
+fn show(
+    traces: &Traces,
+    gates: Option<&Gates>,
+    arguments: &Arguments,
+) -> Result<ExitCode, Failure> {
+    let report = match gates {
+        Some(gates) => traces.score(gates),
+        None => traces.score(&Gates::default()),
+    };
+    let scored = Scored {
+        report: &report,
+        gates,
+    };
+    if arguments.json {
+        let json = serde_json::to_string_pretty(&ScoreDocument::new(&report));
+        let json = json.map_err(anyhow::Error::from)?;
+        terminal::print_json(&format!("{json}\n"));
+    } else {
+        terminal::print(&score_text(&scored, terminal::style()));
+    }
+    write_junit(arguments, || score_junit(&scored));
+    let (unsure, errors): (Vec<_>, Vec<_>) =
+        report.errors.iter().partition(|it| it.is_inconclusive());
+    Ok(ExitCode::worst([
+        (!errors.is_empty(), ExitCode::CouldNotRun),
+        (!report.failures.is_empty(), ExitCode::Finding),
+        (!unsure.is_empty(), ExitCode::Inconclusive),
+    ]))
+}
+
+fn write_junit(arguments: &Arguments, text: impl FnOnce() -> String) {
+    if let Some(path) = &arguments.junit {
+        losses::replace(path, text());
+    }
+}
+
+/// Prints how many runs to make: the number alone, for scripts; people are told what it means.
+fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
+    let runs = recommend_runs(half_width, confidence).map_err(|error| {
+        Failure::new(
+            error.to_string(),
+            "for example: --recommend-runs 0.05 --confidence 95",
+        )
+    })?;
+    terminal::print(&format!("{runs}\n"));
+    if std::io::stderr().is_terminal() {
+        let percent = half_width * 100.0;
+        terminal::print_error(&format!(
+            "So many runs tell the pass rate to within {percent:.3} points, at {confidence} % \
+             confidence, whatever it is.\n"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse_half_width(text: &str) -> Result<f64, String> {
+    let half_width = text
+        .parse::<f64>()
+        .map_err(|_| "must be a number between 0 and 1, such as 0.05 for 5 %".to_owned())?;
+    match recommend_runs(half_width, CONFIDENCE) {
+        Ok(_) => Ok(half_width),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn parse_confidence(text: &str) -> Result<u32, String> {
+    let known = [90, 95, 99];
+    let percent = text.trim_end_matches('%').parse::<u32>().ok();
+    percent
+        .filter(|percent| known.contains(percent))
+        .ok_or_else(|| "must be 90, 95 or 99".to_owned())
+}

@@ -1,0 +1,127 @@
+//! The traces: from paths and standard input to bytes.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mcprove_import::Format;
+use mcprove_settings::error::{ConfigError, ConfigErrors};
+use mcprove_settings::input;
+use mcprove_suite::traces::Traces;
+
+/// The largest trace that is read.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// What stands for standard input.
+const STDIN: &str = "-";
+/// What stands for a format that is to be found out.
+const AUTO: &str = "auto";
+/// What a run directory has its events in.
+const RECORDING: &str = "trace.jsonl";
+
+/// The format of the traces; `None` is to be found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChosenFormat(Option<Format>);
+
+impl ChosenFormat {
+    /// Reads its name.
+    pub fn parser() -> impl TypedValueParser<Value = Self> {
+        let formats = Format::ALL.into_iter().map(|format| {
+            let value = PossibleValue::new(format.name()).help(format.explanation());
+            match format {
+                Format::Recording => value.alias("recording"),
+                _ => value,
+            }
+        });
+        let auto = PossibleValue::new(AUTO).help("whatever it is");
+        let names = PossibleValuesParser::new(std::iter::once(auto).chain(formats));
+        names.map(|name| Self(find(&name)))
+    }
+}
+
+fn find(name: &str) -> Option<Format> {
+    // The other name is that of the file.
+    let name = if name == "recording" {
+        Format::Recording.name()
+    } else {
+        name
+    };
+    Format::ALL.into_iter().find(|format| format.name() == name)
+}
+
+/// Reads every trace, one after the other; an error is what is wrong with each that cannot be used.
+pub fn read(paths: &[PathBuf], format: ChosenFormat) -> Result<Traces, ConfigErrors> {
+    let mut traces = Traces::default();
+    let mut errors = Vec::new();
+    let mut times: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for path in paths {
+        let is_stdin = path.as_os_str() == STDIN;
+        let file = (!is_stdin).then(|| path.display().to_string());
+        // The same file by another name is the same.
+        let identity = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let count = times.entry(identity).or_default();
+        *count += 1;
+        if is_stdin && *count > 1 {
+            errors.push(given_twice());
+            continue;
+        }
+        let read = read_bytes(path).map_err(|error| ConfigErrors::of(unread(path, &error)));
+        let added = read.and_then(|bytes| traces.add(file.as_deref(), &bytes, format.0));
+        match added {
+            Ok(()) if *count > 1 => {
+                let note = "is given more than once; its runs are counted each time";
+                traces.note(file.as_deref(), note);
+            }
+            Ok(()) => {}
+            Err(unusable) => errors.extend(unusable.0),
+        }
+    }
+    if errors.is_empty() {
+        Ok(traces)
+    } else {
+        Err(ConfigErrors(errors))
+    }
+}
+
+fn given_twice() -> ConfigError {
+    ConfigError::of_file(
+        STDIN,
+        "standard input is given twice",
+        "it can be read once: give `-` once",
+    )
+}
+
+/// The whole file, unless it is larger than what is taken, or keeps silent.
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    if path.as_os_str() == STDIN {
+        input::read_stdin(BYTES_MAX)
+    } else {
+        input::read(path, BYTES_MAX)
+    }
+}
+
+fn unread(path: &Path, error: &io::Error) -> ConfigError {
+    let name = if path.as_os_str() == STDIN {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "check the path of the trace".to_owned(),
+        io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
+        io::ErrorKind::FileTooLarge => {
+            "give the runs in several files, which are read one after the other".to_owned()
+        }
+        io::ErrorKind::TimedOut => {
+            "check that the program that writes it runs; or write a file first, and give that"
+                .to_owned()
+        }
+        _ if path.join(RECORDING).is_file() => format!(
+            "it is a run directory: give {}",
+            path.join(RECORDING).display()
+        ),
+        _ if path.is_dir() => "give the files in it: mcprove score DIRECTORY/*.json".to_owned(),
+        _ => "check that it is a file that can be read".to_owned(),
+    };
+    ConfigError::of_file(&name, format!("cannot be read: {error}"), hint)
+}

@@ -1,0 +1,161 @@
+//! `mcprove validate`: whether files are in order, without running anything.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mcprove_settings::printable::printable;
+use mcprove_suite::plan::Environment;
+use mcprove_suite::{
+    CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check, check_empty_folder,
+};
+
+use crate::commands::folder::{Found, tell_passed_over, yaml_files};
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The longest line that is shown whole.
+const LINE_MAX: usize = 1000;
+
+const EXPLANATION: &str = "\
+What it does: reads files as the other commands do, and tells everything that is wrong with them at
+once: file, line and column, the line itself, and what to try. What a file is tells what is in it:
+
+  a suite               servers, tools, agents, load, …
+  a load configuration  scenario, server, …; TOML too
+  gates                 trajectory, narrative, …
+  faults                faults, or the bare list; TOML too
+  a tools file          tools of a mock; TOML and recordings too
+
+A folder stands for every .yml and .yaml file in it, but not in folders below; those of other
+programs are named and passed over.
+
+Nothing is started, no connection is opened, nothing is written. Of other files it reads the tools
+files that a suite names. A variable of the environment that a suite needs and that is not set is a
+warning.
+
+Exit codes: 0 all are in order, 2 something is wrong.
+";
+
+/// Arguments of `mcprove validate`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The files, or folders of them
+    #[arg(value_name = "FILE", required_unless_present = "explain")]
+    files: Vec<PathBuf>,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Tell what this command does, and do nothing
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.explain {
+        terminal::print(EXPLANATION);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let environment = Environment::of_process();
+    let mut files = Vec::new();
+    for path in paths(&arguments.files)? {
+        let (file, errors) = match &path {
+            Given::File(path) => check(path, &environment),
+            Given::EmptyFolder(path) => check_empty_folder(path),
+        };
+        if !arguments.json {
+            show_warnings(&file);
+            match errors {
+                Some(errors) => show_errors(&errors.to_string()),
+                None => terminal::print(&format!("{}\n", printable(&summary(&file), LINE_MAX))),
+            }
+        }
+        files.push(file);
+    }
+    let valid = files.iter().all(|file| file.valid);
+    if arguments.json {
+        let validation = Validation {
+            schema: VALIDATION_FORMAT.to_owned(),
+            valid,
+            files,
+        };
+        let json = serde_json::to_string_pretty(&validation).map_err(anyhow::Error::from)?;
+        terminal::print_json(&format!("{json}\n"));
+    }
+    Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
+}
+
+/// What is looked at.
+enum Given {
+    File(PathBuf),
+    /// A folder without any file of ours.
+    EmptyFolder(PathBuf),
+}
+
+/// The files, and those of the folders. Files of other programs in folders are named, and left out.
+fn paths(given: &[PathBuf]) -> Result<Vec<Given>, Failure> {
+    let mut paths = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            paths.push(Given::File(path.clone()));
+            continue;
+        }
+        let is_foreign = |found: &Found| matches!(found.1, Recognised::Foreign(_));
+        let (foreign, ours): (Vec<Found>, Vec<Found>) =
+            yaml_files(path)?.into_iter().partition(is_foreign);
+        tell_passed_over(&foreign);
+        if ours.is_empty() {
+            paths.push(Given::EmptyFolder(path.clone()));
+        }
+        paths.extend(ours.into_iter().map(|(path, _)| Given::File(path)));
+    }
+    Ok(paths)
+}
+
+fn show_warnings(file: &CheckedFile) {
+    for warning in &file.warnings {
+        terminal::print_error(&format!("warning: {}\n", printable(warning, LINE_MAX)));
+    }
+}
+
+/// Problems as their reader wrote them, and an empty line between those of two files.
+fn show_errors(errors: &str) {
+    let lines = errors.lines().map(|line| printable(line, LINE_MAX) + "\n");
+    terminal::print_error(&format!("{}\n", lines.collect::<String>()));
+}
+
+/// That a file is in order, and what is in it.
+fn summary(file: &CheckedFile) -> String {
+    let kind = file.kind.map_or("a file", FileKind::describe);
+    let contents: Vec<String> = ORDER
+        .iter()
+        .filter_map(|(name, one, many)| {
+            let count = *file.contents.get(*name)?;
+            let (one, many) = match (file.kind, *name) {
+                (Some(FileKind::Suite), "tools") => ("tool test", "tool tests"),
+                _ => (*one, *many),
+            };
+            Some(format!("{count} {}", if count == 1 { one } else { many }))
+        })
+        .collect();
+    if contents.is_empty() {
+        format!("{}: ok, {kind}", file.file)
+    } else {
+        format!("{}: ok, {kind} ({})", file.file, contents.join(", "))
+    }
+}
+
+/// What there may be in a file, as it is told: of one, of several.
+const ORDER: &[(&str, &str, &str)] = &[
+    ("servers", "server", "servers"),
+    ("tools", "tool", "tools"),
+    ("agents", "agent", "agents"),
+    ("load", "load", "loads"),
+    ("gates", "block", "blocks"),
+    ("faults", "fault", "faults"),
+    ("resources", "resource", "resources"),
+    ("prompts", "prompt", "prompts"),
+];

@@ -1,0 +1,49 @@
+//! The kinds of faults, as the help of every command that injects them lists them.
+
+use std::fmt::Write as _;
+
+use mcprove_fault::{ENTRIES, Entry};
+
+use crate::terminal::lines;
+
+/// The widest line.
+const COLUMNS: usize = 80;
+/// Where explanations begin.
+const INDENT: usize = 30;
+
+const AIMING: &str = "\
+Aim with tool=NAME, server=NAME, calls=1-3,7 (in order of arrival), rate=0.2,
+seed=7, name=TEXT, after commas. The first fault that strikes a call decides.
+A hang ends after ten minutes.";
+
+/// Every kind of fault with its settings, and how to aim it. No line is longer than 80 columns, so that
+/// nothing has to be broken anew.
+pub fn kinds_of_faults() -> String {
+    let mut help = String::from("Faults, as after --fault:\n");
+    for entry in ENTRIES {
+        let mut start = format!("  {}", written(entry));
+        for line in lines(entry.explanation, COLUMNS - INDENT) {
+            if start.len() >= INDENT {
+                help.push_str(&start);
+                help.push('\n');
+                start.clear();
+            }
+            // Writing to a text cannot fail.
+            let _ = writeln!(help, "{start:<INDENT$}{line}");
+            start.clear();
+        }
+    }
+    help.push_str(AIMING);
+    help
+}
+
+/// A kind as it is written after `--fault`.
+fn written(entry: &Entry) -> String {
+    let name = entry.name.replace('_', "-");
+    let settings: Vec<&str> = entry.settings.iter().map(|setting| setting.name).collect();
+    if settings.is_empty() {
+        name
+    } else {
+        format!("{name}:<{}>", settings.join(">-<"))
+    }
+}

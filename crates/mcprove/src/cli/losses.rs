@@ -1,0 +1,65 @@
+//! What a command could not write: noted when it happens, printed at the end, and an exit code of 2.
+
+use std::io;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use mcprove_settings::loss::{Loss, Losses};
+use mcprove_settings::printable::printable;
+use mcprove_settings::whole_file::write_whole;
+
+use crate::exit::ExitCode;
+use crate::terminal;
+
+/// The longest message that is shown whole.
+const MESSAGE_MAX: usize = 2000;
+
+/// All of this process.
+static LOSSES: LazyLock<Losses> = LazyLock::new(Losses::default);
+
+/// The list itself, for sessions to note theirs in.
+pub fn list() -> Losses {
+    LOSSES.clone()
+}
+
+/// Notes losses.
+pub fn add(losses: impl IntoIterator<Item = Loss>) {
+    losses.into_iter().for_each(|loss| LOSSES.add(loss));
+}
+
+/// Writes a whole file that tells of this run, or notes that it could not be written. What an earlier run left
+/// goes then, lest it is taken for this one's.
+pub fn replace(path: &Path, text: impl AsRef<[u8]>) {
+    let outcome = write_whole(path, text);
+    if outcome.is_err() && path.is_file() {
+        // That it cannot be removed either is no worse.
+        let _ = std::fs::remove_file(path);
+    }
+    written(path, outcome);
+}
+
+/// Notes a file that could not be written.
+pub fn written(path: &Path, outcome: io::Result<()>) {
+    LOSSES.check(path, outcome);
+}
+
+/// Prints what was lost, and gives the exit code: an interruption outweighs a loss, and a loss all else.
+pub fn report(code: ExitCode) -> ExitCode {
+    let (notes, losses): (Vec<Loss>, Vec<Loss>) =
+        LOSSES.take().into_iter().partition(|loss| loss.is_limit);
+    for note in notes {
+        let text = printable(&note.to_string(), MESSAGE_MAX);
+        terminal::print_error(&format!("note: {text}\n"));
+    }
+    if losses.is_empty() {
+        return code;
+    }
+    for loss in losses {
+        let text = printable(&loss.to_string(), MESSAGE_MAX);
+        terminal::print_error(&format!("error: {text}\n"));
+    }
+    terminal::print_error(
+        "hint: make room on the disk, check the permissions, or write elsewhere, and run it again\n",
+    );
+    code.max(ExitCode::CouldNotRun)
+}

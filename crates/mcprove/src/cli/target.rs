@@ -1,0 +1,376 @@
+//! Naming a server on the command line, the same way for every command.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use mcprove_client::server::Server;
+use mcprove_client::session::{
+    Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
+};
+use mcprove_client::transport::BytesHandler;
+use mcprove_load::config::SessionSettings;
+use mcprove_settings::printable::printable;
+use mcprove_settings::quantity::{QuantityError, parse_duration, parse_size};
+use mcprove_settings::secret::{Redactor, is_given_secret, redact_text, redact_urls};
+
+use crate::failure::Failure;
+use crate::{losses, terminal};
+
+/// A server: a command to start, or an address.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server")]
+pub struct ServerArguments {
+    /// The command that starts the server, as one text: "python server.py"
+    #[arg(short, long, value_name = "COMMAND", conflicts_with = "command")]
+    pub server: Vec<String>,
+
+    /// The address of a running server
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub url: Vec<String>,
+
+    /// How an address is spoken to [default: from the address; HTTP falls back to SSE]
+    #[arg(long, value_enum)]
+    pub transport: Option<TransportName>,
+
+    /// A header for every request to an address, as "Name: value"; repeatable
+    #[arg(long, value_name = "HEADER")]
+    pub header: Vec<String>,
+
+    /// A variable for the server's environment, as NAME=VALUE; repeatable
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "url")]
+    pub env: Vec<String>,
+
+    /// The directory the server starts in
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub working_dir: Option<PathBuf>,
+
+    /// The command that starts the server, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// How to talk to the server.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub struct SessionArguments {
+    /// The revision to speak: auto, 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 or 2026-07-28
+    #[arg(long, default_value = "auto", value_name = "REVISION")]
+    pub protocol: ProtocolChoice,
+
+    /// Fail when the server chooses another revision than the one asked for
+    #[arg(long)]
+    pub strict_protocol: bool,
+
+    /// How long the server may take to answer the first request, such as 500ms, 10s or 1m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_positive)]
+    pub startup_timeout: Duration,
+
+    /// How long the server may take to exit once its input is closed
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
+    pub shutdown_timeout: Duration,
+
+    /// How long one call may take, such as 500ms, 10s or 1m [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
+    pub call_timeout: Option<Duration>,
+
+    /// The largest message accepted from the server, such as 512KiB or 64MiB
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size)]
+    pub max_frame: usize,
+
+    /// Answer a server that asks the client for input (elicitation, sampling) with made-up values
+    /// instead of declining
+    #[arg(long)]
+    pub accept_requests: bool,
+
+    /// Show the server's stderr as it is written
+    #[arg(long)]
+    pub tee_stderr: bool,
+
+    /// Keep the server's stderr in this file
+    #[arg(long, value_name = "FILE")]
+    pub stderr_log: Option<PathBuf>,
+}
+
+/// How an address is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TransportName {
+    /// Streamable HTTP
+    Http,
+    /// HTTP+SSE, of revision 2024-11-05
+    Sse,
+    /// WebSocket
+    Ws,
+}
+
+fn parse_positive(text: &str) -> Result<Duration, String> {
+    match parse_duration(text).map_err(|error: QuantityError| error.to_string())? {
+        Duration::ZERO => Err("must be longer than nothing".into()),
+        duration => Ok(duration),
+    }
+}
+
+impl ServerArguments {
+    /// Whether a server was named at all.
+    pub fn is_given(&self) -> bool {
+        !self.server.is_empty() || !self.url.is_empty() || !self.command.is_empty()
+    }
+
+    /// The one server that was named.
+    pub fn resolve(&self, session: &SessionArguments) -> Result<Server, Failure> {
+        let mut servers = self.resolve_all(session)?;
+        match (servers.pop(), servers.is_empty()) {
+            (Some(server), true) => Ok(server),
+            _ => Err(Failure::new(
+                "this command takes one server",
+                "give one --server or --url; `mcprove run` and `mcprove compare` take several",
+            )),
+        }
+    }
+
+    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some. What
+    /// is printed has none of them from now on.
+    fn redactor(&self, session: &SessionArguments) -> Redactor {
+        let variables = self.env.iter().filter_map(|pair| pair.split_once('='));
+        let headers = self.header.iter().filter_map(|pair| pair.split_once(':'));
+        let given = variables.chain(headers).map(|(_, value)| value.trim());
+        let given = given.filter(|value| is_given_secret(value));
+        let mut redactor = Redactor::of_process().with_secrets(given.map(str::to_owned));
+        // Whoever asks has looked at the problems with them.
+        for server in self.resolve_all(session).unwrap_or_default() {
+            redactor = redactor.with_secrets(server.secrets());
+        }
+        terminal::redact(&redactor);
+        redactor
+    }
+
+    /// All servers that were named: commands first, then addresses.
+    pub fn resolve_all(&self, session: &SessionArguments) -> Result<Vec<Server>, Failure> {
+        let mut servers = Vec::new();
+        for text in &self.server {
+            servers.push(started_by(&split_command(text)?)?);
+        }
+        for url in &self.url {
+            servers.push(self.at_address(url)?);
+        }
+        if !self.command.is_empty() {
+            servers.push(started_by(&self.command)?);
+        }
+        if servers.is_empty() {
+            return Err(Failure::new(
+                "no server given",
+                "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
+            ));
+        }
+        servers
+            .into_iter()
+            .map(|server| self.complete(server, session))
+            .collect()
+    }
+
+    fn complete(&self, mut server: Server, session: &SessionArguments) -> Result<Server, Failure> {
+        for variable in &self.env {
+            let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
+            server = server.env(name, value);
+        }
+        // clap lets these pass beside --server, with which they would do nothing.
+        if self.url.is_empty() && (!self.header.is_empty() || self.transport.is_some()) {
+            return Err(Failure::new(
+                "--header and --transport are for a server at an address",
+                "leave them out, or give --url instead of a command",
+            ));
+        }
+        for header in &self.header {
+            let form = "\"Name: value\"";
+            let (name, value) = split_pair(header, ':', "--header", form)?;
+            if !is_header(name.trim(), value.trim()) {
+                return Err(Failure::new(
+                    format!("--header {name:?} holds what HTTP does not allow in a header"),
+                    format!("write --header {form}, in visible characters"),
+                ));
+            }
+            server = server.header(name.trim(), value.trim());
+        }
+        server.working_dir.clone_from(&self.working_dir);
+        Ok(supervised(server)
+            .startup_timeout(session.startup_timeout)
+            .shutdown_timeout(session.shutdown_timeout))
+    }
+
+    fn at_address(&self, url: &str) -> Result<Server, Failure> {
+        let shown = redact_urls(url);
+        let scheme = url
+            .split_once("://")
+            .filter(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'))
+            .map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let is_websocket = match scheme.as_deref() {
+            Some("http" | "https") => false,
+            Some("ws" | "wss") => true,
+            _ => {
+                return Err(Failure::new(
+                    format!("--url {shown:?} is no address that mcprove can speak to"),
+                    "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
+                ));
+            }
+        };
+        match (self.transport, is_websocket) {
+            (None | Some(TransportName::Ws), true) => Ok(Server::websocket(url)),
+            (None | Some(TransportName::Http), false) => Ok(Server::http(url)),
+            (Some(TransportName::Sse), false) => Ok(Server::sse(url)),
+            (Some(TransportName::Ws), false) => Err(Failure::new(
+                format!("--transport ws does not fit the address {shown:?}"),
+                "use ws:// or wss://",
+            )),
+            (Some(_), true) => Err(Failure::new(
+                format!("the address {shown:?} is for WebSocket only"),
+                "leave out --transport, or use http://",
+            )),
+        }
+    }
+}
+
+impl SessionArguments {
+    /// How the session behaves.
+    pub fn options(&self, server: &ServerArguments) -> SessionOptions {
+        let responder: Arc<dyn Responder> = if self.accept_requests {
+            Arc::new(Accept)
+        } else {
+            Arc::new(Decline)
+        };
+        let mut options = SessionOptions {
+            protocol: self.protocol,
+            strict_protocol: self.strict_protocol,
+            call_timeout: self.call_timeout.unwrap_or(CALL_TIMEOUT),
+            max_frame: self.max_frame,
+            responder,
+            stderr_file: self.stderr_log.clone(),
+            losses: losses::list(),
+            fall_back_to_sse: server.transport.is_none(),
+            ..SessionOptions::default()
+        };
+        options.on_stderr = self.stderr_handler();
+        options.redactor = Some(server.redactor(self));
+        options
+    }
+
+    /// Who shows the server's stderr, if anybody is to.
+    fn stderr_handler(&self) -> Option<BytesHandler> {
+        self.tee_stderr.then(|| {
+            let show: BytesHandler = Arc::new(|lines: &[u8]| {
+                let text = String::from_utf8_lossy(lines);
+                let shown: String = text
+                    .lines()
+                    .map(|line| printable(line, usize::MAX) + "\n")
+                    .collect();
+                terminal::print_error(&shown);
+            });
+            show
+        })
+    }
+}
+
+impl SessionArguments {
+    /// The same for a config file.
+    pub fn settings(&self, server: &ServerArguments) -> SessionSettings {
+        SessionSettings {
+            protocol: self.protocol,
+            strict_protocol: self.strict_protocol,
+            call_timeout: self.call_timeout,
+            max_frame: Some(self.max_frame),
+            accept_requests: self.accept_requests.then_some(true),
+            fall_back_to_sse: server.transport.is_none(),
+        }
+    }
+
+    /// What a config file says, with the flags that were given over it.
+    pub fn over(
+        &self,
+        mut options: SessionOptions,
+        servers: &[Server],
+        given: &ServerArguments,
+    ) -> SessionOptions {
+        if self.protocol != ProtocolChoice::Auto {
+            options.protocol = self.protocol;
+        }
+        options.strict_protocol |= self.strict_protocol;
+        if let Some(timeout) = self.call_timeout {
+            options.call_timeout = timeout;
+        }
+        if self.accept_requests {
+            options.responder = Arc::new(Accept);
+        }
+        options.stderr_file.clone_from(&self.stderr_log);
+        options.losses = losses::list();
+        options.on_stderr = self.stderr_handler();
+        let secrets = servers.iter().flat_map(Server::secrets);
+        let redactor = given.redactor(self).with_secrets(secrets);
+        terminal::redact(&redactor);
+        options.redactor = Some(redactor);
+        options
+    }
+}
+
+/// The server, which this very program ends with all it started, whatever ends us.
+pub fn supervised(server: Server) -> Server {
+    match supervisor() {
+        Some(program) => server.with_supervisor(program),
+        None => server,
+    }
+}
+
+/// This very program, on Linux even if its file was replaced meanwhile.
+pub fn supervisor() -> Option<PathBuf> {
+    let file = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && file.exists() {
+        return Some(file);
+    }
+    std::env::current_exe().ok()
+}
+
+/// Whether HTTP can carry this header.
+fn is_header(name: &str, value: &str) -> bool {
+    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_in_value = |character: char| character == '\t' || !character.is_control();
+    name.bytes().all(is_in_name) && value.chars().all(is_in_value)
+}
+
+pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
+    shell_words::split(text).map_err(|error| {
+        Failure::new(
+            format!(
+                "--server {:?} cannot be split into words: {error}",
+                redact_text(text)
+            ),
+            "check the quotes, or give the command after `--`",
+        )
+    })
+}
+
+fn started_by(words: &[String]) -> Result<Server, Failure> {
+    match words.split_first() {
+        Some((program, rest)) if !program.trim().is_empty() => {
+            Ok(Server::stdio(program).args(rest.iter().cloned()))
+        }
+        _ => Err(Failure::new(
+            "the command that starts the server is empty",
+            "give a program: -s \"python -m my_mcp\"",
+        )),
+    }
+}
+
+fn split_pair<'a>(
+    text: &'a str,
+    separator: char,
+    flag: &str,
+    form: &str,
+) -> Result<(&'a str, &'a str), Failure> {
+    text.split_once(separator)
+        .filter(|(name, _)| !name.trim().is_empty())
+        .ok_or_else(|| {
+            Failure::new(
+                format!("{flag} {:?} is not of the form {form}", redact_text(text)),
+                format!("write {flag} {form}"),
+            )
+        })
+}

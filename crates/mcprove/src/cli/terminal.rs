@@ -1,0 +1,154 @@
+//! What standard output is: how wide, and whether it takes colours.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use mcprove_document::style::Style;
+use mcprove_settings::printable::{escape_hidden, printable, printable_json};
+use mcprove_settings::secret::Redactor;
+
+use crate::losses;
+
+/// The width assumed where none can be found out.
+const WIDTH: usize = 80;
+/// Lines longer than this are hard to read on any screen.
+const WIDTH_MAX: usize = 120;
+
+/// How to draw for standard output.
+pub fn style() -> Style {
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let width = columns
+        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        .unwrap_or(WIDTH)
+        .clamp(40, WIDTH_MAX);
+    let color = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Style {
+        width,
+        color,
+        unicode: is_terminal && speaks_unicode(),
+    }
+}
+
+/// How to draw lines that programs take apart too: in a pipe they are as long as they are.
+pub fn style_of_lines() -> Style {
+    if std::io::stdout().is_terminal() {
+        style()
+    } else {
+        Style::plain(usize::MAX)
+    }
+}
+
+/// Whether the locale says that more than ASCII can be shown. Windows terminals say nothing, and
+/// can.
+fn speaks_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    locale.map_or(cfg!(windows), |locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// A text in lines of at most this many characters, broken at spaces.
+pub fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// What messages are printed without.
+static REDACTOR: RwLock<Option<Redactor>> = RwLock::new(None);
+
+/// Sets which secrets messages are printed without.
+pub fn redact(redactor: &Redactor) {
+    let mut set = REDACTOR.write().unwrap_or_else(PoisonError::into_inner);
+    *set = Some(redactor.clone());
+}
+
+/// Writes to standard error. That nobody can read it changes nothing about how a command ends.
+pub fn print_error(text: &str) {
+    use std::io::Write;
+    let redactor = REDACTOR.read().unwrap_or_else(PoisonError::into_inner);
+    let text = match redactor.as_ref() {
+        Some(redactor) => redactor.plain(text),
+        None => Cow::Borrowed(text),
+    };
+    let text = escape_hidden(&text);
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes JSON to standard output, as [`print`] does; what a terminal would act on is escaped as JSON does it.
+pub fn print_json(json: &str) {
+    print(&printable_json(json));
+}
+
+/// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
+/// full disk is.
+pub fn print(text: &str) {
+    use std::io::Write;
+    let text = escape_hidden(text);
+    let mut output = std::io::stdout().lock();
+    let written = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush());
+    printed(written);
+}
+
+/// Notes that standard output did not take all that was printed.
+pub fn printed(written: std::io::Result<()>) {
+    if written
+        .as_ref()
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    {
+        return;
+    }
+    losses::written(Path::new("standard output"), written);
+}
+
+/// One line on stderr that says what is going on, and is gone when the work is done. Only people
+/// see it: nothing is written when stderr is no terminal.
+pub struct StatusLine {
+    is_shown: bool,
+}
+
+impl StatusLine {
+    /// The longest text that is shown.
+    pub const WIDTH: usize = WIDTH - 1;
+
+    /// Nothing shown yet.
+    pub fn new() -> Self {
+        Self {
+            is_shown: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Replaces what is shown.
+    pub fn show(&self, text: &str) {
+        if self.is_shown {
+            let text = printable(text, Self::WIDTH - 1);
+            print_error(&format!("\r\u{1b}[2K{text}"));
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}

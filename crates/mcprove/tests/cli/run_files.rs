@@ -1,0 +1,116 @@
+//! The files of real runs are of the published formats.
+
+use std::time::Duration;
+
+use mcprove_client::server::Server;
+use mcprove_load::drive::{Scenario, ScenarioKind};
+use mcprove_load::run::{Run, RunDirectory, Thresholds, recompute};
+
+use crate::schema::validator;
+use crate::support::{MCPROVE, in_parallel};
+
+fn scenarios() -> [(&'static str, Scenario); 5] {
+    let second = Duration::from_secs(1);
+    let mut open = Scenario::sustained().concurrent(4).duration(second);
+    open.load.rate = Some(200.0);
+    [
+        (
+            "normal",
+            Scenario::sustained().concurrent(4).duration(second),
+        ),
+        ("normal", open),
+        (
+            "tool_error",
+            Scenario::ramp().concurrent(8).duration(second),
+        ),
+        (
+            "lazy_init",
+            ScenarioKind::DeadlockProbe {
+                concurrent: 3,
+                hang_threshold: Duration::from_millis(300),
+                grace_period: Duration::from_millis(300),
+                list_timeout: Duration::from_secs(10),
+            }
+            .into(),
+        ),
+        (
+            "normal",
+            ScenarioKind::ColdStart {
+                iterations: 2,
+                warmup: false,
+            }
+            .into(),
+        ),
+    ]
+}
+
+#[test]
+fn the_files_of_a_run_are_of_their_formats() {
+    let metrics = validator("metrics.v1");
+    let summary = validator("summary.v1");
+    in_parallel(scenarios(), |(mode, scenario)| {
+        let label = format!("{} on {mode}", scenario.kind.name());
+        let folder = tempfile::tempdir().unwrap();
+        let thresholds = Thresholds {
+            // Not even a fast server keeps to this, so there is a violation to show.
+            p50_latency: Some(Duration::from_nanos(1)),
+            ..Thresholds::default()
+        };
+        let run = Run::new(Server::stdio(MCPROVE).args(["fixture", mode]), scenario)
+            .with_thresholds(thresholds)
+            .with_output_dir(folder.path().to_owned());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let (report, directory) = runtime.block_on(run.execute_in_directory()).unwrap();
+        let directory = directory.unwrap();
+        let mut problems = Vec::new();
+        for (name, validator, path) in [
+            ("metrics.json", &metrics, directory.metrics()),
+            ("summary.json", &summary, directory.summary()),
+        ] {
+            let text = std::fs::read_to_string(path).unwrap();
+            let value = serde_json::from_str(&text).unwrap();
+            problems.extend(
+                validator
+                    .iter_errors(&value)
+                    .map(|error| format!("{label}, {name}: {error} at {}", error.instance_path())),
+            );
+        }
+        problems.extend(wrong_trace_size(&label, &report, &directory));
+        problems
+    });
+}
+
+/// What the report says about its trace, against the file.
+fn wrong_trace_size(
+    label: &str,
+    report: &mcprove_load::run::Report,
+    directory: &RunDirectory,
+) -> Vec<String> {
+    let text = std::fs::read_to_string(directory.trace()).unwrap();
+    let size = (text.lines().count() as u64, text.len() as u64);
+    let told = report.trace.map(|trace| (trace.events, trace.bytes));
+    let again = recompute(directory).unwrap().report;
+    let mut problems = Vec::new();
+    if told != Some(size) {
+        problems.push(format!(
+            "{label}: the trace has {size:?}, the report {told:?}"
+        ));
+    }
+    if again.trace != report.trace {
+        problems.push(format!("{label}: {:?} and {:?}", again.trace, report.trace));
+    }
+    problems
+}
+
+#[test]
+fn a_file_of_another_format_is_refused() {
+    for (format, json) in [
+        ("metrics.v1", serde_json::json!({ "schema": "metrics.v1" })),
+        ("summary.v1", serde_json::json!({ "passed": "yes" })),
+    ] {
+        assert!(!validator(format).is_valid(&json), "{format}");
+    }
+}

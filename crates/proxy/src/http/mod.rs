@@ -1,0 +1,269 @@
+//! A proxy between HTTP clients and a server at an address.
+//!
+//! Methods, paths, queries, statuses, bodies and end-to-end headers pass as they are, event streams as
+//! they come; only `Host` is the server's own. Every path leads to the same path of the server, so
+//! that what lies beside the endpoint (`/.well-known`) is found too. A client that leaves ends the
+//! request to the server, and the other way round.
+//!
+//! Calls that faults strike are answered as JSON, or as an event stream where the server answers with
+//! one or the fault says more than one thing (`duplicate`, `noise`, `progress_forever`).
+
+mod answer;
+mod body;
+mod decision;
+mod events;
+mod exchange;
+mod faulted;
+mod headers;
+mod hub;
+mod look;
+mod passing;
+mod sessions;
+mod stream;
+mod strike;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::Request;
+use http::header::{HeaderName, HeaderValue};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use mcprove_recording::RecordedRequest;
+use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX};
+use mcprove_servers::hosting::{PublicHost, names};
+use mcprove_settings::own_limits::LimitWatch;
+use mcprove_settings::secret::redact_urls;
+use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use self::hub::Hub;
+use self::upstream::Upstream;
+use super::report::ProxySummary;
+use super::struck::GRACE;
+use super::watch::{Settings, Watch};
+
+/// The most headers of a request. Room for all of them is made each time.
+const HEADERS_MAX: usize = 256;
+/// The status after the fault `crash`.
+const CRASHED: u8 = 1;
+
+/// Why a proxy cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {addr}: {source}")]
+    Bind {
+        /// The address.
+        addr: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The server's address is none.
+    #[error("{0}")]
+    Url(String),
+    /// A header for the server is none.
+    #[error("the header {0:?} holds what HTTP does not allow in a header")]
+    Header(String),
+}
+
+impl ListenError {
+    /// What to try next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "try port 0 for any free port",
+            Self::Url(_) => "use http:// or https://, such as http://127.0.0.1:8080/mcp",
+            Self::Header(_) => "write --header \"Name: value\", in visible characters",
+        }
+    }
+}
+
+/// How a proxy ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// What it did and saw.
+    pub summary: ProxySummary,
+    /// The status to end with: 1 after the fault `crash`.
+    pub status: u8,
+    /// Whether it was asked to stop.
+    pub was_stopped: bool,
+}
+
+/// A proxy that listens.
+pub struct HttpProxy {
+    listener: TcpListener,
+    addr: SocketAddr,
+    hub: Arc<Hub>,
+    target: String,
+    public_hosts: Arc<[PublicHost]>,
+}
+
+/// An address that is listened on, for a proxy that is about to start.
+pub struct Bound {
+    listener: TcpListener,
+    addr: SocketAddr,
+    upstream: Arc<Upstream>,
+    target: String,
+    public_hosts: Vec<PublicHost>,
+}
+
+/// Listens on `addr` for the server at `url`, to which `headers` are added.
+pub async fn bind(
+    addr: SocketAddr,
+    url: &str,
+    headers: Vec<(String, String)>,
+) -> Result<Bound, ListenError> {
+    let headers = headers.into_iter().map(header);
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let upstream =
+        Upstream::new(url, headers).map_err(|failure| ListenError::Url(failure.message))?;
+    let bind = |source| ListenError::Bind { addr, source };
+    let listener = TcpListener::bind(addr).await.map_err(bind)?;
+    let addr = listener.local_addr().map_err(bind)?;
+    Ok(Bound {
+        listener,
+        addr,
+        upstream,
+        target: redact_urls(url),
+        public_hosts: Vec::new(),
+    })
+}
+
+/// Listens on `addr` for the server at `url`: as [`bind`], with what the proxy is to do besides.
+pub async fn listen(
+    addr: SocketAddr,
+    url: &str,
+    headers: Vec<(String, String)>,
+    settings: Settings,
+) -> Result<HttpProxy, ListenError> {
+    Ok(bind(addr, url, headers).await?.proxy(settings))
+}
+
+impl Bound {
+    /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
+    #[must_use]
+    pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
+        self.public_hosts = hosts;
+        self
+    }
+
+    /// The proxy, ready to serve.
+    pub fn proxy(self, settings: Settings) -> HttpProxy {
+        HttpProxy {
+            listener: self.listener,
+            addr: self.addr,
+            hub: Hub::new(Watch::new(settings), self.upstream),
+            target: self.target,
+            public_hosts: self.public_hosts.into(),
+        }
+    }
+}
+
+fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {
+    let parsed = name.parse::<HeaderName>().ok();
+    let parsed = parsed.zip(HeaderValue::from_str(&value).ok());
+    parsed.ok_or(ListenError::Header(name))
+}
+
+impl HttpProxy {
+    /// The address, with the port that was chosen.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// Where a client connects instead of the server's own address.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.addr, self.hub.upstream.path())
+    }
+
+    /// What the proxy itself ran out of.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.hub.upstream.limits
+    }
+
+    /// Serves until `stop` resolves, or a fault ends it all.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
+        let was_stopped = {
+            // Dropping the set closes every connection.
+            let mut connections = JoinSet::new();
+            tokio::select! {
+                () = self.accept(&mut connections) => false,
+                () = self.hub.crashed() => false,
+                () = stop => true,
+            }
+        };
+        let hub = &self.hub;
+        if !was_stopped {
+            hub.watch.journal.ended_by_fault();
+        }
+        hub.struck.give_up(|_| true, RecordedRequest::cancel);
+        let ended = Instant::now();
+        // Those that were told to end do so now, so that the recording has their ends.
+        hub.struck.settle(|_| Some(ended + GRACE)).await;
+        hub.cancel_open();
+        let recording = hub.watch.recording.as_ref();
+        let recording = recording.map(mcprove_recording::Recording::finish);
+        Ended {
+            summary: ProxySummary::new(&self.target, hub.traffic(), &hub.watch, recording),
+            status: if was_stopped { 0 } else { CRASHED },
+            was_stopped,
+        }
+    }
+
+    async fn accept(&self, connections: &mut JoinSet<()>) {
+        loop {
+            tokio::select! {
+                Some(_) = connections.join_next() => {}
+                accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                    match accepted {
+                        Ok((stream, _)) => {
+                            // Only slower without.
+                            let _ = stream.set_nodelay(true);
+                            let public_hosts = Arc::clone(&self.public_hosts);
+                            connections.spawn(serve(Arc::clone(&self.hub), stream, public_hosts));
+                        }
+                        Err(error) => self.limits().accept_failed(&error).await,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Serves one connection to its end.
+async fn serve(hub: Arc<Hub>, stream: TcpStream, public_hosts: Arc<[PublicHost]>) {
+    let Ok(local) = stream.local_addr() else {
+        return;
+    };
+    let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
+    let connection = hub.connection();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        let checked = names::check(
+            (request.uri(), request.version(), request.headers()),
+            local,
+            &public_hosts,
+        );
+        if let Some(recording) = &hub.watch.recording {
+            for (name, value) in request.headers() {
+                let value = String::from_utf8_lossy(value.as_bytes());
+                recording.header(name.as_str(), &value);
+            }
+        }
+        request.extensions_mut().insert(connection.clone());
+        Arc::clone(&hub).handle(request, checked)
+    });
+    let connection = http_limits::builder()
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // A peer that breaks off is no failure of ours.
+    let _ = connection.await;
+}

@@ -1,0 +1,65 @@
+//! A fault strikes a call over HTTP: what its client gets, and whether it is still there.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
+use http::request::Parts;
+use mcprove_trace::FaultKind;
+use tokio::sync::oneshot;
+
+use super::answer::{Answer, Head};
+use super::exchange::plain;
+use super::faulted::Exchange;
+use super::hub::{CallKey, Hub};
+use crate::faulted::StruckCall;
+
+/// Lets a fault act on a call, in a task of its own. The client gets what comes out of the returned end, and
+/// tells by the guard that it is still there.
+pub(super) fn strike(
+    hub: &Arc<Hub>,
+    mut parts: Parts,
+    key: CallKey,
+    struck: StruckCall,
+) -> (oneshot::Receiver<Head>, Presence) {
+    let kind = struck.injection.fault().kind;
+    let stream = hub.stream(&parts).filter(|_| kind != FaultKind::HttpStatus);
+    let (head, receiver) = oneshot::channel();
+    let answer = match &stream {
+        Some(stream) => {
+            let accepted = plain(StatusCode::ACCEPTED, "Accepted");
+            let _ = head.send(Head::Response(Box::new(accepted)));
+            Answer::on(stream)
+        }
+        None => Answer::new(head),
+    };
+    // What is compressed could not be read.
+    parts.headers.remove(ACCEPT_ENCODING);
+    parts.headers.remove(CONTENT_LENGTH);
+    let is_on_stream = stream.is_some();
+    let exchange = Exchange::new(Arc::clone(hub), parts, stream, answer);
+    let name = key.clone();
+    let serial = crate::faulted::strike(&hub.struck, &hub.watch, key, struck, exchange);
+    let presence = Presence {
+        hub: Arc::clone(hub),
+        // On a stream of its own, the end of the request says nothing.
+        call: (!is_on_stream).then_some((name, serial)),
+    };
+    (receiver, presence)
+}
+
+/// The client of a struck call, as long as it is there.
+pub(super) struct Presence {
+    hub: Arc<Hub>,
+    call: Option<(CallKey, u64)>,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        if let Some((key, serial)) = self.call.take() {
+            // If it is over, there is nothing to leave.
+            let journal = &self.hub.watch.journal;
+            self.hub.struck.leave(&key, serial, Some(journal));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What is looked at on the way, in each direction.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mcprove_recording::{Peer, RecordedRequest, RecordedSession};
+use mcprove_trace::protocol::split_batch;
+
+use super::faulted::strike;
+use super::hub::{Expected, Hub};
+use super::pump::{Gate, Verdict};
+use crate::message::{IdKey, Seen, cancelled_id, id_in_head, may_matter};
+use crate::watch::{Fate, Request};
+
+/// What the client says.
+pub(super) struct FromClient(pub Arc<Hub>);
+
+/// What the server says.
+pub(super) struct FromServer(pub Arc<Hub>);
+
+impl Gate for FromClient {
+    fn is_looking(&self) -> bool {
+        !self.0.watch.is_idle()
+    }
+
+    fn look(&mut self, line: &[u8]) -> Verdict {
+        let hub = &self.0;
+        if hub.session.is_none() && !may_matter(line) {
+            return Verdict::Pass;
+        }
+        match Seen::of(line) {
+            Seen::Request { id, method, params } => {
+                let method = &*method;
+                self.request(line, Request { id, method, params })
+            }
+            Seen::Notification { method, params } => {
+                if let Some(session) = &hub.session {
+                    session.notification(Peer::Client, &method, params);
+                }
+                let cancelled = (method == "notifications/cancelled")
+                    .then(|| cancelled_id(params))
+                    .flatten();
+                match cancelled {
+                    Some(key) if !hub.cancel(&key) => Verdict::Hold,
+                    _ => Verdict::Pass,
+                }
+            }
+            Seen::Answer { id } => {
+                if let Some(session) = &hub.session {
+                    session.client_reply(id);
+                }
+                Verdict::Pass
+            }
+            Seen::Batch => {
+                let session = (0, hub.session.as_ref());
+                hub.watch.batch(session, line, |id, recorded| {
+                    hub.forward(IdKey::new(id), recorded, false);
+                });
+                Verdict::Pass
+            }
+            Seen::Other => Verdict::Pass,
+        }
+    }
+
+    fn skip(&mut self, _: &[u8]) {
+        let remark = "a message of the client was too long to be looked at, and passed untouched";
+        self.0.watch.journal.remark(remark);
+    }
+}
+
+impl FromClient {
+    fn request(&self, line: &[u8], request: Request<'_>) -> Verdict {
+        let hub = &self.0;
+        let key = IdKey::new(request.id);
+        let fate = hub.watch.request(
+            (0, hub.session.as_ref()),
+            request,
+            || hub.struck.has_room(line.len()),
+            || Bytes::copy_from_slice(line),
+        );
+        match fate {
+            Fate::Passes(recorded) => {
+                hub.forward(key, recorded, request.method == "tools/list");
+                Verdict::Pass
+            }
+            Fate::Struck(struck) => {
+                strike(hub, key, *struck);
+                Verdict::Hold
+            }
+        }
+    }
+}
+
+impl Gate for FromServer {
+    fn is_looking(&self) -> bool {
+        self.0.session.is_some() || self.0.is_expecting()
+    }
+
+    fn look(&mut self, line: &[u8]) -> Verdict {
+        let hub = &self.0;
+        match Seen::of(line) {
+            Seen::Answer { id } => self.answer(line, id),
+            Seen::Request { id, method, params } => {
+                if let Some(session) = &hub.session {
+                    session.server_request(id, &method, params);
+                }
+                Verdict::Pass
+            }
+            Seen::Notification { method, params } => {
+                if let Some(session) = &hub.session {
+                    session.notification(Peer::Server, &method, params);
+                }
+                Verdict::Pass
+            }
+            Seen::Batch => {
+                for member in split_batch(line).unwrap_or_default() {
+                    let member = member.as_bytes();
+                    if let Seen::Answer { id } = Seen::of(member)
+                        && let Expected::Passing(recorded) | Expected::Listing(recorded) =
+                            hub.answer(&IdKey::new(id), || Bytes::copy_from_slice(member))
+                    {
+                        end(recorded.as_ref(), member);
+                    }
+                }
+                Verdict::Pass
+            }
+            Seen::Other => Verdict::Pass,
+        }
+    }
+
+    fn skip(&mut self, head: &[u8]) {
+        let hub = &self.0;
+        if let Some(key) = id_in_head(head) {
+            hub.pass_long_answer(&key);
+        }
+        let remark = "a message of the server was too long to be looked at, and passed untouched";
+        hub.watch.journal.remark(remark);
+        note(hub.session.as_ref(), remark);
+    }
+}
+
+impl FromServer {
+    fn answer(&self, line: &[u8], id: &str) -> Verdict {
+        let hub = &self.0;
+        match hub.answer(&IdKey::new(id), || {
+            Bytes::copy_from_slice(line.trim_ascii())
+        }) {
+            Expected::Taken => Verdict::Hold,
+            Expected::Passing(recorded) => {
+                end(recorded.as_ref(), line);
+                Verdict::Pass
+            }
+            Expected::Listing(recorded) => {
+                let Some(mut changed) = hub.watch.listing(line) else {
+                    end(recorded.as_ref(), line);
+                    return Verdict::Pass;
+                };
+                end(recorded.as_ref(), &changed);
+                changed.push(b'\n');
+                Verdict::Replace(changed)
+            }
+        }
+    }
+}
+
+fn end(recorded: Option<&RecordedRequest>, answer: &[u8]) {
+    if let Some(recorded) = recorded {
+        recorded.answer(answer);
+    }
+}
+
+fn note(session: Option<&RecordedSession>, remark: &str) {
+    if let Some(session) = session {
+        session.remark(remark);
+    }
+}

@@ -1,0 +1,312 @@
+//! A proxy between a client on a pair of streams and a server that it starts.
+//!
+//! Every byte passes as it is, in both directions, unless a fault strikes the call that it belongs to:
+//! invalid JSON, blank lines, a last line without a line break. Answers are matched with calls by id, in
+//! each direction by itself. Batches pass untouched.
+
+mod debts;
+mod ending;
+mod ends;
+mod faulted;
+mod flow;
+mod gates;
+mod hub;
+mod lane;
+mod outline;
+mod pump;
+
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcprove_client::process::{Child, SpawnError, StderrLog, Tee};
+use mcprove_client::server::Server;
+use mcprove_recording::Recording;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use self::ending::{End, both};
+use self::flow::{Flow, ToServer};
+use self::gates::{FromClient, FromServer};
+use self::hub::{FaultEnd, Hub};
+use self::lane::{Count, Lane};
+use self::pump::pump;
+use super::journal::Journal;
+use super::report::{ProxySummary, Traffic};
+use super::watch::{Settings, Watch};
+
+pub use ends::{standard_input, standard_output};
+
+/// How much is copied at once where nobody looks.
+const COPY_BYTES: usize = 64 * 1024;
+/// How long a server that was asked to end may take, if it is the user who asked.
+const STOP_PATIENCE: Duration = Duration::from_millis(500);
+/// The status after the fault `crash`.
+const CRASHED: u8 = 1;
+
+/// How a proxy ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// What it did and saw.
+    pub summary: ProxySummary,
+    /// The status to end with: that of the server; 128 and the signal that killed it; 1 after the fault
+    /// `crash`.
+    pub status: u8,
+    /// Whether it was asked to stop.
+    pub was_stopped: bool,
+}
+
+/// A server that was started, and waits for its client.
+pub struct Started {
+    child: Child,
+    streams: (ChildStdout, ChildStdin),
+    target: String,
+    patience: Duration,
+}
+
+/// Starts `server` and stands between it and the client at `input` and `output`: as [`start`] and
+/// [`Started::run`].
+pub async fn run(
+    server: &Server,
+    settings: Settings,
+    client: (
+        impl AsyncRead + Send + Unpin,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
+    on_stderr: Tee,
+    stop: impl Future<Output = ()>,
+) -> Result<Ended, SpawnError> {
+    let started = start(server, on_stderr).await?;
+    Ok(started.run(settings, client, stop).await)
+}
+
+/// Starts `server`. What it writes to stderr goes to `on_stderr`.
+pub async fn start(server: &Server, on_stderr: Tee) -> Result<Started, SpawnError> {
+    let stderr = Arc::new(StderrLog::new().with_raw_tee(on_stderr));
+    let (child, stdin, stdout) = Child::spawn(server, stderr).await?;
+    Ok(Started {
+        child,
+        streams: (stdout, stdin),
+        target: server.describe(),
+        patience: server.shutdown_timeout,
+    })
+}
+
+impl Started {
+    /// Stands between the server and the client at `input` and `output`, until one of them ends, or `stop`
+    /// resolves.
+    pub async fn run(
+        self,
+        settings: Settings,
+        client: (
+            impl AsyncRead + Send + Unpin,
+            impl AsyncWrite + Send + Unpin + 'static,
+        ),
+        stop: impl Future<Output = ()>,
+    ) -> Ended {
+        let Self {
+            child,
+            streams,
+            target,
+            patience,
+        } = self;
+        let watch = Watch::new(settings);
+        let passed = Passed::default();
+        let outside = Outside {
+            stop,
+            exited: async {
+                child.wait().await;
+            },
+            patience,
+        };
+        let end = relay(&watch, &passed, client, streams, outside).await;
+        if end == End::Crashed {
+            child.kill_now();
+        }
+        let patience = match end {
+            End::ServerLeft | End::ServerExited => patience,
+            // It had its time, or nobody waits for it.
+            End::ClientLeft | End::Stopped | End::Disconnected | End::Crashed => STOP_PATIENCE,
+        };
+        let closing = child.stop(patience).await;
+        let recording = watch.recording.as_ref();
+        let crash = crash(end, closing.exit).filter(|_| !passed.has_client_left());
+        if let (Some(recording), Some(how)) = (recording, crash) {
+            recording.crashed(&how);
+        }
+        let recording = recording.map(Recording::finish);
+        Ended {
+            summary: ProxySummary::new(&target, passed.traffic(), &watch, recording),
+            status: if end == End::Crashed {
+                CRASHED
+            } else {
+                status(closing.exit)
+            },
+            was_stopped: end == End::Stopped,
+        }
+    }
+
+    /// Ends the server, of which nobody wants anything.
+    pub async fn give_up(self) {
+        drop(self.streams);
+        self.child.stop(STOP_PATIENCE).await;
+    }
+}
+
+/// How the server crashed: it ended with a status other than 0, or by a fault.
+fn crash(end: End, exit: Option<ExitStatus>) -> Option<String> {
+    match (end, exit) {
+        (End::Crashed, _) => Some("the server was ended by a fault".to_owned()),
+        (End::ServerExited, Some(exit)) if !exit.success() => {
+            Some(format!("the server process ended: {exit}"))
+        }
+        _ => None,
+    }
+}
+
+/// What else decides how long things pass.
+struct Outside<S, E> {
+    /// Resolves when it is to stop.
+    stop: S,
+    /// Resolves when the server's process has ended.
+    exited: E,
+    /// How long the server may take to end once the client has left and it owes no answers.
+    patience: Duration,
+}
+
+/// What passed in each direction.
+#[derive(Default)]
+struct Passed {
+    to_server: Arc<Count>,
+    to_client: Arc<Count>,
+    has_client_left: AtomicBool,
+}
+
+impl Passed {
+    /// Whether the client was the first to end its side, where somebody looked.
+    fn has_client_left(&self) -> bool {
+        self.has_client_left.load(Ordering::Relaxed)
+    }
+
+    /// The server is gone: it died if its client is still there.
+    fn note_death(&self, journal: &Journal) {
+        if !self.has_client_left() {
+            journal.server_died();
+        }
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            bytes_to_server: self.to_server.bytes(),
+            bytes_to_client: self.to_client.bytes(),
+            messages_to_server: self.to_server.lines(),
+            messages_to_client: self.to_client.lines(),
+        }
+    }
+}
+
+/// Passes everything between two pairs of streams until one of them ends, or something else does.
+async fn relay(
+    watch: &Arc<Watch>,
+    passed: &Passed,
+    (mut input, output): (
+        impl AsyncRead + Send + Unpin,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
+    (server_output, server_input): (
+        impl AsyncRead + Send + Unpin,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
+    outside: Outside<impl Future<Output = ()>, impl Future<Output = ()>>,
+) -> End {
+    let Outside {
+        stop,
+        exited,
+        patience,
+    } = outside;
+    let flow = Arc::new(Flow::default());
+    let server_input = ToServer::new(server_input, &flow);
+    let mut server_output = flow::FromServer::new(server_output, &flow);
+    if watch.is_idle() {
+        let upwards = copy(input, server_input, &passed.to_server);
+        let downwards = copy(server_output, output, &passed.to_client);
+        return tokio::select! {
+            end = both(upwards, downwards, exited, (&flow, patience)) => end,
+            () = stop => End::Stopped,
+        };
+    }
+    let hub = Hub::new(
+        Arc::clone(watch),
+        Lane::new(Box::new(server_input), &passed.to_server),
+        Lane::new(Box::new(output), &passed.to_client),
+    );
+    let end = {
+        let upwards = async {
+            let mut gate = FromClient(Arc::clone(&hub));
+            pump(&mut input, &hub.to_server, &mut gate).await;
+            passed.has_client_left.store(true, Ordering::Relaxed);
+            hub.client_left().await;
+            hub.to_server.close().await;
+        };
+        let downwards = async {
+            let mut gate = FromServer(Arc::clone(&hub));
+            pump(&mut server_output, &hub.to_client, &mut gate).await;
+            // Now, for the client may leave while what is still under way ends.
+            passed.note_death(&watch.journal);
+            hub.server_left().await;
+            hub.to_client.close().await;
+        };
+        tokio::select! {
+            end = both(upwards, downwards, exited, (&flow, patience)) => end,
+            () = stop => End::Stopped,
+            end = hub.ended() => match end {
+                FaultEnd::Disconnected => End::Disconnected,
+                FaultEnd::Crashed => End::Crashed,
+            },
+        }
+    };
+    hub.to_client.close().await;
+    if end == End::Stopped
+        && let Some(session) = &hub.session
+    {
+        session.left();
+    }
+    if end == End::ServerExited {
+        passed.note_death(&watch.journal);
+    }
+    end.conclude(&hub);
+    hub.to_server.close().await;
+    end
+}
+
+/// Copies bytes until `from` ends. What nobody takes any more is read all the same.
+async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, count: &Count) {
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut is_taken = true;
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        let bytes = buffer.get(..length).unwrap_or_default();
+        if is_taken {
+            is_taken = to.write_all(bytes).await.is_ok() && to.flush().await.is_ok();
+            count.add(bytes);
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
+/// The status of a process as a shell tells it.
+fn status(exit: Option<ExitStatus>) -> u8 {
+    let Some(exit) = exit else { return 1 };
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = exit.signal() {
+            return u8::try_from(signal).map_or(1, |signal| signal.saturating_add(128));
+        }
+    }
+    exit.code()
+        .map_or(1, |code| u8::try_from(code & 0xff).unwrap_or(1))
+}

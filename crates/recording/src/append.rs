@@ -1,0 +1,231 @@
+//! Going on with a recording that is there: a client that starts its server anew starts the one who records
+//! anew too, and what it does then belongs to the same story.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use mcprove_fault::{CallSite, PastCalls};
+use mcprove_settings::private_file;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
+
+/// The longest line that a recording has: a result, cut, and what stands around it.
+const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// How far apart the sessions of recordings begin that may still be going on.
+const SESSIONS_APART: u32 = 1_000;
+
+/// A recording to go on with.
+pub(super) struct Before {
+    /// The file, at its end.
+    pub writer: Box<dyn Write + Send>,
+    /// The time since the recording began.
+    pub elapsed: Duration,
+    /// The first number that no session has.
+    pub next_session: u32,
+    /// The calls that came under the same faults.
+    pub past: PastCalls,
+}
+
+impl Before {
+    /// A recording that begins.
+    pub fn nothing(writer: Box<dyn Write + Send>) -> Self {
+        Self {
+            writer,
+            elapsed: Duration::ZERO,
+            next_session: 0,
+            past: PastCalls::default(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    ts: f64,
+    kind: Option<String>,
+    session: Option<u32>,
+    method: Option<String>,
+    tool: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    name: Option<String>,
+    data: Option<serde_json::Value>,
+}
+
+/// What the lines of a recording tell.
+#[derive(Default)]
+struct Told {
+    /// How much of the file is whole lines.
+    whole_bytes: u64,
+    /// What comes after them.
+    rest: Rest,
+    past: PastCalls,
+    /// Whether the faults of these lines are those of now.
+    has_same_faults: bool,
+    started_at_ms: Option<u64>,
+    last: f64,
+    next_session: u32,
+    /// How many have begun and not ended.
+    open: u32,
+}
+
+/// What a file has after its last line break.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Rest {
+    #[default]
+    Nothing,
+    /// A line that is whole but for its line break.
+    Line,
+    /// A part of one.
+    Cut,
+}
+
+/// Opens the recording at `path`; `None` if nothing is there yet.
+pub(super) fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
+    let file = match private_file::open(path, OpenOptions::new().read(true).append(true)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut told = read(path, now)?;
+    if told.rest != Rest::Nothing {
+        // Another process may be about to write the rest of it.
+        std::thread::sleep(FLUSH_EVERY);
+        told = read(path, now)?;
+    }
+    let Some(started_at_ms) = told.started_at_ms else {
+        return Ok(None);
+    };
+    match told.rest {
+        Rest::Nothing => {}
+        Rest::Line => (&file).write_all(b"\n")?,
+        Rest::Cut => {
+            // A file that is open for appending cannot be cut everywhere.
+            let cut = OpenOptions::new().write(true).open(path)?;
+            cut.set_len(told.whole_bytes)?;
+        }
+    }
+    let elapsed = Duration::from_millis(now.started_at_ms.saturating_sub(started_at_ms));
+    // Where the clock was set back, the end of what is there.
+    let last = Duration::try_from_secs_f64(told.last).unwrap_or_default();
+    // One that has not ended was killed, or goes on and may number further sessions.
+    let apart = match told.open {
+        0 => 0,
+        _ => SESSIONS_APART * (1 + std::process::id() % SESSIONS_APART),
+    };
+    Ok(Some(Before {
+        elapsed: elapsed.max(last),
+        next_session: told.next_session.saturating_add(apart),
+        past: told.past,
+        writer: Box::new(file),
+    }))
+}
+
+fn read(path: &Path, now: &Origin) -> io::Result<Told> {
+    let mut told = Told::default();
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut text = Vec::new();
+    loop {
+        text.clear();
+        let bytes = (&mut lines)
+            .take(LINE_BYTES_MAX)
+            .read_until(b'\n', &mut text)?;
+        if bytes == 0 {
+            return Ok(told);
+        }
+        let whole = text.strip_suffix(b"\n");
+        match serde_json::from_slice(whole.unwrap_or(&text)) {
+            Ok(line) => told.add(&line, now)?,
+            // Only a recording is cut: the first line says that it is one.
+            Err(error) if error.is_eof() && whole.is_none() && told.started_at_ms.is_some() => {
+                told.rest = Rest::Cut;
+                return Ok(told);
+            }
+            Err(_) => return Err(not_a_recording()),
+        }
+        if whole.is_none() {
+            told.rest = Rest::Line;
+            return Ok(told);
+        }
+        told.whole_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+    }
+}
+
+impl Told {
+    fn add(&mut self, line: &Line<'_>, now: &Origin) -> io::Result<()> {
+        if self.started_at_ms.is_none() {
+            let started = begin(line.name.as_deref(), line.data.as_ref())?;
+            self.started_at_ms = Some(started);
+        }
+        match line.name.as_deref() {
+            Some(STARTED) => {
+                self.open += 1;
+                let origin = line.data.as_ref().map(Origin::deserialize);
+                self.has_same_faults = origin.is_some_and(|origin| {
+                    origin.is_ok_and(|it| it.faults == now.faults && it.server == now.server)
+                });
+            }
+            Some(ENDED) => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        if self.has_same_faults {
+            self.add_past(line, &now.server);
+        }
+        self.last = self.last.max(line.ts);
+        let noted = line.data.as_ref().and_then(|data| data.get("session"));
+        let noted = noted.and_then(serde_json::Value::as_u64);
+        let noted = noted.and_then(|session| u32::try_from(session).ok());
+        for session in [line.session, noted].into_iter().flatten() {
+            let next = session.checked_add(1).ok_or_else(not_a_recording)?;
+            self.next_session = self.next_session.max(next);
+        }
+        Ok(())
+    }
+}
+
+impl Told {
+    fn add_past(&mut self, line: &Line<'_>, server: &str) {
+        let is_call =
+            line.kind.as_deref() == Some("request") && line.method.as_deref() == Some("tools/call");
+        if is_call {
+            #[derive(Deserialize)]
+            struct Params<'a> {
+                #[serde(borrow)]
+                arguments: Option<&'a RawValue>,
+            }
+            let params = line.params.map(RawValue::get);
+            let params: Option<Params<'_>> =
+                params.and_then(|text| serde_json::from_str(text).ok());
+            let arguments = params.and_then(|params| params.arguments);
+            self.past.add_call(CallSite {
+                server,
+                tool: line.tool.as_deref().unwrap_or_default(),
+                arguments: arguments.map_or("", |arguments| arguments.get()),
+            });
+        } else if line.name.as_deref() == Some("fault") {
+            let fault = line.data.as_ref().and_then(|data| data.get("fault"));
+            if let Some(fault) = fault.and_then(serde_json::Value::as_str) {
+                self.past.add_strike(fault);
+            }
+        }
+    }
+}
+
+/// When a recording with this first line began.
+fn begin(name: Option<&str>, data: Option<&serde_json::Value>) -> io::Result<u64> {
+    let origin = data
+        .filter(|_| name == Some(STARTED))
+        .and_then(|data| Origin::deserialize(data).ok());
+    Ok(origin.ok_or_else(not_a_recording)?.started_at_ms)
+}
+
+fn not_a_recording() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "it is not a whole recording that could be gone on with",
+    )
+}

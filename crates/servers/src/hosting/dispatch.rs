@@ -1,0 +1,268 @@
+//! From a message to the task that answers it: the same for every transport.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use hyper::StatusCode;
+use mcprove_trace::budget::Charge;
+use mcprove_trace::protocol::{Revision, count_values};
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::AbortHandle;
+
+use super::batch;
+use super::caller::Caller;
+use super::exchange::{Exchange, Outgoing, Output};
+use super::healthy;
+use super::host::Host;
+use super::in_flight::{End, Which};
+use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
+use super::session::Session;
+use super::watch::{Arrival, Ended, Malformed};
+
+/// The largest message that is read.
+pub(crate) const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A frame of no more than this is not searched for values.
+const LIGHT_BYTES_MAX: usize = 64 * 1024;
+/// What a value takes in memory, besides its text.
+const VALUE_BYTES: usize = 256;
+
+/// After how many seconds a client may try again, over HTTP, when too much is being worked on.
+pub(super) const BUSY_RETRY_S: u64 = 1;
+
+/// The work on a message that was begun.
+pub(crate) struct Started {
+    /// Gives it up.
+    pub(crate) task: AbortHandle,
+    /// How it ended, as soon as that is known; of a batch only that nobody wants any of it.
+    pub(crate) ended: End,
+}
+
+/// One end of a conversation, and what serves it.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) host: Arc<Host>,
+    pub(crate) session: Arc<Session>,
+    pub(crate) caller: Arc<Caller>,
+    /// What the message at hand is charged, until it was worked on.
+    pub(crate) charge: Option<Arc<Charge>>,
+}
+
+/// How many bytes a frame takes once it is read: small values take far more room in memory than in JSON.
+pub(super) fn weight(frame: &[u8]) -> usize {
+    let is_large = frame.len() > LIGHT_BYTES_MAX;
+    match std::str::from_utf8(frame) {
+        Ok(text) if is_large => weight_kept(text),
+        _ => frame.len(),
+    }
+}
+
+/// The same of JSON that is kept for long, be it small.
+pub(super) fn weight_kept(text: &str) -> usize {
+    text.len() + count_values(text) * VALUE_BYTES
+}
+
+/// Refuses what there is no room for now.
+pub(super) fn too_busy() -> Refusal {
+    Refusal::new(TOO_BUSY, "Too many bytes of requests in flight")
+}
+
+/// As [`receive_charged`], once there is room for the frame; without it, the frame is refused.
+pub(crate) async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
+    let Some(charge) = peer.host.requests.charge(weight(frame)) else {
+        // What it asks for is not read, for lack of room.
+        refuse(peer, &[], (&Value::Null, &too_busy()), output).await;
+        return;
+    };
+    let peer = Peer {
+        charge: Some(Arc::new(charge)),
+        ..peer.clone()
+    };
+    receive_charged(&peer, frame, output).await;
+}
+
+/// Reads a frame and starts whatever it asks for; waits only when the server stands still.
+pub(crate) async fn receive_charged(peer: &Peer, frame: &[u8], output: &Output) {
+    if !peer.host.takes(frame).await {
+        return;
+    }
+    match serde_json::from_slice(frame) {
+        Ok(value) => {
+            accept(peer, value, output).await;
+        }
+        Err(error) => {
+            refuse(peer, frame, (&Value::Null, &parse_error(&error)), output).await;
+        }
+    }
+}
+
+/// Refuses what is no message.
+pub async fn refuse(peer: &Peer, frame: &[u8], (id, refusal): (&Value, &Refusal), output: &Output) {
+    let value: Option<Value> = serde_json::from_slice(frame).ok();
+    let method = value
+        .as_ref()
+        .and_then(|value| value.get("method")?.as_str());
+    peer.host.behaviour.malformed(Malformed {
+        session: &peer.session,
+        caller: &peer.caller,
+        frame,
+        id,
+        method: method.unwrap_or_default(),
+        refusal,
+    });
+    // A client that left needs no answer.
+    let _ = output.send(Outgoing::refusal(id, refusal)).await;
+}
+
+/// The refusal of what is not JSON.
+pub(crate) fn parse_error(error: &serde_json::Error) -> Refusal {
+    Refusal::new(PARSE_ERROR, format!("Parse error: {error}"))
+}
+
+/// Starts whatever a message or batch asks for.
+pub(crate) async fn accept(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+    peer.host.pass().await;
+    match value {
+        Value::Array(messages) => {
+            if let Some(refusal) = batch::refuse(&peer.session, messages.len()) {
+                let frame = Value::Array(messages).to_string();
+                refuse(peer, frame.as_bytes(), (&Value::Null, &refusal), output).await;
+                return None;
+            }
+            let (peer, output) = (peer.clone(), output.clone());
+            let ended = End::default();
+            let end = Arc::clone(&ended);
+            let work = tokio::spawn(async move {
+                batch::answer(&peer, messages, &output, &end).await;
+            });
+            Some(Started {
+                task: work.abort_handle(),
+                ended,
+            })
+        }
+        value => accept_one(peer, value, output).await,
+    }
+}
+
+pub(super) async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+    let Peer { host, session, .. } = peer;
+    match Message::from_value(value) {
+        Message::Request(request) => {
+            let admitted = healthy::admit(host, session, &request);
+            let exchange = arrive(peer, request, &admitted, output);
+            if let Err(refusal) = admitted {
+                exchange.refuse(&refusal).await;
+                return None;
+            }
+            if host.behaviour.blocks(&exchange.request) {
+                host.stall();
+                host.pass().await;
+            }
+            start(exchange, output).await
+        }
+        Message::Notification { method, params } => {
+            host.behaviour.notified(session, &method, &params);
+            if let ("notifications/cancelled", Some(id)) =
+                (method.as_str(), params.get("requestId"))
+            {
+                cancel(peer, id, Which::All, Ended::Cancelled);
+            }
+            None
+        }
+        Message::Response { id, outcome } => {
+            session.answered(&id, outcome);
+            None
+        }
+        Message::Invalid { id, refusal, value } => {
+            refuse(peer, value.to_string().as_bytes(), (&id, &refusal), output).await;
+            None
+        }
+    }
+}
+
+/// Gives up the work on a request that the client no longer wants.
+pub(super) fn cancel(peer: &Peer, id: &Value, which: Which, how: Ended) {
+    for method in peer.session.in_flight().cancel(id, which, how) {
+        peer.host.behaviour.cancelled(&method);
+    }
+}
+
+/// A request and the way back, seen by whoever watches from now on.
+fn arrive(
+    peer: &Peer,
+    request: Request,
+    admitted: &Result<Revision, Refusal>,
+    output: &Output,
+) -> Exchange {
+    let Peer {
+        host,
+        session,
+        caller,
+        charge,
+    } = peer.clone();
+    let watch = host.behaviour.watch(&Arrival {
+        request: &request,
+        session: &session,
+        caller: &caller,
+        is_admitted: admitted.is_ok(),
+    });
+    Exchange {
+        request,
+        revision: *admitted.as_ref().unwrap_or(&Revision::LATEST_HANDSHAKE),
+        host,
+        session,
+        caller,
+        output: Mutex::new(output.clone()),
+        watch,
+        ended: Arc::new(OnceLock::new()),
+        slot: None,
+        _charge: charge,
+    }
+}
+
+/// Starts the work, unless too much is being worked on: then the request is refused, so that a client
+/// whose calls are never answered can still ask for anything else, or leave.
+async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
+    exchange.slot = slot(&exchange, output).await;
+    if exchange.slot.is_none() {
+        let refusal = Refusal::new(TOO_BUSY, "Too many requests in flight");
+        let message = refusal.response(&exchange.request.id).to_string();
+        let status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
+        exchange.turn_away(status, BUSY_RETRY_S, message).await;
+        return None;
+    }
+    let Request { id, method, .. } = &exchange.request;
+    let (id, method) = (id.clone(), method.clone());
+    let session = Arc::clone(&exchange.session);
+    let ended = Arc::clone(&exchange.ended);
+    let shield = exchange.host.behaviour.shield(&exchange);
+    let known = Arc::clone(&ended);
+    let task = session.in_flight().begin(&id, method, (ended, shield), || {
+        let work = tokio::spawn(async move {
+            let host = Arc::clone(&exchange.host);
+            match host.behaviour.intercept(&exchange) {
+                Some(taken) => taken.await,
+                None => healthy::route(&*host.behaviour, &exchange).await,
+            }
+            let in_flight = exchange.session.in_flight();
+            in_flight.done(&exchange.request.id, &exchange.ended);
+        });
+        work.abort_handle()
+    });
+    Some(Started { task, ended: known })
+}
+
+/// The right to be worked on; none if there are too many. A client that does not read its answers is
+/// waited for first: it holds up its own work.
+async fn slot(exchange: &Exchange, output: &Output) -> Option<OwnedSemaphorePermit> {
+    exchange.session.unread().room().await;
+    let slots = exchange.host.slots.of(&exchange.request.method);
+    loop {
+        if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
+            return Some(slot);
+        }
+        if output.capacity() > 0 || output.reserve().await.is_err() {
+            return None;
+        }
+    }
+}

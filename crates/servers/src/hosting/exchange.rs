@@ -1,0 +1,448 @@
+//! One request and the ways to answer it, wrong ones included.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use mcprove_trace::budget::Charge;
+use mcprove_trace::protocol::{Era, Revision};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::behaviour::Behaviour;
+use super::caller::{Caller, Way};
+use super::dispatch::BUSY_RETRY_S;
+use super::host::Host;
+use super::in_flight::End;
+use super::lock;
+use super::logging::LogLevel;
+use super::message::{
+    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, Refusal, Request, TOO_BUSY,
+};
+use super::session::{Session, question_message};
+use super::tools;
+use super::watch::{Ended, Watch};
+
+/// How many answers may wait to be written, for each connection.
+pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
+
+/// How many bytes of answers may wait to be read, for all clients together. An answer beyond that is replaced by an
+/// error, and a message before the last word by the end of the connection.
+pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// An answer of no more than this always waits. How many there are is limited, too.
+pub const SMALL_ANSWER_BYTES: usize = 4096;
+
+/// How long the server waits for the client to answer a question.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What follows what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The transport's delimiter, and nothing more to the same request.
+    Last,
+    /// The transport's delimiter, and more to the same request.
+    More,
+    /// Nothing: this is only a part.
+    Part,
+    /// The end of the connection, in the middle of what was to be said.
+    Cut,
+    /// Where messages end with a delimiter, only that; else as [`Ending::Cut`].
+    Short,
+    /// The end of this stream, but not of what is to be said: the client fetches the rest. The bytes
+    /// are the last event.
+    Parked,
+}
+
+impl Ending {
+    /// Whether the transport's delimiter follows.
+    pub(crate) const fn is_whole(self) -> bool {
+        matches!(self, Self::Last | Self::More | Self::Short)
+    }
+
+    /// Whether nothing more is said to the same request.
+    pub(crate) const fn is_final(self) -> bool {
+        matches!(self, Self::Last | Self::Cut | Self::Short | Self::Parked)
+    }
+}
+
+/// Something to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    /// Usually a message, without a delimiter.
+    pub bytes: Bytes,
+    /// What follows.
+    pub ending: Ending,
+    /// The code with which the server refused to look at the request at all; decides the
+    /// HTTP status.
+    pub refused: Option<i64>,
+    /// The HTTP status that takes the place of the answer, where the request came over HTTP.
+    pub away: Option<Away>,
+}
+
+/// An HTTP status in place of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Away {
+    /// The status, from 400 to 599.
+    pub status: u16,
+    /// After how many seconds the client may try again.
+    pub retry_after_s: u64,
+}
+
+/// Where answers go.
+pub(crate) type Output = mpsc::Sender<Outgoing>;
+
+impl Outgoing {
+    pub(crate) fn last(message: &Value) -> Self {
+        Self {
+            bytes: encode(message),
+            ending: Ending::Last,
+            refused: None,
+            away: None,
+        }
+    }
+
+    pub(crate) fn more(message: &Value) -> Self {
+        Self {
+            ending: Ending::More,
+            ..Self::last(message)
+        }
+    }
+
+    pub(crate) fn refusal(id: &Value, refusal: &Refusal) -> Self {
+        Self {
+            refused: Some(refusal.code),
+            ..Self::last(&refusal.response(id))
+        }
+    }
+}
+
+/// Bytes with which something is kept until the last of them is dropped.
+pub fn kept_with(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'static) -> Bytes {
+    struct Kept<B, K>(B, K);
+    impl<B: AsRef<[u8]>, K> AsRef<[u8]> for Kept<B, K> {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_ref()
+        }
+    }
+    Bytes::from_owner(Kept(bytes, kept))
+}
+
+fn encode(message: &Value) -> Bytes {
+    message.to_string().into()
+}
+
+/// One request and the way back to whoever sent it.
+pub struct Exchange {
+    /// The request.
+    pub request: Request,
+    /// The revision in which it is served.
+    pub revision: Revision,
+    pub(crate) host: Arc<Host>,
+    pub(crate) session: Arc<Session>,
+    pub(super) caller: Arc<Caller>,
+    /// Changes when the client is to fetch the rest of the answer.
+    pub(super) output: Mutex<Output>,
+    pub(super) watch: Option<Box<dyn Watch>>,
+    /// How the work ended, as soon as that is known.
+    pub(super) ended: End,
+    /// Given back when the watch has been told of the end.
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+    /// What the request is charged, until it is dropped.
+    pub(super) _charge: Option<Arc<Charge>>,
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.watch {
+            let how = *self.ended.get_or_init(|| Ended::GivenUp);
+            watch.ended(match how {
+                // Who is stopped closes its connections, and not its clients.
+                Ended::Disconnected | Ended::GivenUp if self.host.has_ended() => Ended::Stopped,
+                how => how,
+            });
+        }
+    }
+}
+
+impl Exchange {
+    /// The server that was asked.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// What [watches](super::Behaviour::watch) this request, if it is of this type.
+    pub fn watch<T: Watch>(&self) -> Option<&T> {
+        let watch: &dyn Any = self.watch.as_deref()?;
+        watch.downcast_ref()
+    }
+
+    /// Where the request came from.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// The name of the session that the request belongs to, if there are sessions.
+    pub fn session_name(&self) -> Option<&str> {
+        self.session.name()
+    }
+
+    /// Who the client says it is, as an `Implementation` of the protocol.
+    pub fn client(&self) -> Value {
+        match self.revision.era() {
+            Era::Stateless => self.request.meta(META_CLIENT).cloned().unwrap_or_default(),
+            Era::Handshake => self.session.client(),
+        }
+    }
+
+    /// The response with this result, completed as the revision wants it.
+    pub fn success(&self, result: Value) -> Value {
+        success(&self.request, self.revision, &*self.host.behaviour, result)
+    }
+
+    /// The response with this error.
+    pub fn failure(&self, code: i64, message: &str) -> Value {
+        Refusal::new(code, message).response(&self.request.id)
+    }
+
+    /// The response of a healthy server to this call.
+    pub fn healthy(&self) -> Value {
+        self.success(tools::run(&self.request))
+    }
+
+    /// What the client said that it can do.
+    pub fn client_capability(&self, name: &str) -> bool {
+        let declared = if self.revision.era() == Era::Stateless {
+            self.request.meta(META_CAPABILITIES).cloned()
+        } else {
+            Some(self.session.client_capabilities())
+        };
+        declared.is_some_and(|capabilities| capabilities.get(name).is_some())
+    }
+
+    /// Sends the last word on this request.
+    pub async fn reply(&self, message: Value) {
+        let outgoing = Outgoing::last(&message);
+        // It may be large, and wait for long.
+        drop(message);
+        self.write(outgoing).await;
+    }
+
+    /// Sends the last word on this request, whatever these bytes are.
+    pub async fn reply_raw(&self, bytes: impl Into<Bytes>) {
+        self.write_raw(bytes.into(), Ending::Last).await;
+    }
+
+    /// Sends a message before the last word.
+    pub async fn send(&self, message: &Value) {
+        self.write_raw(encode(message), Ending::More).await;
+    }
+
+    /// Sends bytes as if they were a message, before the last word.
+    pub async fn send_raw(&self, bytes: impl Into<Bytes>) {
+        self.write_raw(bytes.into(), Ending::More).await;
+    }
+
+    /// Sends bytes that no delimiter follows, before the last word.
+    pub async fn send_part(&self, bytes: impl Into<Bytes>) {
+        self.write_raw(bytes.into(), Ending::Part).await;
+    }
+
+    /// Sends bytes and breaks the connection off; over stdio, ends the server with status 0.
+    pub async fn break_off(&self, bytes: impl Into<Bytes>) {
+        self.write_raw(bytes.into(), Ending::Cut).await;
+    }
+
+    /// Sends the beginning of a message as the last word. Over stdio the line ends early and the
+    /// connection lives; elsewhere it is closed in the middle of the message.
+    pub async fn cut_short(&self, bytes: impl Into<Bytes>) {
+        self.write_raw(bytes.into(), Ending::Short).await;
+    }
+
+    /// Answers over HTTP with a status and `Retry-After`; elsewhere with this message.
+    pub async fn turn_away(&self, status: u16, retry_after_s: u64, message: impl Into<Bytes>) {
+        self.write(Outgoing {
+            bytes: message.into(),
+            ending: Ending::Last,
+            refused: None,
+            away: Some(Away {
+                status,
+                retry_after_s,
+            }),
+        })
+        .await;
+    }
+
+    /// From now on the work goes on though the client cancels it; `told` is called when it does.
+    pub fn ignore_cancellation(&self, told: impl FnOnce() + Send + 'static) {
+        let in_flight = self.session.in_flight();
+        in_flight.shield(&self.request.id, &self.ended, Box::new(told));
+    }
+
+    /// Refuses the request, over HTTP with the status of a request that is not served.
+    pub async fn refuse(&self, refusal: &Refusal) {
+        self.write(Outgoing::refusal(&self.request.id, refusal))
+            .await;
+    }
+
+    /// Asks the client, and waits for its answer: the result, or what went wrong.
+    pub async fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
+        let (id, answer) = self.session.question();
+        self.send(&question_message(&id, method, params)).await;
+        match tokio::time::timeout(QUESTION_TIMEOUT, answer).await {
+            Ok(Ok(Ok(result))) => Ok(result),
+            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Err(_)) | Err(_) => {
+                self.session.forget_question(&id);
+                Err(format!("the client did not answer {method}"))
+            }
+        }
+    }
+
+    /// Sends a log message, unless the client wants none or only more severe ones. A client of the
+    /// stateless era has to ask for them with each request.
+    pub async fn log(&self, level: LogLevel, logger: &str, data: &Value) -> bool {
+        let wanted = match self.revision.era() {
+            Era::Handshake => Some(self.session.log_level().unwrap_or(LogLevel::Debug)),
+            Era::Stateless => self
+                .request
+                .meta(META_LOG_LEVEL)
+                .and_then(Value::as_str)
+                .and_then(|level| level.parse().ok()),
+        };
+        let is_wanted = wanted.is_some_and(|wanted| level >= wanted);
+        if is_wanted {
+            let params = json!({ "level": level.name(), "logger": logger, "data": data });
+            self.send(&json!({
+                "jsonrpc": "2.0", "method": "notifications/message", "params": params,
+            }))
+            .await;
+        }
+        is_wanted
+    }
+
+    /// Sends only log messages of this level and above to this client from now on; for the handshake
+    /// era.
+    pub fn set_log_level(&self, level: LogLevel) {
+        self.session.set_log_level(level);
+    }
+
+    /// Tells this client of changes of a resource; for the handshake era. False if it has subscribed to
+    /// too many.
+    pub fn subscribe(&self, uri: &str) -> bool {
+        self.session.subscribe(uri, &self.host.kept)
+    }
+
+    /// Stops telling this client of changes of a resource.
+    pub fn unsubscribe(&self, uri: &str) {
+        self.session.unsubscribe(uri);
+    }
+
+    /// Closes the stream of this request, for the client to come back after `retry` and fetch what is
+    /// sent from now on. Does nothing where no stream can be taken up again.
+    pub async fn park(&self, retry: Duration) {
+        let can_resume = self.caller.way == Way::Http && self.revision == Revision::V2025_11_25;
+        if !can_resume {
+            return;
+        }
+        let event = self.host.unique_name();
+        let (rest, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
+        if !self.session.park(&event, answers) {
+            return;
+        }
+        let before = std::mem::replace(&mut *lock(&self.output), rest);
+        let bytes = format!("id: {event}\nretry: {}\ndata: \n\n", retry.as_millis()).into();
+        let outgoing = Outgoing {
+            bytes,
+            ending: Ending::Parked,
+            refused: None,
+            away: None,
+        };
+        // A client that left can come back.
+        let _ = before.send(outgoing).await;
+    }
+
+    async fn write_raw(&self, bytes: Bytes, ending: Ending) {
+        self.write(Outgoing {
+            bytes,
+            ending,
+            refused: None,
+            away: None,
+        })
+        .await;
+    }
+
+    /// What is written, charged until the last of it is written; something small in its place when too much waits.
+    fn charged(&self, outgoing: Outgoing) -> Outgoing {
+        let Outgoing { bytes, ending, .. } = &outgoing;
+        if bytes.len() <= SMALL_ANSWER_BYTES {
+            return outgoing;
+        }
+        match self.host.answers.charge(bytes.len()) {
+            Some(charge) => Outgoing {
+                bytes: kept_with(
+                    bytes.clone(),
+                    (charge, self.session.unread().exceed(bytes.len())),
+                ),
+                ..outgoing
+            },
+            None if ending.is_final() => {
+                let refusal = Refusal::new(TOO_BUSY, "Too many bytes of answers wait to be read");
+                Outgoing {
+                    away: Some(Away {
+                        status: StatusCode::SERVICE_UNAVAILABLE.as_u16(),
+                        retry_after_s: BUSY_RETRY_S,
+                    }),
+                    ..Outgoing::last(&refusal.response(&self.request.id))
+                }
+            }
+            None => Outgoing {
+                bytes: Bytes::new(),
+                ending: Ending::Cut,
+                ..outgoing
+            },
+        }
+    }
+
+    async fn write(&self, outgoing: Outgoing) {
+        // A process that exited says nothing more, whatever else it was working on.
+        if self.host.has_ended() {
+            std::future::pending::<()>().await;
+        }
+        let outgoing = self.charged(outgoing);
+        let is_final = outgoing.ending.is_final();
+        if let Some(watch) = &self.watch {
+            watch.sent(&outgoing.bytes, is_final);
+        }
+        if is_final {
+            // Unless it was given up at this very moment.
+            let _ = self.ended.set(Ended::Answered);
+        }
+        let output = lock(&self.output).clone();
+        // A client that left needs no answer.
+        let _ = output.send(outgoing).await;
+    }
+}
+
+/// The response with this result, completed as the revision wants it.
+pub(crate) fn success(
+    request: &Request,
+    revision: Revision,
+    behaviour: &dyn Behaviour,
+    mut result: Value,
+) -> Value {
+    if let (Era::Stateless, Some(fields)) = (revision.era(), result.as_object_mut()) {
+        fields
+            .entry("resultType")
+            .or_insert_with(|| json!("complete"));
+        if let Some(meta) = fields
+            .entry("_meta")
+            .or_insert_with(|| json!({}))
+            .as_object_mut()
+        {
+            meta.insert(META_SERVER.to_owned(), behaviour.identity());
+        }
+    }
+    json!({ "jsonrpc": "2.0", "id": request.id, "result": result })
+}

@@ -1,0 +1,239 @@
+//! How a healthy server answers: who may ask what, and every method but the call itself.
+
+use mcprove_trace::protocol::{Era, Revision};
+use serde_json::{Map, Value, json};
+
+use super::behaviour::Behaviour;
+use super::changes;
+use super::dispatch::weight_kept;
+use super::exchange::Exchange;
+use super::host::{Eras, Host};
+use super::message::{
+    INVALID_PARAMS, INVALID_REQUEST, META_CAPABILITIES, META_VERSION, METHOD_NOT_FOUND, Refusal,
+    Request, TOO_BUSY,
+};
+use super::page::page;
+use super::session::{AGREEMENT_BYTES_MAX, Session};
+use super::tools;
+
+/// How long a client may keep a list or a discovery, in the stateless era.
+const CACHE_TTL_MS: u64 = 1_000;
+
+/// What becomes of a request that is served.
+pub(super) enum Answer {
+    /// This result.
+    Result(Value),
+    /// A valid call of a tool, for the mode to answer.
+    Call,
+    /// A subscription, which stays open.
+    Listen,
+}
+
+/// Decides in which revision a request is served, or why it is not.
+pub(super) fn admit(
+    host: &Host,
+    session: &Session,
+    request: &Request,
+) -> Result<Revision, Refusal> {
+    if request.is_stateless() && host.eras != Eras::Handshake {
+        return admit_stateless(host, request);
+    }
+    if host.eras == Eras::Stateless {
+        return Err(refuse_handshake(host, request));
+    }
+    match (session.revision(), request.method.as_str()) {
+        (_, "server/discover") => Err(method_not_found(request)),
+        (_, "initialize") => agree(host, session, request),
+        (Some(revision), _) => Ok(revision),
+        (None, "ping") => Ok(Revision::LATEST_HANDSHAKE),
+        (None, _) => Err(Refusal::new(
+            INVALID_REQUEST,
+            "Invalid request: send initialize first",
+        )),
+    }
+}
+
+fn admit_stateless(host: &Host, request: &Request) -> Result<Revision, Refusal> {
+    let Some(version) = request.meta(META_VERSION).and_then(Value::as_str) else {
+        return Err(missing(META_VERSION));
+    };
+    if version != Revision::LATEST_STATELESS.as_str() {
+        return Err(Refusal::unsupported_version(
+            version,
+            &host.eras.revisions(),
+        ));
+    }
+    if !request
+        .meta(META_CAPABILITIES)
+        .is_some_and(Value::is_object)
+    {
+        return Err(missing(META_CAPABILITIES));
+    }
+    Ok(Revision::LATEST_STATELESS)
+}
+
+fn refuse_handshake(host: &Host, request: &Request) -> Refusal {
+    if request.method != "initialize" {
+        return missing(META_VERSION);
+    }
+    let requested = request.params.get("protocolVersion");
+    let requested = requested.and_then(Value::as_str).unwrap_or_default();
+    let mut refusal = Refusal::unsupported_version(requested, &host.eras.revisions());
+    refusal.message = format!(
+        "initialize is not supported; this server speaks {}",
+        Revision::LATEST_STATELESS
+    );
+    refusal
+}
+
+fn missing(key: &str) -> Refusal {
+    Refusal::new(INVALID_PARAMS, format!("Invalid params: _meta lacks {key}"))
+}
+
+fn method_not_found(request: &Request) -> Refusal {
+    Refusal::new(
+        METHOD_NOT_FOUND,
+        format!("Method not found: {}", request.method),
+    )
+}
+
+/// Answers an admitted request as far as that takes no time.
+pub(super) fn answer(
+    behaviour: &dyn Behaviour,
+    eras: Eras,
+    request: &Request,
+    revision: Revision,
+) -> Result<Answer, Refusal> {
+    let is_stateless = revision.era() == Era::Stateless;
+    match request.method.as_str() {
+        "initialize" if !is_stateless => Ok(Answer::Result(json!({
+            "protocolVersion": revision,
+            "capabilities": behaviour.capabilities(revision),
+            "serverInfo": behaviour.identity(),
+        }))),
+        "ping" if !is_stateless => Ok(Answer::Result(json!({}))),
+        "server/discover" if is_stateless => {
+            Ok(Answer::Result(discovery(behaviour, eras, revision)))
+        }
+        "tools/list" => list(behaviour, request, revision).map(Answer::Result),
+        "tools/call" => check_call(behaviour, request, revision),
+        "subscriptions/listen" if is_stateless => Ok(Answer::Listen),
+        _ => Err(method_not_found(request)),
+    }
+}
+
+fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value {
+    let mut result = cacheable(json!({
+        "supportedVersions": eras.revisions(),
+        "capabilities": behaviour.capabilities(revision),
+    }));
+    let instructions = behaviour.instructions();
+    if let (false, Some(fields)) = (instructions.is_empty(), result.as_object_mut()) {
+        fields.insert("instructions".to_owned(), instructions.into());
+    }
+    result
+}
+
+/// Settles the revision at once, so that what follows in the same write is served in it.
+fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
+    let wanted = request.params.get("protocolVersion");
+    let Some(wanted) = wanted.and_then(Value::as_str) else {
+        return Err(Refusal::new(
+            INVALID_PARAMS,
+            "Invalid params: initialize lacks protocolVersion",
+        ));
+    };
+    let revision = wanted
+        .parse()
+        .ok()
+        .filter(|revision: &Revision| revision.era() == Era::Handshake)
+        .unwrap_or(Revision::LATEST_HANDSHAKE);
+    let said = |name: &str| request.params.get(name).cloned().unwrap_or_default();
+    let said = (said("capabilities"), said("clientInfo"));
+    let bytes = weight_kept(&said.0.to_string()) + weight_kept(&said.1.to_string());
+    if bytes > AGREEMENT_BYTES_MAX {
+        let kibibytes = AGREEMENT_BYTES_MAX / 1024;
+        return Err(Refusal::new(
+            INVALID_PARAMS,
+            format!("Invalid params: capabilities and clientInfo take more than {kibibytes} KiB"),
+        ));
+    }
+    let Some(charge) = host.kept.charge(bytes) else {
+        return Err(Refusal::new(TOO_BUSY, "Too many bytes of sessions"));
+    };
+    session.agree(revision, said, charge);
+    Ok(revision)
+}
+
+fn list(
+    behaviour: &dyn Behaviour,
+    request: &Request,
+    revision: Revision,
+) -> Result<Value, Refusal> {
+    let tools = behaviour.tools(revision);
+    let result = page("tools", &tools, behaviour.page_size(), &request.params)?;
+    Ok(match revision.era() {
+        Era::Stateless => cacheable(result),
+        Era::Handshake => result,
+    })
+}
+
+/// The result with how long a client may keep it, as the stateless era wants of lists.
+pub fn cacheable(mut result: Value) -> Value {
+    if let Some(fields) = result.as_object_mut() {
+        fields.insert("ttlMs".to_owned(), CACHE_TTL_MS.into());
+        fields.insert("cacheScope".to_owned(), "public".into());
+    }
+    result
+}
+
+fn check_call(
+    behaviour: &dyn Behaviour,
+    request: &Request,
+    revision: Revision,
+) -> Result<Answer, Refusal> {
+    let tools = behaviour.tools(revision);
+    let name = request.params.get("name").and_then(Value::as_str);
+    let tool = tools
+        .iter()
+        .find(|tool| name.is_some() && tool.get("name").and_then(Value::as_str) == name)
+        .ok_or_else(|| {
+            let name = name.unwrap_or_default();
+            Refusal::new(INVALID_PARAMS, format!("Unknown tool: {name}"))
+        })?;
+    let none = Map::new();
+    let arguments = match request.params.get("arguments") {
+        None => &none,
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => {
+            return Err(Refusal::new(
+                INVALID_PARAMS,
+                "Invalid params: arguments must be an object",
+            ));
+        }
+    };
+    // A wrong argument is for the model to read and correct, so it is no protocol error.
+    Ok(match behaviour.problem(tool, arguments) {
+        Some(problem) => Answer::Result(tools::text_result(&problem, true)),
+        None => Answer::Call,
+    })
+}
+
+/// Answers an admitted request, taking the time that the mode takes.
+pub async fn route(behaviour: &dyn Behaviour, exchange: &Exchange) {
+    let answer = answer(
+        behaviour,
+        exchange.host.eras,
+        &exchange.request,
+        exchange.revision,
+    );
+    match answer {
+        Ok(Answer::Result(result)) => exchange.reply(exchange.success(result)).await,
+        Ok(Answer::Call) => behaviour.call(exchange).await,
+        Ok(Answer::Listen) => changes::listen(exchange).await,
+        Err(refusal) if refusal.code == METHOD_NOT_FOUND => exchange.refuse(&refusal).await,
+        Err(refusal) => {
+            exchange.reply(refusal.response(&exchange.request.id)).await;
+        }
+    }
+}

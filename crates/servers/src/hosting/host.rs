@@ -1,0 +1,253 @@
+//! What all connections of one server share: its mode, and whether it stands still or has ended.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mcprove_trace::budget::Budget;
+use mcprove_trace::protocol::{Era, Revision};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::{broadcast, watch};
+
+use super::behaviour::{Behaviour, Fate};
+use super::changes::{BEHIND_MAX, Change};
+use super::exchange::ANSWER_BYTES_MAX;
+use super::http_limits::REQUEST_BYTES_MAX;
+use super::names::PublicHost;
+use super::session::{SESSION_BYTES_MAX, Session};
+use super::slots::Slots;
+use super::watch::Ended;
+
+/// How long work that was given up may take to stop.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+/// How often to look whether it has.
+const SETTLE_STEP: Duration = Duration::from_millis(1);
+
+/// Which eras a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Eras {
+    /// Only with `initialize`.
+    Handshake,
+    /// Only without.
+    Stateless,
+    /// As the client opens.
+    #[default]
+    Both,
+}
+
+impl Eras {
+    /// The revisions of these eras, oldest first.
+    pub fn revisions(self) -> Vec<Revision> {
+        let is_spoken = |revision: &Revision| match self {
+            Self::Handshake => revision.era() == Era::Handshake,
+            Self::Stateless => revision.era() == Era::Stateless,
+            Self::Both => true,
+        };
+        Revision::ALL.into_iter().filter(is_spoken).collect()
+    }
+}
+
+impl std::str::FromStr for Eras {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "handshake" => Ok(Self::Handshake),
+            "stateless" => Ok(Self::Stateless),
+            "both" => Ok(Self::Both),
+            other => Err(format!(
+                "unknown era {other:?}; known: handshake, stateless, both"
+            )),
+        }
+    }
+}
+
+/// Where a server's stderr goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stderr {
+    /// To the stderr of this process.
+    Process,
+    /// Nowhere, for servers inside another program.
+    Discard,
+}
+
+/// One running server.
+pub struct Host {
+    /// The mode.
+    pub(crate) behaviour: Box<dyn Behaviour>,
+    /// The eras it speaks.
+    pub(crate) eras: Eras,
+    /// How much is worked on at a time.
+    pub(crate) slots: Slots,
+    /// Requests that arrive or are worked on.
+    pub(crate) requests: Budget,
+    /// Answers that wait to be read.
+    pub(crate) answers: Budget,
+    /// What sessions keep of what their clients said.
+    pub(crate) kept: Budget,
+    public_hosts: OnceLock<Vec<PublicHost>>,
+    stderr: Stderr,
+    is_stalled: AtomicBool,
+    end: watch::Sender<Option<u8>>,
+    changes: broadcast::Sender<Change>,
+    names: AtomicU64,
+    name_keys: RandomState,
+}
+
+impl Host {
+    /// A server with this mind.
+    pub fn new(behaviour: Box<dyn Behaviour>, eras: Eras, stderr: Stderr) -> Arc<Self> {
+        Arc::new(Self {
+            behaviour,
+            eras,
+            slots: Slots::new(),
+            requests: Budget::new(REQUEST_BYTES_MAX),
+            answers: Budget::new(ANSWER_BYTES_MAX),
+            kept: Budget::new(SESSION_BYTES_MAX),
+            public_hosts: OnceLock::new(),
+            stderr,
+            is_stalled: AtomicBool::new(false),
+            end: watch::Sender::new(None),
+            changes: broadcast::Sender::new(BEHIND_MAX),
+            names: AtomicU64::new(0),
+            name_keys: RandomState::new(),
+        })
+    }
+
+    /// The same server, which over the network also answers to these names: without them, only to loopback names and
+    /// to the address that it is reached at. Given once.
+    #[must_use]
+    pub fn public_hosts(self: Arc<Self>, hosts: Vec<PublicHost>) -> Arc<Self> {
+        self.public_hosts.get_or_init(|| hosts);
+        self
+    }
+
+    /// The further names that it answers to.
+    pub(super) fn names(&self) -> &[PublicHost] {
+        self.public_hosts.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Stops the whole server from looking at anything more, without ending it.
+    pub fn stall(&self) {
+        self.is_stalled.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until the server can take something more.
+    pub(crate) async fn ready(&self) {
+        if let Some(ready) = self.behaviour.ready() {
+            ready.await;
+        }
+    }
+
+    /// Returns as soon as the server can take more, and never when it stands still or has ended.
+    pub(crate) async fn pass(&self) {
+        self.ready().await;
+        if self.is_stalled.load(Ordering::SeqCst) || self.has_ended() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Whether a frame is served, as the mode decides; does not return when the mode stops here.
+    pub(crate) async fn takes(&self, frame: &[u8]) -> bool {
+        self.pass().await;
+        match self.behaviour.inspect(frame) {
+            Fate::Serve => return true,
+            Fate::Ignore => {}
+            Fate::Stall => {
+                self.stall();
+                self.pass().await;
+            }
+            Fate::Exit(status) => self.exit(status).await,
+        }
+        false
+    }
+
+    /// Ends the server, as a process would by exiting; never returns to the mode.
+    pub async fn exit(&self, status: u8) {
+        self.end(status);
+        std::future::pending::<()>().await;
+    }
+
+    /// Ends the server with this status, unless it has ended already.
+    pub fn end(&self, status: u8) {
+        self.end.send_if_modified(|end| {
+            let is_first = end.is_none();
+            end.get_or_insert(status);
+            is_first
+        });
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.borrow().is_some()
+    }
+
+    /// Why work is given up when a connection closes: the client left, unless we did.
+    pub(crate) fn why_closed(&self) -> Ended {
+        if self.has_ended() {
+            Ended::GivenUp
+        } else {
+            Ended::Disconnected
+        }
+    }
+
+    /// Closes a session, and tells the behaviour of a client that left.
+    pub(crate) fn close(&self, session: &Session, how: Ended) {
+        if how == Ended::Disconnected {
+            self.behaviour.left(session);
+        }
+        session.close(how);
+    }
+
+    /// Waits for the end, and says with which status.
+    pub(crate) async fn ended(&self) -> u8 {
+        let mut end = self.end.subscribe();
+        let status = end.wait_for(Option::is_some).await.ok();
+        status.and_then(|status| *status).unwrap_or_default()
+    }
+
+    /// Tells every client that wants to know that something changed.
+    pub fn publish(&self, change: Change) {
+        // Nobody may be listening.
+        let _ = self.changes.send(change);
+    }
+
+    /// Everything that is published from now on.
+    pub(super) fn news(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    /// Waits until no request is worked on any more, once all were answered or given up.
+    pub(crate) async fn settled(&self) {
+        let wait = async {
+            while !self.slots.is_idle() {
+                tokio::time::sleep(SETTLE_STEP).await;
+            }
+        };
+        // What does not stop by then is left behind.
+        let _ = tokio::time::timeout(SETTLE_TIME, wait).await;
+    }
+
+    /// Writes to stderr, waiting for whoever reads it.
+    pub async fn write_stderr(&self, bytes: &[u8]) {
+        if self.stderr == Stderr::Process {
+            let mut stderr = tokio::io::stderr();
+            // Nobody to tell when stderr is gone.
+            let _ = stderr.write_all(bytes).await;
+            let _ = stderr.flush().await;
+        }
+    }
+
+    /// A name that nobody can guess and that is given once: for sessions and tasks.
+    pub fn unique_name(&self) -> String {
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        let half = |salt: u8| {
+            let mut hasher = self.name_keys.build_hasher();
+            hasher.write_u8(salt);
+            hasher.write_u64(number);
+            hasher.finish()
+        };
+        format!("{:016x}{:016x}", half(0), half(1))
+    }
+}

@@ -1,0 +1,197 @@
+//! Listening on the network: one accept loop for all transports, and the handle on it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcprove_settings::own_limits::LimitWatch;
+use mcprove_trace::BoxFuture;
+use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::host::Host;
+use super::http_endpoint;
+use super::http_limits::CONNECTIONS_MAX;
+use super::serve_http::HttpServer;
+use super::serve_sse::SseServer;
+use super::serve_websocket;
+
+/// How long what was said before the end may take to reach the client.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// A transport over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Streamable HTTP, at `/mcp`.
+    Http,
+    /// HTTP+SSE of 2024-11-05, at `/sse`.
+    Sse,
+    /// One message per text frame, subprotocol `mcp`.
+    WebSocket,
+}
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {addr}: {source}; try port 0 for any free port")]
+pub struct ListenError {
+    /// The address.
+    pub addr: SocketAddr,
+    /// What the system says.
+    pub source: std::io::Error,
+}
+
+/// An address that is ours, though nobody is served on it yet.
+#[derive(Debug)]
+pub struct Bound {
+    /// The address, with the port that was chosen.
+    pub addr: SocketAddr,
+    listener: TcpListener,
+}
+
+impl Bound {
+    /// Takes this address, or any free port of it if the port is 0.
+    pub async fn to(addr: SocketAddr) -> Result<Self, ListenError> {
+        let cannot = |source| ListenError { addr, source };
+        let listener = TcpListener::bind(addr).await.map_err(cannot)?;
+        let addr = listener.local_addr().map_err(cannot)?;
+        Ok(Self { addr, listener })
+    }
+}
+
+/// A server that listens, until it is shut down or dropped.
+#[derive(Debug)]
+pub struct Listening {
+    /// The address, with the port that was chosen.
+    pub addr: SocketAddr,
+    kind: Kind,
+    host: HostHandle,
+    task: JoinHandle<()>,
+    limits: LimitWatch,
+}
+
+struct HostHandle(Arc<Host>);
+
+impl std::fmt::Debug for HostHandle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Host")
+    }
+}
+
+impl Listening {
+    pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
+        let Bound { addr, listener } = bound;
+        let connect: Connect = match kind {
+            Kind::Http => {
+                let server = Arc::new(HttpServer::new(Arc::clone(&host)));
+                Box::new(move |stream, ends| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
+                })
+            }
+            Kind::Sse => {
+                let server = Arc::new(SseServer::new(Arc::clone(&host)));
+                Box::new(move |stream, ends| {
+                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
+                })
+            }
+            Kind::WebSocket => {
+                let host = Arc::clone(&host);
+                Box::new(move |stream, ends| {
+                    Box::pin(serve_websocket::serve(Arc::clone(&host), stream, ends))
+                })
+            }
+        };
+        let limits = LimitWatch::default();
+        let accepting = accept(Arc::clone(&host), listener, connect, limits.clone());
+        let task = tokio::spawn(accepting);
+        let host = HostHandle(host);
+        Self {
+            addr,
+            kind,
+            host,
+            task,
+            limits,
+        }
+    }
+
+    /// What this process ran out of while it accepted connections; they wait meanwhile.
+    pub fn limits(&self) -> &LimitWatch {
+        &self.limits
+    }
+
+    /// Where a client connects.
+    pub fn url(&self) -> String {
+        match self.kind {
+            Kind::Http => format!("http://{}/mcp", self.addr),
+            Kind::Sse => format!("http://{}/sse", self.addr),
+            Kind::WebSocket => format!("ws://{}/", self.addr),
+        }
+    }
+
+    /// Waits until the mode ends the server, and says with which exit status.
+    pub async fn ended(&self) -> u8 {
+        let status = self.host.0.ended().await;
+        tokio::time::sleep(LAST_WORDS).await;
+        status
+    }
+
+    /// Stops listening and closes all connections.
+    pub async fn shutdown(mut self) {
+        self.host.0.end(0);
+        // It can only fail by panicking, which has been reported.
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The addresses of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) remote: SocketAddr,
+    pub(super) local: SocketAddr,
+}
+
+/// A connection whose client has to read.
+pub(super) type Stream = Guarded<TcpStream>;
+
+type Connect = Box<dyn Fn(Stream, Ends) -> BoxFuture<'static, ()> + Send + Sync>;
+
+async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits: LimitWatch) {
+    // Dropping the set closes every connection.
+    let mut connections = JoinSet::new();
+    let work = async {
+        host.behaviour.start(&host).await;
+        loop {
+            tokio::select! {
+                Some(_) = connections.join_next() => {}
+                accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                    match accepted {
+                        Ok((stream, remote)) => {
+                            // Only slower without.
+                            let _ = stream.set_nodelay(true);
+                            let Ok(local) = stream.local_addr() else { continue };
+                            let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
+                            connections.spawn(connect(stream, Ends { remote, local }));
+                        }
+                        Err(error) => limits.accept_failed(&error).await,
+                    }
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = host.ended() => {}
+        () = work => {}
+    }
+    drop(listener);
+    tokio::time::sleep(LAST_WORDS).await;
+    connections.shutdown().await;
+    // With it go the sessions that no connection belongs to.
+    drop(connect);
+    host.settled().await;
+}

@@ -1,0 +1,254 @@
+//! What arrives and what is refused: JSON-RPC, read the way a careful server reads it.
+
+use mcprove_trace::protocol::Revision;
+use serde_json::{Map, Number, Value, json};
+
+/// The key under which a stateless request names its revision.
+pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The key under which a stateless request names what its client can do.
+pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The key under which a stateless request names its client.
+pub const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+/// The key under which a stateless request asks for log messages.
+pub const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The key under which a stateless result names its server.
+pub const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+/// The key under which a message names the subscription that it belongs to.
+pub const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Not JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// JSON, but not a message.
+pub const INVALID_REQUEST: i64 = -32600;
+/// No such method.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// A method with the wrong parameters.
+pub const INVALID_PARAMS: i64 = -32602;
+/// The server's own fault.
+pub const INTERNAL_ERROR: i64 = -32603;
+/// The server has too much to do.
+pub const TOO_BUSY: i64 = -32000;
+/// HTTP headers that contradict the body.
+pub const HEADER_MISMATCH: i64 = -32020;
+/// The client lacks a capability that the request needs.
+pub const MISSING_CAPABILITY: i64 = -32021;
+/// A revision that the server does not speak.
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Why a message is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refusal {
+    /// The JSON-RPC error code.
+    pub code: i64,
+    /// What is wrong.
+    pub message: String,
+    /// More about it, for programs.
+    pub data: Option<Value>,
+}
+
+impl Refusal {
+    /// A refusal without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// The refusal of a revision, with those that would be accepted.
+    pub fn unsupported_version(requested: &str, supported: &[Revision]) -> Self {
+        Self {
+            code: UNSUPPORTED_VERSION,
+            message: "Unsupported protocol version".to_owned(),
+            data: Some(json!({ "supported": supported, "requested": requested })),
+        }
+    }
+
+    /// The error response to the request with this id.
+    pub fn response(&self, id: &Value) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let (Some(data), Some(error)) = (&self.data, error.as_object_mut()) {
+            error.insert("data".to_owned(), data.clone());
+        }
+        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+    }
+}
+
+/// A request of the client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// A string or a number.
+    pub id: Value,
+    /// The method.
+    pub method: String,
+    /// The parameters; empty when there are none.
+    pub params: Map<String, Value>,
+}
+
+/// A message of the client.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none.
+    Notification {
+        /// The method.
+        method: String,
+        /// The parameters; empty when there are none.
+        params: Map<String, Value>,
+    },
+    /// Answers a request of the server.
+    Response {
+        /// The id of that request.
+        id: Value,
+        /// The result, or the error object.
+        outcome: Result<Value, Value>,
+    },
+    /// No message at all.
+    Invalid {
+        /// The id, as far as there is one.
+        id: Value,
+        /// What is wrong with it.
+        refusal: Refusal,
+        /// What arrived.
+        value: Value,
+    },
+}
+
+impl Message {
+    /// Reads a message from JSON.
+    pub fn from_value(value: Value) -> Self {
+        if let Some(problem) = problem(&value) {
+            let is_valid = |id: &&Value| match id {
+                Value::String(_) => true,
+                Value::Number(number) => is_kept(number),
+                _ => false,
+            };
+            let id = value.get("id").filter(is_valid).cloned();
+            return Self::Invalid {
+                id: id.unwrap_or_default(),
+                refusal: Refusal::new(INVALID_REQUEST, format!("Invalid request: {problem}")),
+                value,
+            };
+        }
+        // It has been looked at: what is missing from here on is not wanted.
+        let mut fields = match value {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        let id = fields.remove("id");
+        let params = match fields.remove("params") {
+            Some(Value::Object(params)) => params,
+            _ => Map::new(),
+        };
+        match (fields.remove("method"), id) {
+            (Some(Value::String(method)), Some(id)) => {
+                Self::Request(Request { id, method, params })
+            }
+            (Some(Value::String(method)), None) => Self::Notification { method, params },
+            (_, id) => Self::Response {
+                id: id.unwrap_or_default(),
+                outcome: match fields.remove("result") {
+                    Some(result) => Ok(result),
+                    None => Err(fields.remove("error").unwrap_or_default()),
+                },
+            },
+        }
+    }
+}
+
+/// Why something is no message.
+fn problem(value: &Value) -> Option<&'static str> {
+    let Value::Object(fields) = value else {
+        return Some("a message is an object");
+    };
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Some("\"jsonrpc\" must be \"2.0\"");
+    }
+    let id = fields.get("id");
+    match fields.get("method") {
+        Some(Value::String(_)) if fields.get("params").is_some_and(|it| !it.is_object()) => {
+            Some("\"params\" must be an object")
+        }
+        Some(Value::String(_)) => match id {
+            None | Some(Value::String(_)) => None,
+            Some(Value::Number(number)) if is_kept(number) => None,
+            Some(Value::Number(_)) => {
+                Some("\"id\" is a number too large to be given back as it is")
+            }
+            Some(_) => Some("\"id\" must be a string or a number"),
+        },
+        Some(_) => Some("\"method\" must be a string"),
+        None => match (id, fields.get("result"), fields.get("error")) {
+            (Some(_), Some(_), None) | (Some(_), None, Some(_)) => None,
+            _ => Some("neither a request nor a response"),
+        },
+    }
+}
+
+/// Whether a number is given back as it came: whole ones beyond 64 bits lose digits.
+fn is_kept(number: &Number) -> bool {
+    /// From here on not every whole number has a double of its own.
+    const DOUBLES_APART: f64 = 9_007_199_254_740_992.0;
+    !number.is_f64() || number.as_f64().is_some_and(|it| it.abs() < DOUBLES_APART)
+}
+
+impl Request {
+    /// The `_meta` of the request.
+    pub fn meta(&self, key: &str) -> Option<&Value> {
+        self.params.get("_meta")?.get(key)
+    }
+
+    /// Whether the request is of the stateless era.
+    pub fn is_stateless(&self) -> bool {
+        self.method == "server/discover" || self.meta(META_VERSION).is_some()
+    }
+
+    /// The tool that is called.
+    pub fn tool(&self) -> &str {
+        self.params
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// An argument of the tool that is called.
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.params.get("arguments")?.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Message {
+        Message::from_value(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn an_id_is_given_back_as_it_came_or_refused() {
+        for id in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "0",
+            "1.5",
+            "\"x\"",
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Message::Request(request) = read(&text) else {
+                panic!("{id} was refused");
+            };
+            assert_eq!(request.id.to_string(), id);
+        }
+        for id in ["18446744073709551616", "-9223372036854775809", "1e300"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Message::Invalid { id, refusal, .. } = read(&text) else {
+                panic!("{id} was taken");
+            };
+            assert_eq!((id, refusal.code), (Value::Null, INVALID_REQUEST));
+            assert!(refusal.message.contains("too large"), "{}", refusal.message);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What one client and the server know of each other: the revision they agreed on, the
+//! questions the server has asked, and the requests that can still be cancelled.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use mcprove_trace::budget::{Budget, Charge};
+use mcprove_trace::protocol::Revision;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::caller::Identity;
+use super::changes::Change;
+use super::exchange::Outgoing;
+use super::in_flight::InFlight;
+use super::lock;
+use super::logging::LogLevel;
+use super::watch::Ended;
+
+/// The most resources that one client may subscribe to.
+const SUBSCRIPTIONS_MAX: usize = 10_000;
+/// The most streams of one client that wait to be taken up again.
+const PARKED_MAX: usize = 64;
+
+/// The most that is kept of what one client says at `initialize`.
+pub(super) const AGREEMENT_BYTES_MAX: usize = 64 * 1024;
+/// How many bytes of what clients say are kept with their sessions, for all clients together: what they said at
+/// `initialize`, and the names of resources that they subscribed to.
+pub(super) const SESSION_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// What a subscription takes besides the name of its resource.
+const SUBSCRIPTION_BYTES: usize = 128;
+/// How many bytes of answers may wait for one client before its next request is worked on.
+pub(super) const UNREAD_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What `initialize` settled.
+#[derive(Debug)]
+struct Agreement {
+    revision: Revision,
+    client_capabilities: Value,
+    client: Value,
+    _charge: Charge,
+}
+
+/// What a behaviour keeps with a client, for itself, over as many sessions as it has.
+pub(crate) type Shared = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
+
+/// One client, from `initialize` or its connection to the end.
+pub struct Session {
+    /// What the client calls it, or what we do; none where there are no sessions.
+    name: Option<String>,
+    /// Who opened it.
+    owner: Option<Identity>,
+    agreement: Mutex<Option<Agreement>>,
+    asked: AtomicU64,
+    questions: Mutex<HashMap<String, oneshot::Sender<Result<Value, Value>>>>,
+    in_flight: InFlight,
+    closed: watch::Sender<bool>,
+    log_level: Mutex<Option<LogLevel>>,
+    subscriptions: Mutex<HashMap<String, Charge>>,
+    /// Answers that wait for this client.
+    unread: Budget,
+    /// How many streams for messages that belong to no request were opened; the last one gets them.
+    streams: AtomicU64,
+    /// Streams that the server closed before the answer, by the id of their last event.
+    parked: Mutex<HashMap<String, mpsc::Receiver<Outgoing>>>,
+    attachment: Shared,
+}
+
+impl Session {
+    pub(crate) fn new(name: Option<String>, owner: Option<Identity>) -> Self {
+        Self {
+            name,
+            owner,
+            agreement: Mutex::new(None),
+            asked: AtomicU64::new(0),
+            questions: Mutex::new(HashMap::new()),
+            in_flight: InFlight::default(),
+            closed: watch::Sender::new(false),
+            log_level: Mutex::new(None),
+            subscriptions: Mutex::new(HashMap::new()),
+            unread: Budget::new(UNREAD_BYTES_MAX),
+            streams: AtomicU64::new(0),
+            parked: Mutex::new(HashMap::new()),
+            attachment: Shared::default(),
+        }
+    }
+
+    /// The same session, sharing what the behaviour keeps with others: in the stateless era each
+    /// request over HTTP is a session.
+    pub(crate) fn sharing(mut self, attachment: &Shared) -> Self {
+        self.attachment = Arc::clone(attachment);
+        self
+    }
+
+    /// What the behaviour keeps with this client; made when it is first asked for.
+    pub fn attachment<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        let kept = self.attachment.get_or_init(|| Box::new(make()));
+        kept.downcast_ref()
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Who opened it.
+    pub(super) const fn owner(&self) -> Option<&Identity> {
+        self.owner.as_ref()
+    }
+
+    /// The revision agreed on by `initialize`, if that has happened.
+    pub fn revision(&self) -> Option<Revision> {
+        lock(&self.agreement)
+            .as_ref()
+            .map(|agreement| agreement.revision)
+    }
+
+    /// What the client said at `initialize` that it can do.
+    pub fn client_capabilities(&self) -> Value {
+        lock(&self.agreement)
+            .as_ref()
+            .map_or(Value::Null, |agreement| {
+                agreement.client_capabilities.clone()
+            })
+    }
+
+    /// Who the client said at `initialize` that it is.
+    pub fn client(&self) -> Value {
+        let agreement = lock(&self.agreement);
+        agreement
+            .as_ref()
+            .map_or(Value::Null, |agreement| agreement.client.clone())
+    }
+
+    /// Notes what `initialize` settled.
+    pub(super) fn agree(
+        &self,
+        revision: Revision,
+        (client_capabilities, client): (Value, Value),
+        charge: Charge,
+    ) {
+        *lock(&self.agreement) = Some(Agreement {
+            revision,
+            client_capabilities,
+            client,
+            _charge: charge,
+        });
+    }
+
+    /// The id of a new question to the client, and where its answer will arrive.
+    pub(crate) fn question(&self) -> (String, oneshot::Receiver<Result<Value, Value>>) {
+        let id = format!("ask-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        let (sender, receiver) = oneshot::channel();
+        lock(&self.questions).insert(id.clone(), sender);
+        (id, receiver)
+    }
+
+    /// Forgets a question that waited long enough.
+    pub(crate) fn forget_question(&self, id: &str) {
+        lock(&self.questions).remove(id);
+    }
+
+    /// Takes the client's answer to a question; an answer to none is dropped.
+    pub(crate) fn answered(&self, id: &Value, outcome: Result<Value, Value>) {
+        let question = id.as_str().and_then(|id| lock(&self.questions).remove(id));
+        if let Some(question) = question {
+            // Whoever asked may have been cancelled.
+            let _ = question.send(outcome);
+        }
+    }
+
+    /// The requests that are being worked on.
+    pub(super) const fn in_flight(&self) -> &InFlight {
+        &self.in_flight
+    }
+
+    /// Gives up all work, and ends the streams of this session.
+    pub(crate) fn close(&self, how: Ended) {
+        self.in_flight.give_up(how);
+        lock(&self.parked).clear();
+        self.closed.send_replace(true);
+    }
+
+    /// Whether it was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    /// Waits for [`Session::close`].
+    pub(crate) async fn wait_closed(&self) {
+        // An error would mean that the session is gone, which is closed too.
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
+    }
+
+    /// The mildest log messages that the client wants, if it said so.
+    pub(super) fn log_level(&self) -> Option<LogLevel> {
+        *lock(&self.log_level)
+    }
+
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        *lock(&self.log_level) = Some(level);
+    }
+
+    /// Answers that wait for this client.
+    pub(super) const fn unread(&self) -> &Budget {
+        &self.unread
+    }
+
+    /// Tells the client of changes of this resource from now on; false if there are too many, or `kept` has no room.
+    pub(super) fn subscribe(&self, uri: &str, kept: &Budget) -> bool {
+        let mut subscriptions = lock(&self.subscriptions);
+        if subscriptions.contains_key(uri) {
+            return true;
+        }
+        let charge = kept.charge(uri.len() + SUBSCRIPTION_BYTES);
+        let charge = charge.filter(|_| subscriptions.len() < SUBSCRIPTIONS_MAX);
+        charge
+            .map(|charge| subscriptions.insert(uri.to_owned(), charge))
+            .is_some()
+    }
+
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        lock(&self.subscriptions).remove(uri);
+    }
+
+    /// Whether the client is to hear of this, in the handshake era.
+    pub(super) fn hears_of(&self, change: &Change) -> bool {
+        match change {
+            Change::Resource(uri) => lock(&self.subscriptions).contains_key(uri),
+            Change::Tools | Change::Prompts | Change::Resources => self.revision().is_some(),
+        }
+    }
+
+    /// The number of a new stream for messages that belong to no request.
+    pub(super) fn open_stream(&self) -> u64 {
+        self.streams.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether the stream with this number is the newest.
+    pub(super) fn is_newest_stream(&self, number: u64) -> bool {
+        self.streams.load(Ordering::SeqCst) == number
+    }
+
+    /// Keeps what is still to be said on a stream for the client to fetch; false if there are too many.
+    pub(super) fn park(&self, event: &str, answers: mpsc::Receiver<Outgoing>) -> bool {
+        let mut parked = lock(&self.parked);
+        let has_room = parked.len() < PARKED_MAX;
+        if has_room {
+            parked.insert(event.to_owned(), answers);
+        }
+        has_room
+    }
+
+    /// The rest of the stream whose last event had this id.
+    pub(super) fn take_up(&self, event: &str) -> Option<mpsc::Receiver<Outgoing>> {
+        lock(&self.parked).remove(event)
+    }
+}
+
+/// A request of the server to the client.
+pub(crate) fn question_message(id: &str, method: &str, params: &Value) -> Value {
+    let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+    if let (false, Some(fields)) = (params.is_null(), message.as_object_mut()) {
+        fields.insert("params".to_owned(), params.clone());
+    }
+    message
+}

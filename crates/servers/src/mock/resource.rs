@@ -1,0 +1,189 @@
+//! Resources: which there are, and what is in them.
+
+use mcprove_trace::protocol::{Era, Revision};
+use serde_json::{Map, Value, json};
+
+use super::spec::{Contents, ResourceSpec, ResourceTemplateSpec, text_of};
+use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+
+/// The error of a resource that is not there, in the handshake era.
+const RESOURCE_NOT_FOUND: i64 = -32_002;
+
+/// What `resources/read` answers.
+pub(super) fn read(
+    resources: &[ResourceSpec],
+    templates: &[ResourceTemplateSpec],
+    params: &Map<String, Value>,
+    revision: Revision,
+) -> Result<Value, Refusal> {
+    let Some(uri) = params.get("uri").and_then(Value::as_str) else {
+        return Err(Refusal::new(
+            INVALID_PARAMS,
+            "Invalid params: uri is missing",
+        ));
+    };
+    let none = Map::new();
+    let resource = resources
+        .iter()
+        .find(|resource| text_of(&resource.listed, "uri") == uri);
+    if let Some(resource) = resource {
+        return contents(uri, &resource.listed, &resource.contents, &none);
+    }
+    let fitting = templates.iter().find_map(|template| {
+        let pattern = text_of(&template.listed, "uriTemplate");
+        Some((template, fit(pattern, uri)?))
+    });
+    match fitting {
+        Some((template, variables)) => {
+            contents(uri, &template.listed, &template.contents, &variables)
+        }
+        None => Err(Refusal {
+            code: match revision.era() {
+                Era::Handshake => RESOURCE_NOT_FOUND,
+                Era::Stateless => INVALID_PARAMS,
+            },
+            message: "Resource not found".to_owned(),
+            data: Some(json!({ "uri": uri })),
+        }),
+    }
+}
+
+fn contents(
+    uri: &str,
+    listed: &Map<String, Value>,
+    contents: &Contents,
+    variables: &Map<String, Value>,
+) -> Result<Value, Refusal> {
+    let mut fields = Map::new();
+    fields.insert("uri".to_owned(), uri.into());
+    if let Some(kind) = listed.get("mimeType") {
+        fields.insert("mimeType".to_owned(), kind.clone());
+    }
+    match contents {
+        Contents::Text(template) => {
+            let text = template
+                .render(variables)
+                .ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the resource would be too large"))?;
+            fields.insert("text".to_owned(), text);
+        }
+        Contents::Blob(blob) => {
+            fields.insert("blob".to_owned(), blob.as_str().into());
+        }
+    }
+    Ok(json!({ "contents": [fields] }))
+}
+
+/// What stands for the variables of an address pattern in this address; `None` if it does not fit.
+///
+/// `{name}` stands for what has no `/`, `{+name}` for anything; the shortest that fits is taken.
+fn fit(pattern: &str, uri: &str) -> Option<Map<String, Value>> {
+    let mut variables = Map::new();
+    let (mut pattern, mut rest) = (pattern, uri);
+    loop {
+        let Some((literal, after)) = pattern.split_once('{') else {
+            return (pattern == rest).then_some(variables);
+        };
+        rest = rest.strip_prefix(literal)?;
+        let (name, behind) = after.split_once('}')?;
+        let (name, takes_all) = match name.strip_prefix('+') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let next = behind.split('{').next().unwrap_or_default();
+        let end = if next.is_empty() {
+            rest.len()
+        } else if behind.len() == next.len() {
+            // The last literal is the end of the address.
+            rest.strip_suffix(next)?.len()
+        } else {
+            rest.find(next)?
+        };
+        let (value, remaining) = rest.split_at_checked(end)?;
+        if value.is_empty() || (!takes_all && value.contains('/')) {
+            return None;
+        }
+        variables.insert(name.to_owned(), decoded(value).into());
+        (pattern, rest) = (behind, remaining);
+    }
+}
+
+/// Why no address can fit a pattern.
+pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
+    let mut rest = pattern;
+    let mut is_first = true;
+    while let Some((literal, after)) = rest.split_once('{') {
+        if literal.is_empty() && !is_first {
+            return Some("nothing stands between two variables of the address".to_owned());
+        }
+        let Some((name, behind)) = after.split_once('}') else {
+            return Some("a `{` has no `}`".to_owned());
+        };
+        let plain = name.strip_prefix('+').unwrap_or(name);
+        let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+        if plain.is_empty() || !plain.chars().all(is_name) || plain.starts_with('.') {
+            return Some(format!("{{{name}}} is no variable that is known here"));
+        }
+        (rest, is_first) = (behind, false);
+    }
+    None
+}
+
+/// What `%41` and the like stand for; as it is if that is no text.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = match byte {
+            Some(_) => after.get(2..).unwrap_or_default(),
+            None => after,
+        };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_fit_patterns() {
+        for (pattern, uri, expected) in [
+            (
+                "file:///{name}.txt",
+                "file:///a.txt",
+                Some(json!({ "name": "a" })),
+            ),
+            ("file:///{name}.txt", "file:///a/b.txt", None),
+            (
+                "file:///{+name}.txt",
+                "file:///a/b.txt",
+                Some(json!({ "name": "a/b" })),
+            ),
+            (
+                "db://{table}/{row}",
+                "db://users/7",
+                Some(json!({ "table": "users", "row": "7" })),
+            ),
+            ("db://{table}/{row}", "db://users/", None),
+            ("db://{table}", "db://users/7", None),
+            ("x://{a", "x://y", None),
+            ("x://é{a}é", "x://éüé", Some(json!({ "a": "ü" }))),
+            ("plain://", "plain://", Some(json!({}))),
+            (
+                "q://{a}",
+                "q://a%20b%2Fc%C3%BC",
+                Some(json!({ "a": "a b/cü" })),
+            ),
+            ("q://{a}", "q://100%", Some(json!({ "a": "100%" }))),
+            ("q://{a}", "q://%ff%zz", Some(json!({ "a": "%ff%zz" }))),
+        ] {
+            let fitted = fit(pattern, uri).map(Value::Object);
+            assert_eq!(fitted, expected, "{pattern} {uri}");
+        }
+    }
+}

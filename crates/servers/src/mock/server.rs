@@ -1,0 +1,340 @@
+//! The mind of a mock: what it answers, and which calls meet a fault.
+//!
+//! A fault is decided when the call arrives, in the order of arrival, and strikes before the call is
+//! looked at: a dead backend does not read arguments, so a call of a tool that is not there, or with
+//! wrong arguments, counts and is struck like any other.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
+use mcprove_trace::BoxFuture;
+use mcprove_trace::protocol::{Era, Revision};
+use serde_json::{Map, Value, json};
+
+use super::error::MockError;
+use super::faulted::FaultedExchange;
+use super::log::{Entry, Log};
+use super::spec::MockSpec;
+use super::tool::Tool;
+use super::{Options, prompt, resource};
+use crate::hosting::healthy::cacheable;
+use crate::hosting::message::{INVALID_PARAMS, Refusal};
+use crate::hosting::page::page;
+use crate::hosting::{
+    Arrival, Behaviour, Caller, Ended, Exchange, Malformed, Request, Session, Shield, TurnedAway,
+    Watch,
+};
+
+pub(super) struct Server {
+    spec: MockSpec,
+    tools: Vec<Tool>,
+    /// Where each tool is, by its name.
+    places: HashMap<String, usize>,
+    /// Which calls meet a fault.
+    pub(super) injector: Injector,
+    /// Where requests are written down.
+    pub(super) log: OnceLock<Log>,
+    /// Calls so far.
+    pub(super) calls: AtomicU64,
+}
+
+/// What goes with a request from its arrival to its end.
+pub(super) struct Ticket {
+    injection: Option<Injection>,
+    entry: Option<Entry>,
+}
+
+impl Watch for Ticket {
+    fn sent(&self, message: &[u8], is_last: bool) {
+        if let Some(entry) = &self.entry {
+            entry.said(message, is_last);
+        }
+    }
+
+    fn ended(&self, how: Ended) {
+        // All else the entry tells by its own end.
+        if let (Some(entry), Ended::GivenUp | Ended::Stopped) = (&self.entry, how) {
+            entry.stopped();
+        }
+    }
+}
+
+impl Ticket {
+    /// The server ends without an answer.
+    pub(super) fn crashed(&self) {
+        if let Some(entry) = &self.entry {
+            entry.crashed();
+        }
+    }
+
+    /// The tool answered, whatever a fault makes of it.
+    pub(super) fn answered_behind(&self, reply: &str) {
+        if let Some(entry) = &self.entry {
+            entry.answered_behind(reply);
+        }
+    }
+
+    /// What is to be called when the client cancels, and nothing comes of it.
+    pub(super) fn canceller(&self) -> Shield {
+        match &self.entry {
+            Some(entry) => entry.canceller(),
+            None => Box::new(|| {}),
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
+        let tools: Result<Vec<Tool>, MockError> = spec.tools.iter().map(Tool::new).collect();
+        let tools = tools?;
+        let mut places = HashMap::with_capacity(tools.len());
+        for (place, tool) in tools.iter().enumerate() {
+            if places.insert(tool.name.clone(), place).is_some() {
+                return Err(MockError::SameTool(tool.name.clone()));
+            }
+        }
+        let mut faults = options.faults;
+        tell_apart(faults.iter_mut());
+        let injector = Injector::new(faults, options.seed);
+        if let Some(recording) = &options.recording {
+            injector.go_on_from(recording.past());
+        }
+        Ok(Self {
+            tools,
+            places,
+            spec,
+            injector,
+            log: options
+                .recording
+                .map(Log::new)
+                .map_or_else(OnceLock::new, OnceLock::from),
+            calls: AtomicU64::new(0),
+        })
+    }
+
+    /// The mock's own answer to a call, without any fault.
+    pub(super) fn answer_call(&self, exchange: &Exchange) -> Value {
+        match self.try_call(&exchange.request) {
+            Ok(result) => exchange.success(result),
+            Err(refusal) => refusal.response(&exchange.request.id),
+        }
+    }
+
+    fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
+        let name = request.tool();
+        let place = self.places.get(name);
+        let tool = place.and_then(|place| self.tools.get(*place));
+        let unknown = || Refusal::new(INVALID_PARAMS, format!("Unknown tool: {name}"));
+        let tool = tool.ok_or_else(unknown)?;
+        let arguments = request.params.get("arguments");
+        if arguments.is_some_and(|arguments| !arguments.is_object()) {
+            let message = "Invalid params: arguments must be an object";
+            return Err(Refusal::new(INVALID_PARAMS, message));
+        }
+        tool.call(arguments)
+    }
+
+    /// The answer to what takes no time and is not done the healthy way; `None` is all else.
+    fn answer(&self, exchange: &Exchange) -> Option<Result<Value, Refusal>> {
+        let spec = &self.spec;
+        let (params, revision) = (&exchange.request.params, exchange.revision);
+        let has_resources = !spec.resources.is_empty() || !spec.resource_templates.is_empty();
+        let list = |name: &str, items: Vec<Value>| {
+            page(name, &items, self.page_size(), params).map(|result| kept(result, revision))
+        };
+        Some(match exchange.request.method.as_str() {
+            "initialize" if revision.era() == Era::Handshake => Ok(self.greeting(revision)),
+            "resources/list" if has_resources => list(
+                "resources",
+                listed(spec.resources.iter().map(|item| &item.listed)),
+            ),
+            "resources/templates/list" if has_resources => {
+                let templates = spec.resource_templates.iter();
+                list(
+                    "resourceTemplates",
+                    listed(templates.map(|item| &item.listed)),
+                )
+            }
+            "resources/read" if has_resources => {
+                let read =
+                    resource::read(&spec.resources, &spec.resource_templates, params, revision);
+                read.map(|result| kept(result, revision))
+            }
+            "prompts/list" if !spec.prompts.is_empty() => list(
+                "prompts",
+                listed(spec.prompts.iter().map(|item| &item.listed)),
+            ),
+            "prompts/get" if !spec.prompts.is_empty() => prompt::get(&spec.prompts, params),
+            _ => return None,
+        })
+    }
+
+    fn greeting(&self, revision: Revision) -> Value {
+        let mut result = json!({
+            "protocolVersion": revision,
+            "capabilities": self.capabilities(revision),
+            "serverInfo": self.identity(),
+        });
+        if let (Some(words), Some(fields)) = (&self.spec.instructions, result.as_object_mut()) {
+            fields.insert("instructions".to_owned(), words.as_str().into());
+        }
+        result
+    }
+
+    /// The fault that strikes a request that just arrived.
+    fn strike(&self, request: &Request) -> Option<Injection> {
+        if request.method != "tools/call" {
+            return None;
+        }
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        if self.injector.is_idle() {
+            return None;
+        }
+        let arguments = request.params.get("arguments").map(Value::to_string);
+        self.injector.strike(CallSite {
+            server: &self.spec.name,
+            tool: request.tool(),
+            arguments: arguments.as_deref().unwrap_or_default(),
+        })
+    }
+}
+
+/// The result as its era wants one that can be kept.
+fn kept(result: Value, revision: Revision) -> Value {
+    match revision.era() {
+        Era::Stateless => cacheable(result),
+        Era::Handshake => result,
+    }
+}
+
+fn listed<'m>(items: impl Iterator<Item = &'m Map<String, Value>>) -> Vec<Value> {
+    items.map(|fields| Value::Object(fields.clone())).collect()
+}
+
+/// What is served: one mock may be, many times over.
+pub(super) struct Served(pub(super) Arc<Server>);
+
+impl std::ops::Deref for Served {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.0
+    }
+}
+
+impl Server {
+    fn identity(&self) -> Value {
+        let version = self.spec.version.as_deref();
+        let version = version.unwrap_or(env!("CARGO_PKG_VERSION"));
+        let mut identity = json!({ "name": self.spec.name, "version": version });
+        if let (Some(title), Some(fields)) = (&self.spec.title, identity.as_object_mut()) {
+            fields.insert("title".to_owned(), title.as_str().into());
+        }
+        identity
+    }
+
+    fn capabilities(&self, _: Revision) -> Value {
+        let mut capabilities = json!({ "tools": {} });
+        let spec = &self.spec;
+        let has_resources = !spec.resources.is_empty() || !spec.resource_templates.is_empty();
+        for (name, is_there) in [
+            ("resources", has_resources),
+            ("prompts", !spec.prompts.is_empty()),
+        ] {
+            if let (true, Some(fields)) = (is_there, capabilities.as_object_mut()) {
+                fields.insert(name.to_owned(), json!({}));
+            }
+        }
+        capabilities
+    }
+
+    fn page_size(&self) -> usize {
+        self.spec.page_size.unwrap_or(usize::MAX)
+    }
+}
+
+impl Behaviour for Served {
+    fn identity(&self) -> Value {
+        Server::identity(self)
+    }
+
+    fn instructions(&self) -> String {
+        self.spec.instructions.clone().unwrap_or_default()
+    }
+
+    fn tools(&self, _: Revision) -> Vec<Value> {
+        let is_listed = |tool: &&Tool| !self.injector.hides(&self.spec.name, &tool.name);
+        let tools = self.tools.iter().filter(is_listed);
+        tools.map(|tool| tool.listed.clone()).collect()
+    }
+
+    fn capabilities(&self, revision: Revision) -> Value {
+        Server::capabilities(self, revision)
+    }
+
+    fn page_size(&self) -> usize {
+        Server::page_size(self)
+    }
+
+    fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {
+        let Arrival {
+            request, session, ..
+        } = arrival;
+        let injection = arrival.is_admitted.then(|| self.strike(request)).flatten();
+        let entry = self.log.get().and_then(|log| log.request(session, request));
+        if let (Some(entry), Some(injection)) = (&entry, &injection) {
+            entry.struck(injection, &self.spec.name);
+        }
+        Some(Box::new(Ticket { injection, entry }))
+    }
+
+    fn notified(&self, session: &Session, method: &str, params: &Map<String, Value>) {
+        if let Some(log) = self.log.get() {
+            log.notification(session, method, params);
+        }
+    }
+
+    fn malformed(&self, refused: Malformed<'_>) {
+        if let Some(log) = self.log.get() {
+            log.misread(refused.session, refused.frame, refused.refusal);
+        }
+    }
+
+    fn turned_away(&self, _: &Caller, refused: TurnedAway<'_>) {
+        if let Some(log) = self.log.get() {
+            log.turned_away(&refused);
+        }
+    }
+
+    fn left(&self, session: &Session) {
+        if let Some(log) = self.log.get() {
+            log.left(session);
+        }
+    }
+
+    fn shield(&self, exchange: &Exchange) -> Option<Shield> {
+        let ticket: &Ticket = exchange.watch()?;
+        let injection = ticket.injection.as_ref()?;
+        injection.ignores_cancellation().then(|| ticket.canceller())
+    }
+
+    fn intercept<'a>(&'a self, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
+        if exchange.request.method == "tools/call" {
+            let ticket: Option<&Ticket> = exchange.watch();
+            let injection = ticket.and_then(|ticket| ticket.injection.as_ref());
+            return Some(match injection {
+                Some(injection) => Box::pin(async move {
+                    injection.apply(&FaultedExchange::new(self, exchange)).await;
+                }),
+                None => Box::pin(exchange.reply(self.answer_call(exchange))),
+            });
+        }
+        let answer = match self.answer(exchange)? {
+            Ok(result) => exchange.success(result),
+            Err(refusal) => refusal.response(&exchange.request.id),
+        };
+        Some(Box::pin(exchange.reply(answer)))
+    }
+}

@@ -1,0 +1,203 @@
+//! What a mock is to be: its tools and what they answer, its resources, its prompts.
+//!
+//! `crate::tools_file` reads it from a file; in Rust it is put together by hand.
+
+use serde_json::{Map, Value, json};
+
+use super::template::{Template, TemplateError};
+
+/// A whole server.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MockSpec {
+    /// Its name, by which faults are aimed at it too.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// Its version; that of mcprove unless given.
+    pub version: Option<String>,
+    /// What it tells clients about itself.
+    pub instructions: Option<String>,
+    /// How many items a page of its lists has; all unless given.
+    pub page_size: Option<usize>,
+    /// Its tools.
+    pub tools: Vec<ToolSpec>,
+    /// Its resources.
+    pub resources: Vec<ResourceSpec>,
+    /// Its resources by a pattern of their address.
+    pub resource_templates: Vec<ResourceTemplateSpec>,
+    /// Its prompts.
+    pub prompts: Vec<PromptSpec>,
+}
+
+/// A tool and what it answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// The tool as it is listed: `name`, `inputSchema` and so on.
+    pub listed: Map<String, Value>,
+    /// What it answers: the first rule that fits the arguments decides.
+    pub rules: Vec<Rule>,
+    /// What it answers when no rule fits.
+    pub otherwise: Otherwise,
+}
+
+/// What calls of a tool are answered when no rule fits them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Otherwise {
+    /// Something sensible: what the output schema asks for, or else the arguments, as a text.
+    #[default]
+    MadeUp,
+    /// An error that says that nothing was recorded for these arguments.
+    Unrecorded,
+}
+
+/// What calls with certain arguments are answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Which calls.
+    pub when: When,
+    /// What they are answered: each next call the next one, and the last from then on. Never empty.
+    pub answers: Vec<Answer>,
+}
+
+/// Which calls a rule is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum When {
+    /// All.
+    Always,
+    /// Those that have these arguments, whatever else they have.
+    Has(Map<String, Value>),
+    /// Those that have exactly these arguments.
+    Is(Map<String, Value>),
+}
+
+/// What a call is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// A whole `CallToolResult`.
+    Result(Template),
+    /// A JSON-RPC error.
+    Error {
+        /// Its code.
+        code: i64,
+        /// What it says.
+        message: Template,
+        /// More about it, for programs.
+        data: Option<Template>,
+    },
+}
+
+/// A resource and what is in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceSpec {
+    /// The resource as it is listed: `uri`, `name` and so on.
+    pub listed: Map<String, Value>,
+    /// What is in it.
+    pub contents: Contents,
+}
+
+/// What is in a resource.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contents {
+    /// A text.
+    Text(Template),
+    /// Bytes, in base64.
+    Blob(String),
+}
+
+/// Resources whose address fits a pattern.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceTemplateSpec {
+    /// The template as it is listed: `uriTemplate`, `name` and so on.
+    pub listed: Map<String, Value>,
+    /// What is in such a resource; `${args.x}` is what stands for `{x}` in its address.
+    pub contents: Contents,
+}
+
+/// A prompt and its messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptSpec {
+    /// The prompt as it is listed: `name`, `arguments` and so on.
+    pub listed: Map<String, Value>,
+    /// The messages, a list.
+    pub messages: Template,
+}
+
+impl MockSpec {
+    /// Whether there is anything that a client could ask for.
+    pub(crate) const fn has_anything(&self) -> bool {
+        !self.tools.is_empty()
+            || !self.resources.is_empty()
+            || !self.resource_templates.is_empty()
+            || !self.prompts.is_empty()
+    }
+
+    /// A server of this name that has nothing yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with one more tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: ToolSpec) -> Self {
+        self.tools.push(tool);
+        self
+    }
+}
+
+impl ToolSpec {
+    /// A tool of this name that takes any arguments and answers with them.
+    pub fn new(name: impl Into<String>) -> Self {
+        let mut listed = Map::new();
+        listed.insert("name".to_owned(), Value::String(name.into()));
+        listed.insert("inputSchema".to_owned(), json!({ "type": "object" }));
+        Self {
+            listed,
+            rules: Vec::new(),
+            otherwise: Otherwise::MadeUp,
+        }
+    }
+
+    /// The same with this field in lists, such as `inputSchema` or `description`.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: Value) -> Self {
+        self.listed.insert(field.to_owned(), value);
+        self
+    }
+
+    /// The same, answering calls that no rule before fits with this text, which may have places for
+    /// arguments: `found ${args.query}`.
+    pub fn answering(self, text: &str) -> Result<Self, TemplateError> {
+        Ok(self.with_rule(When::Always, vec![Answer::text(text)?]))
+    }
+
+    /// The same with one more rule, after those before. Without answers the rule is none.
+    #[must_use]
+    pub fn with_rule(mut self, when: When, answers: Vec<Answer>) -> Self {
+        if !answers.is_empty() {
+            self.rules.push(Rule { when, answers });
+        }
+        self
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        text_of(&self.listed, "name")
+    }
+}
+
+impl Answer {
+    /// A result with one text, which may have places for arguments.
+    pub fn text(text: &str) -> Result<Self, TemplateError> {
+        let result = json!({ "content": [{ "type": "text", "text": text }], "isError": false });
+        let fields = result.as_object().cloned().unwrap_or_default();
+        Template::result(&fields).map(Self::Result)
+    }
+}
+
+/// The text of this name, or an empty one.
+pub(super) fn text_of<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}

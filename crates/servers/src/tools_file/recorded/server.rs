@@ -1,0 +1,253 @@
+//! The server that a trace shows: what it listed, and what it answered.
+
+use std::collections::HashMap;
+
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::canonical::canonical;
+use serde_json::{Map, Value, json};
+
+use super::End;
+use crate::hosting::message::META_SERVER;
+use crate::hosting::tools::text_result;
+use crate::mock::{
+    Answer, Contents, MockSpec, Otherwise, PromptSpec, ResourceSpec, ResourceTemplateSpec, Rule,
+    Template, ToolSpec, When,
+};
+use crate::tools_file::response::recorded;
+
+/// A server as it was seen.
+#[derive(Default)]
+pub(super) struct Recorded {
+    spec: MockSpec,
+    /// Where the rule of a call is, by tool and arguments.
+    rules: HashMap<(String, String), (usize, usize)>,
+    listed: HashMap<String, usize>,
+    resources: Vec<Map<String, Value>>,
+    prompts: Vec<Map<String, Value>>,
+}
+
+impl Recorded {
+    /// Takes in how a request was answered.
+    pub(super) fn add(&mut self, method: &str, params: Map<String, Value>, end: End) {
+        match (method, end) {
+            ("tools/call", end) => self.call(params, end),
+            ("tools/list", End::Result(mut result)) => {
+                for tool in maps(result.remove("tools")) {
+                    self.tool(tool);
+                }
+            }
+            ("initialize" | "server/discover", End::Result(result)) => self.greeting(&result),
+            ("resources/list", End::Result(mut result)) => {
+                self.resources.extend(maps(result.remove("resources")));
+            }
+            ("resources/read", End::Result(mut result)) => {
+                for contents in maps(result.remove("contents")) {
+                    self.resource(contents);
+                }
+            }
+            ("resources/templates/list", End::Result(mut result)) => {
+                for listed in maps(result.remove("resourceTemplates")) {
+                    self.resource_template(listed);
+                }
+            }
+            ("prompts/list", End::Result(mut result)) => {
+                self.prompts.extend(maps(result.remove("prompts")));
+            }
+            ("prompts/get", End::Result(mut result)) => {
+                let name = text(&params, "name");
+                self.prompt(name, result.remove("messages").unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn greeting(&mut self, result: &Map<String, Value>) {
+        let info = result.get("serverInfo").or_else(|| {
+            let meta = result.get("_meta")?;
+            meta.get(META_SERVER)
+        });
+        let Some(Value::Object(info)) = info else {
+            return;
+        };
+        text(info, "name").clone_into(&mut self.spec.name);
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.spec.title = some(text(info, "title"));
+        self.spec.version = some(text(info, "version"));
+        self.spec.instructions = some(text(result, "instructions"));
+    }
+
+    /// A tool as it was listed; the last word counts.
+    fn tool(&mut self, listed: Map<String, Value>) {
+        let name = text(&listed, "name").to_owned();
+        if name.is_empty() {
+            return;
+        }
+        let index = self.tool_index(&name);
+        if let Some(tool) = self.spec.tools.get_mut(index) {
+            tool.listed = listed;
+            let schema = tool.listed.entry("inputSchema");
+            schema.or_insert_with(|| json!({ "type": "object" }));
+        }
+    }
+
+    fn tool_index(&mut self, name: &str) -> usize {
+        if let Some(index) = self.listed.get(name) {
+            return *index;
+        }
+        let index = self.spec.tools.len();
+        self.listed.insert(name.to_owned(), index);
+        let mut tool = ToolSpec::new(name);
+        tool.otherwise = Otherwise::Unrecorded;
+        self.spec.tools.push(tool);
+        index
+    }
+
+    fn call(&mut self, mut params: Map<String, Value>, end: End) {
+        let Some(answer) = answer(end) else {
+            return;
+        };
+        let name = text(&params, "name").to_owned();
+        if name.is_empty() {
+            return;
+        }
+        let arguments = match params.remove("arguments") {
+            Some(Value::Object(arguments)) => arguments,
+            _ => Map::new(),
+        };
+        let json = Value::Object(arguments.clone()).to_string();
+        let key = (name, canonical(&json).unwrap_or(json));
+        if let Some((tool, rule)) = self.rules.get(&key) {
+            let tool = self.spec.tools.get_mut(*tool);
+            if let Some(rule) = tool.and_then(|tool| tool.rules.get_mut(*rule)) {
+                rule.answers.push(answer);
+            }
+            return;
+        }
+        let index = self.tool_index(&key.0);
+        if let Some(tool) = self.spec.tools.get_mut(index) {
+            self.rules.insert(key, (index, tool.rules.len()));
+            tool.rules.push(Rule {
+                when: When::Is(arguments),
+                answers: vec![answer],
+            });
+        }
+    }
+
+    fn resource(&mut self, mut contents: Map<String, Value>) {
+        let uri = text(&contents, "uri").to_owned();
+        let known = self.spec.resources.iter();
+        if uri.is_empty() || known.clone().any(|known| text(&known.listed, "uri") == uri) {
+            return;
+        }
+        let blob = contents
+            .get("blob")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        let inside = match blob {
+            Some(blob) => Contents::Blob(blob),
+            None => Contents::Text(Template::literal(
+                contents.remove("text").unwrap_or_default(),
+            )),
+        };
+        let mut listed = Map::new();
+        listed.insert("uri".to_owned(), uri.as_str().into());
+        listed.insert("name".to_owned(), uri.into());
+        if let Some(kind) = contents.remove("mimeType") {
+            listed.insert("mimeType".to_owned(), kind);
+        }
+        self.spec.resources.push(ResourceSpec {
+            listed,
+            contents: inside,
+        });
+    }
+
+    fn resource_template(&mut self, listed: Map<String, Value>) {
+        let pattern = text(&listed, "uriTemplate");
+        let mut known = self.spec.resource_templates.iter();
+        if !known.any(|known| text(&known.listed, "uriTemplate") == pattern) {
+            let contents = Contents::Text(Template::literal("".into()));
+            self.spec
+                .resource_templates
+                .push(ResourceTemplateSpec { listed, contents });
+        }
+    }
+
+    /// The messages of a prompt as they were first given.
+    fn prompt(&mut self, name: &str, messages: Value) {
+        let mut known = self.spec.prompts.iter();
+        if name.is_empty() || known.any(|known| text(&known.listed, "name") == name) {
+            return;
+        }
+        let mut listed = Map::new();
+        listed.insert("name".to_owned(), name.into());
+        self.spec.prompts.push(PromptSpec {
+            listed,
+            messages: Template::literal(messages),
+        });
+    }
+
+    /// The server. What was listed tells more than what was read; what was never read is not served.
+    pub(super) fn finish(mut self) -> MockSpec {
+        for resource in &mut self.spec.resources {
+            let uri = text(&resource.listed, "uri").to_owned();
+            let mut all = self.resources.iter();
+            if let Some(listed) = all.find(|listed| text(listed, "uri") == uri) {
+                resource.listed.clone_from(listed);
+            }
+        }
+        for prompt in &mut self.spec.prompts {
+            let name = text(&prompt.listed, "name").to_owned();
+            let mut all = self.prompts.iter();
+            if let Some(listed) = all.find(|listed| text(listed, "name") == name) {
+                prompt.listed.clone_from(listed);
+            }
+        }
+        self.spec
+    }
+}
+
+/// What a server answered; an end without an answer (a timeout, a crash) is none.
+fn answer(end: End) -> Option<Answer> {
+    let (error, answer) = match end {
+        End::Result(result) => return Some(recorded(result)),
+        End::Error(error, answer) => (error, answer),
+    };
+    let message = error.code.and_then(|code| {
+        // A trace tells the code in its words too.
+        error.message.strip_suffix(&format!(" (code {code})"))
+    });
+    let message = message.unwrap_or(&error.message);
+    let message = Template::literal(message.into());
+    match (error.category, error.code) {
+        (_, Some(code)) => Some(Answer::Error {
+            code,
+            message,
+            data: answer.map(Template::literal),
+        }),
+        (ErrorCategory::ToolError, None) => {
+            // Older recordings have only the words.
+            let whole = answer.unwrap_or_else(|| text_result(&error.message, true));
+            match whole {
+                Value::Object(result) => Some(recorded(result)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn maps(list: Option<Value>) -> Vec<Map<String, Value>> {
+    let items = match list {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    let maps = items.into_iter().filter_map(|item| match item {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    });
+    maps.collect()
+}
+
+fn text<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}

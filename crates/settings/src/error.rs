@@ -1,0 +1,232 @@
+//! What is wrong with a file: all of it at once, each with its place, its line and what to try.
+
+use std::fmt;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::outside;
+use crate::printable::printable;
+
+/// How many problems of one file are shown to people: the first by their places.
+pub const ERRORS_MAX: usize = 50;
+/// How many problems of one file are kept, for programs.
+pub const KEPT_MAX: usize = 2000;
+/// How many characters of a line are shown before what is meant.
+const EXCERPT_BEFORE: usize = 60;
+/// How many columns of a line are shown from there on.
+const EXCERPT_AFTER: usize = 60;
+/// The longest message or hint that is shown whole.
+const MESSAGE_MAX: usize = 500;
+
+/// What to do about more problems than are shown, or than are kept.
+const MORE: &str = "mend those above first; `mcprove validate --json` tells all";
+const MEND: &str = "mend those above first";
+
+/// One problem of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file.
+    pub file: String,
+    /// Where in it; none when the whole file is meant.
+    pub place: Option<Place>,
+    /// The line, with what is meant.
+    pub excerpt: Option<Excerpt>,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line, from one.
+    pub line: usize,
+    /// The character in the line, from one.
+    pub column: usize,
+}
+
+/// A line of a file, fit for a terminal, with what is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line, or the part of it around what is meant.
+    pub text: String,
+    /// The columns of a terminal before what is meant.
+    pub indent: usize,
+    /// The columns that what is meant takes.
+    pub width: usize,
+}
+
+/// Problems as they are collected.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    errors: Vec<ConfigError>,
+    left_out: usize,
+}
+
+/// Every problem of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl ConfigError {
+    /// A problem of a file as a whole.
+    pub fn of_file(file: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            file: file.to_owned(),
+            place: None,
+            excerpt: None,
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// The same without its line, which holds a secret.
+    #[must_use]
+    pub fn without_excerpt(mut self) -> Self {
+        self.excerpt = None;
+        self
+    }
+}
+
+impl ConfigErrors {
+    /// This problem alone.
+    pub fn of(error: ConfigError) -> Self {
+        Self(vec![outside::checked(error)])
+    }
+}
+
+impl Problems {
+    /// Takes a problem down; beyond [`KEPT_MAX`] it is only counted.
+    pub fn push(&mut self, error: impl FnOnce() -> ConfigError) {
+        if self.errors.len() < KEPT_MAX {
+            self.errors.push(error());
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// How many there are, with those that are only counted.
+    pub fn count(&self) -> usize {
+        self.errors.len() + self.left_out
+    }
+
+    /// All of them, in the order of the file.
+    pub fn into_errors(mut self, file: &str) -> ConfigErrors {
+        // Those of other files, such as one that is named in it, come after its own.
+        self.errors.sort_by(|one, other| {
+            let is_other = |error: &ConfigError| error.file != file;
+            let files = || one.file.cmp(&other.file);
+            let order = is_other(one).cmp(&is_other(other)).then_with(files);
+            order.then_with(|| one.place.cmp(&other.place))
+        });
+        self.errors.dedup();
+        if self.left_out > 0 {
+            self.errors.push(ConfigError::of_file(
+                file,
+                format!("{} more problems are not told", self.left_out),
+                MEND,
+            ));
+        }
+        ConfigErrors(self.errors.into_iter().map(outside::checked).collect())
+    }
+}
+
+impl Excerpt {
+    /// Of a line: what stands before what is meant, what is meant, and what comes after it.
+    pub(super) fn new(before: &str, meant: &str, after: &str) -> Self {
+        let kept = before.char_indices().rev().take(EXCERPT_BEFORE).last();
+        let cut = kept.map_or(0, |(index, _)| index);
+        let shown_before = visible(before.get(cut..).unwrap_or_default());
+        let mut text = String::from(if cut > 0 { "…" } else { "" });
+        text.push_str(&shown_before);
+        let indent = text.width();
+        let mut room = EXCERPT_AFTER;
+        let mut width = 0;
+        let characters = meant.chars().map(|character| (character, true));
+        for (character, is_meant) in characters.chain(after.chars().map(|other| (other, false))) {
+            let shown = visible(character.encode_utf8(&mut [0; 4]));
+            let columns = shown.width();
+            if columns > room {
+                text.push('…');
+                break;
+            }
+            room -= columns;
+            width += if is_meant { columns } else { 0 };
+            text.push_str(&shown);
+        }
+        Self {
+            text: text.trim_end().to_owned(),
+            indent,
+            width: width.max(1),
+        }
+    }
+}
+
+/// A text in which no character is left that a terminal would act on, tabs and breaks of lines included.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\t' => " ".to_owned(),
+            '\u{1b}' | '\r' | '\n' => '\u{fffd}'.to_string(),
+            other => printable(other.encode_utf8(&mut [0; 4]), usize::MAX),
+        })
+        .collect()
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
+/// As compilers print it: what, where, the line with a mark below it, what to try.
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "error: {}:", printable(&self.file, MESSAGE_MAX))?;
+        if let Some(place) = &self.place {
+            write!(formatter, "{place}:")?;
+        }
+        write!(formatter, " {}", printable(&self.message, MESSAGE_MAX))?;
+        if let (Some(place), Some(excerpt)) = (&self.place, &self.excerpt) {
+            let number = place.line.to_string();
+            let gutter = " ".repeat(number.len());
+            let indent = " ".repeat(excerpt.indent);
+            let mark = "^".repeat(excerpt.width);
+            write!(formatter, "\n {gutter} |\n {number} | {}", excerpt.text)?;
+            write!(formatter, "\n {gutter} | {indent}{mark}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(formatter, "\nhint: {}", printable(hint, MESSAGE_MAX))?;
+        }
+        Ok(())
+    }
+}
+
+/// The first problems of each file, and how many more there are.
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut between = "";
+        let of_files = self.0.chunk_by(|one, other| one.file == other.file);
+        for errors in of_files {
+            for error in errors.iter().take(ERRORS_MAX) {
+                write!(formatter, "{between}{error}")?;
+                between = "\n\n";
+            }
+            let more = errors.len().saturating_sub(ERRORS_MAX);
+            if let (1.., Some(last)) = (more, errors.last()) {
+                let message = format!("{more} more problems are not shown");
+                let more = ConfigError::of_file(&last.file, message, MORE);
+                write!(formatter, "{between}{more}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+impl std::error::Error for ConfigErrors {}

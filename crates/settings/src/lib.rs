@@ -1,0 +1,31 @@
+//! What every crate of ours needs to talk with its user: settings read from files with positions, problems with
+//! hints, text that is safe to print, files that are written whole, and redaction of secrets.
+//!
+//! | group | modules |
+//! |---|---|
+//! | settings in files | [`tree`]: values with positions; [`reader`]: reading them; [`error`]: what is wrong, and where; [`outside`]: files that a file names |
+//! | things chosen by name | [`registry`]; [`json_schema`]: schemas and their check |
+//! | text | [`phrase`], [`quantity`], [`number`], [`printable`], [`text`] |
+//! | secrets | [`secret`]: what is one, and taking it out |
+//! | files and limits | [`input`], [`private_file`], [`whole_file`], [`loss`], [`own_limits`] |
+
+pub mod common_keys;
+pub mod error;
+pub mod hash;
+pub mod input;
+pub mod json_schema;
+pub mod loss;
+pub mod number;
+pub mod outside;
+pub mod own_limits;
+pub mod phrase;
+pub mod printable;
+pub mod private_file;
+pub mod quantity;
+pub mod reader;
+pub mod registry;
+pub mod secret;
+pub mod table;
+pub mod text;
+pub mod tree;
+pub mod whole_file;

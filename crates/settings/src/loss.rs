@@ -1,0 +1,180 @@
+//! What could not be written. Whoever writes a file, and cannot, says here which file, how much of it is
+//! missing and why; reports carry the list, and commands end with exit code 2.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::phrase::count;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A file that is not complete.
+///
+/// ```
+/// use mcprove_settings::loss::{Loss, Missing};
+///
+/// let loss = Loss::of("trace.jsonl", Missing::Events(12_345), "No space left on device");
+/// let text = "trace.jsonl: 12,345 events were not written: No space left on device";
+/// assert_eq!(loss.to_string(), text);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Loss {
+    /// The file, or who else did not get something.
+    pub file: String,
+    /// How much is missing.
+    pub missing: Missing,
+    /// Why.
+    pub reason: String,
+    /// Whether a size limit was reached, which is no failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_limit: bool,
+}
+
+/// How much of a file is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// All of it.
+    File,
+    /// So many events.
+    Events(u64),
+    /// So many requests, and what belongs to them.
+    Requests(u64),
+    /// So many bytes.
+    Bytes(u64),
+    /// So many rows.
+    Rows(u64),
+    /// So many stretches of time.
+    Intervals(u64),
+    /// So many messages, which a handler panicked on.
+    Messages(u64),
+}
+
+impl Loss {
+    /// A part of a file that could not be written.
+    pub fn of(file: impl Into<String>, missing: Missing, reason: impl Into<String>) -> Self {
+        Self {
+            file: file.into(),
+            missing,
+            reason: reason.into(),
+            is_limit: false,
+        }
+    }
+
+    /// A file that could not be written at all.
+    pub fn of_file(path: &Path, error: &io::Error) -> Self {
+        Self::of(path.display().to_string(), Missing::File, error.to_string())
+    }
+
+    /// What came after the size limit of a file.
+    pub fn over_limit(file: impl Into<String>, missing: Missing) -> Self {
+        Self {
+            is_limit: true,
+            ..Self::of(file, missing, "its size limit was reached")
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, reason, .. } = self;
+        let (number, noun, verb) = match self.missing {
+            Missing::File => return write!(formatter, "{file} was not written: {reason}"),
+            Missing::Events(number) => (number, "event", "written"),
+            Missing::Requests(number) => (number, "request", "written"),
+            Missing::Bytes(number) => (number, "byte", "written"),
+            Missing::Rows(number) => (number, "row", "written"),
+            Missing::Intervals(number) => (number, "interval", "written"),
+            Missing::Messages(number) => (number, "message", "handled"),
+        };
+        let were = if number == 1 { "was" } else { "were" };
+        let what = count(number, noun);
+        write!(formatter, "{file}: {what} {were} not {verb}: {reason}")
+    }
+}
+
+impl Missing {
+    /// Both together, if they are of a kind.
+    fn and(self, more: Self) -> Option<Self> {
+        Some(match (self, more) {
+            (Self::File, Self::File) => Self::File,
+            (Self::Events(one), Self::Events(other)) => Self::Events(one + other),
+            (Self::Requests(one), Self::Requests(other)) => Self::Requests(one + other),
+            (Self::Bytes(one), Self::Bytes(other)) => Self::Bytes(one + other),
+            (Self::Rows(one), Self::Rows(other)) => Self::Rows(one + other),
+            (Self::Intervals(one), Self::Intervals(other)) => Self::Intervals(one + other),
+            (Self::Messages(one), Self::Messages(other)) => Self::Messages(one + other),
+            _ => return None,
+        })
+    }
+}
+
+/// Losses, noted from any thread as they happen. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Losses(Arc<Mutex<Vec<Loss>>>);
+
+impl Losses {
+    /// Adds one. What goes on missing in the same file, whatever the later reasons, is one loss.
+    pub fn add(&self, loss: Loss) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all
+            .iter_mut()
+            .filter(|known| known.file == loss.file && known.is_limit == loss.is_limit);
+        for known in known {
+            if let Some(sum) = known.missing.and(loss.missing) {
+                known.missing = sum;
+                return;
+            }
+        }
+        all.push(loss);
+    }
+
+    /// Notes a file that could not be written.
+    pub fn check(&self, path: &Path, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.add(Loss::of_file(path, &error));
+        }
+    }
+
+    /// All so far, which are forgotten.
+    pub fn take(&self) -> Vec<Loss> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All so far.
+    pub fn all(&self) -> Vec<Loss> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_missing_is_one_loss() {
+        let losses = Losses::default();
+        for (file, missing) in [
+            ("log", Missing::Bytes(1)),
+            ("other", Missing::Bytes(7)),
+            ("log", Missing::Bytes(2)),
+        ] {
+            losses.add(Loss::of(file, missing, "disk full"));
+        }
+        losses.add(Loss::over_limit("log", Missing::Bytes(4)));
+        let told: Vec<String> = losses.all().iter().map(Loss::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "log: 3 bytes were not written: disk full",
+                "other: 7 bytes were not written: disk full",
+                "log: 4 bytes were not written: its size limit was reached",
+            ]
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! How numbers and names look inside a sentence, the same in every verdict.
+
+/// Names listed before the rest is only counted.
+const NAMES_MAX: usize = 5;
+
+/// Places listed before the rest is only counted.
+const PLACES_MAX: usize = 5;
+
+/// Characters of a server's own text before it is cut.
+const TEXT_CHARS_MAX: usize = 200;
+
+/// Characters of a name before it is cut.
+const NAME_CHARS_MAX: usize = 80;
+
+/// From here on a number is written with an exponent, so that a sentence stays a sentence.
+const PLAIN_MAX: f64 = 1e15;
+
+/// `1 call`, `20 calls`, `12,345 calls`.
+pub fn count(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{} {noun}s", whole(count))
+    }
+}
+
+/// A number as tables have it: `12,345`.
+pub fn whole(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// The digits of a number in groups of three, those after the point left alone.
+fn grouped(number: &str) -> String {
+    let (sign, rest) = number
+        .strip_prefix('-')
+        .map_or(("", number), |rest| ("-", rest));
+    let (digits, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
+    let mut text = sign.to_owned();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + fraction
+}
+
+/// `call 3`, `calls 0, 1 and 4`; the first five, then how many more.
+pub fn places(noun: &str, places: &[usize]) -> String {
+    let mut shown: Vec<String> = places
+        .iter()
+        .take(PLACES_MAX)
+        .map(usize::to_string)
+        .collect();
+    if places.len() > PLACES_MAX {
+        shown.push(format!("{} more", places.len() - PLACES_MAX));
+    }
+    match shown.split_last() {
+        Some((last, [])) => format!("{noun} {last}"),
+        Some((last, rest)) => format!("{noun}s {} and {last}", rest.join(", ")),
+        None => format!("no {noun}"),
+    }
+}
+
+/// The verb for so many: `is` or `are`.
+pub fn are(count: u64) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// A number with at most `digits` decimals and no zeros at its end.
+pub fn decimal(value: f64, digits: usize) -> String {
+    if value.abs() >= PLAIN_MAX {
+        return format!("{value:.3e}");
+    }
+    let text = format!("{value:.digits$}");
+    let trimmed = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text.as_str()
+    };
+    if trimmed == "-0" {
+        "0".to_owned()
+    } else if value.is_finite() {
+        grouped(trimmed)
+    } else {
+        trimmed.to_owned()
+    }
+}
+
+/// Milliseconds: one decimal from 10 ms on, three below.
+pub fn milliseconds(value: f64) -> String {
+    format!(
+        "{} ms",
+        decimal(value, if value.abs() >= 10.0 { 1 } else { 3 })
+    )
+}
+
+/// A share as a percentage: `0.36%`.
+pub fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.0001 {
+        return "under 0.01%".to_owned();
+    }
+    format!("{}%", decimal(share * 100.0, 2))
+}
+
+/// A text that a server chose, fit for a sentence: on one line, and not longer than it is worth.
+pub fn text(text: &str) -> String {
+    one_line(text, TEXT_CHARS_MAX)
+}
+
+/// A name that a server chose, in quotes.
+pub fn name(name: &str) -> String {
+    format!("`{}`", one_line(name, NAME_CHARS_MAX))
+}
+
+fn one_line(text: &str, max: usize) -> String {
+    let mut rest = text
+        .trim()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = rest.by_ref().take(max).collect();
+    if rest.next().is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// Words as a sentence of their own: with a capital and a full stop.
+pub fn sentence(words: &str) -> String {
+    let mut characters = words.trim().chars();
+    let Some(first) = characters.next() else {
+        return String::new();
+    };
+    let mut sentence: String = first.to_uppercase().chain(characters).collect();
+    if !sentence.ends_with(['.', '?', '!', '…']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// `` `a`, `b` and `c` ``; the first five, then how many more.
+pub fn names<Name: AsRef<str>>(names: &[Name]) -> String {
+    let mut quoted: Vec<String> = names
+        .iter()
+        .take(NAMES_MAX)
+        .map(|each| name(each.as_ref()))
+        .collect();
+    if names.len() > NAMES_MAX {
+        quoted.push(format!("{} more", names.len() - NAMES_MAX));
+    }
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(count(1, "call"), "1 call");
+        assert_eq!(count(20, "call"), "20 calls");
+        assert_eq!([are(0), are(1), are(2)], ["are", "is", "are"]);
+        assert_eq!(count(114_594, "call"), "114,594 calls");
+        for (value, text) in [
+            (999.0, "999"),
+            (1000.0, "1,000"),
+            (-1_234_567.25, "-1,234,567.2"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(decimal(value, 1), text);
+        }
+        assert_eq!(decimal(500.0, 1), "500");
+        assert_eq!(decimal(-0.001, 1), "0");
+        assert_eq!(decimal(812.34, 1), "812.3");
+        assert_eq!(decimal(f64::MAX, 1), "1.798e308");
+        assert_eq!(milliseconds(812.34), "812.3 ms");
+        assert_eq!(milliseconds(0.1234), "0.123 ms");
+        assert_eq!(percent(0.0036), "0.36%");
+        assert_eq!(percent(0.000_001), "under 0.01%");
+        assert_eq!(percent(0.0), "0%");
+    }
+
+    #[test]
+    fn what_a_server_chose_stays_on_one_short_line() {
+        assert_eq!(text(" no\nsuch\u{1b}[31m index "), "no such [31m index");
+        assert_eq!(text(&"é".repeat(200)), "é".repeat(200));
+        assert_eq!(text(&"é".repeat(201)), format!("{}…", "é".repeat(200)));
+        assert_eq!(name("search"), "`search`");
+        assert_eq!(name(&"x".repeat(1000)).chars().count(), 83);
+    }
+
+    #[test]
+    fn lists_are_bounded() {
+        assert_eq!(names::<&str>(&[]), "");
+        assert_eq!(names(&["a"]), "`a`");
+        assert_eq!(names(&["a", "b", "c"]), "`a`, `b` and `c`");
+        assert_eq!(
+            names(&["a", "b", "c", "d", "e", "f", "g"]),
+            "`a`, `b`, `c`, `d`, `e` and 2 more"
+        );
+    }
+
+    #[test]
+    fn sentences_begin_and_end() {
+        for (words, text) in [
+            ("", ""),
+            ("call 1 failed", "Call 1 failed."),
+            ("`a` failed; why?", "`a` failed; why?"),
+            ("ärger ", "Ärger."),
+        ] {
+            assert_eq!(sentence(words), text);
+        }
+    }
+
+    #[test]
+    fn places_are_listed_and_bounded() {
+        let cases: [(&[usize], &str); 5] = [
+            (&[], "no run"),
+            (&[3], "run 3"),
+            (&[0, 2], "runs 0 and 2"),
+            (&[0, 1, 4], "runs 0, 1 and 4"),
+            (&[0, 1, 2, 3, 4, 5, 6], "runs 0, 1, 2, 3, 4 and 2 more"),
+        ];
+        for (listed, text) in cases {
+            assert_eq!(places("run", listed), text);
+        }
+    }
+}

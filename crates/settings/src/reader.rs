@@ -1,0 +1,299 @@
+//! Takes a document apart, and collects every problem instead of stopping at the first.
+//!
+//! A section is read through a [`Section`], which knows its names: an unknown one is a problem with
+//! a suggestion. A value of the wrong form is a problem too, and then reads as if it were absent.
+
+mod values;
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::registry::nearest;
+
+use super::error::{ConfigErrors, Place, Problems};
+use super::outside::{is_linked, warning};
+use crate::text::shorten;
+use crate::tree::{Data, Document, Field, Node};
+
+/// How much of a wrong text is repeated in a message.
+const SHOWN_MAX: usize = 60;
+
+pub use values::Least;
+
+/// Reads one document.
+pub struct Reader<'d> {
+    document: &'d Document,
+    problems: Problems,
+    warnings: Vec<String>,
+}
+
+/// A table whose names are known.
+#[derive(Clone, Copy)]
+pub struct Section<'d> {
+    /// How it is called in messages: `[scenario]`.
+    pub label: &'d str,
+    fields: &'d [Field],
+    span: &'d Range<usize>,
+}
+
+/// What to say about a name that a section does not have, if something better than the nearest
+/// known one is known.
+pub(crate) type Advice = fn(&str) -> Option<String>;
+
+impl<'d> Section<'d> {
+    /// The entry of that name.
+    pub fn get(&self, name: &str) -> Option<&'d Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Every entry.
+    pub fn fields(&self) -> &'d [Field] {
+        self.fields
+    }
+
+    /// Where it begins.
+    pub fn span(&self) -> &'d Range<usize> {
+        self.span
+    }
+}
+
+impl<'d> Reader<'d> {
+    /// Of this document.
+    pub fn new(document: &'d Document) -> Self {
+        let mut problems = Problems::default();
+        for error in document.repeats() {
+            problems.push(|| error.clone());
+        }
+        Self {
+            document,
+            problems,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The warnings, if there was no problem.
+    pub fn finish(self) -> Result<Vec<String>, ConfigErrors> {
+        if self.problems.is_empty() {
+            let file = Path::new(&self.document.file);
+            Ok(if !self.warnings.is_empty() && is_linked(file) {
+                vec![warning(file)]
+            } else {
+                self.warnings
+            })
+        } else {
+            Err(self.problems.into_errors(&self.document.file))
+        }
+    }
+
+    /// Whether anything is wrong so far.
+    pub fn has_problems(&self) -> bool {
+        !self.problems.is_empty()
+    }
+
+    /// How many things are wrong so far.
+    pub fn problem_count(&self) -> usize {
+        self.problems.count()
+    }
+
+    /// Takes a problem down.
+    pub fn problem(&mut self, span: &Range<usize>, message: String, hint: impl Into<String>) {
+        let document = self.document;
+        self.problems
+            .push(|| document.error(span, message, hint.into()));
+    }
+
+    /// Takes down the problems of another file.
+    pub fn adopt(&mut self, errors: ConfigErrors) {
+        for error in errors.0 {
+            self.problems.push(|| error);
+        }
+    }
+
+    /// Takes down what is odd about another file.
+    pub fn adopt_warnings(&mut self, warnings: Vec<String>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// The place of these bytes.
+    pub fn place(&self, span: &Range<usize>) -> Place {
+        let place = self.document.error(span, "", "").place;
+        place.unwrap_or(Place { line: 1, column: 1 })
+    }
+
+    /// Takes a problem down on a line that must not be shown.
+    pub fn secret_problem(&mut self, span: &Range<usize>, message: String, hint: &str) {
+        let document = self.document;
+        self.problems
+            .push(|| document.error(span, message, hint).without_excerpt());
+    }
+
+    /// Takes down what is odd, but harmless.
+    pub fn warn(&mut self, span: &Range<usize>, message: &str) {
+        let place = self.document.error(span, "", "").place;
+        let place = place.map_or_else(String::new, |place| format!(":{place}"));
+        self.warnings
+            .push(format!("{}{place}: {message}", self.document.file));
+    }
+
+    /// A table with these names; nothing at all is an empty one.
+    pub fn section<'n>(
+        &mut self,
+        node: &'n Node,
+        label: &'n str,
+        known: &[&str],
+        advice: Advice,
+    ) -> Section<'n> {
+        let fields: &[Field] = match &node.data {
+            Data::Table(fields) => fields,
+            Data::Null => &[],
+            _ => {
+                let message = format!("{label} must be a table, not {}", node.kind());
+                self.problem(&node.span, message, "write one `name = value` per line");
+                &[]
+            }
+        };
+        for field in fields {
+            if known.contains(&field.name.as_str()) {
+                continue;
+            }
+            let document = self.document;
+            self.problems.push(|| {
+                let name = shorten(&field.name, SHOWN_MAX);
+                let hint = if document.is_bare(field) {
+                    "put the text before it in quotes, if the comma belongs to it".to_owned()
+                } else {
+                    advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name))
+                };
+                let message = format!("unknown key {name:?} in {label}");
+                document.error(&field.span, message, hint)
+            });
+        }
+        Section {
+            label,
+            fields,
+            span: &node.span,
+        }
+    }
+
+    /// A value of the wrong form.
+    pub fn wrong(&mut self, field: &Field, expected: &str, hint: impl Into<String>) {
+        let found = match &field.value.data {
+            Data::Boolean(value) => value.to_string(),
+            Data::Integer(value) => value.to_string(),
+            Data::Number(value) => value.to_string(),
+            Data::Text(text) => format!("{:?}", shorten(text, SHOWN_MAX)),
+            _ => field.value.kind().to_owned(),
+        };
+        let message = format!("`{}` must be {expected}, not {found}", field.name);
+        self.problem(&field.value.span, message, hint);
+    }
+}
+
+/// Lists the names that there are.
+fn one_of(known: &[&str]) -> String {
+    format!("known: {}", known.join(", "))
+}
+
+/// The shortest name that is taken for an abbreviation.
+const ABBREVIATION_MIN: usize = 3;
+/// A slip in a name that is not longer says little: `cmd` is not `cwd`.
+const SHORT_MAX: usize = 4;
+
+/// The known name that was probably meant: one that begins so, one a few slips away, or one that is abbreviated so
+/// or written out so.
+pub fn near<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
+    // A name of megabytes is no slip of the keyboard, and would take long to compare.
+    if name.len() > SHOWN_MAX {
+        return None;
+    }
+    let normal = name.to_lowercase().replace('-', "_");
+    let difference = |known: &&&'a str| known.len().abs_diff(normal.len());
+    let is_long = normal.len() >= ABBREVIATION_MIN;
+    let begun = known.iter().filter(|known| known.starts_with(&normal));
+    let abbreviated = known.iter().filter(|known| is_abbreviated(known, &normal));
+    let begun = begun.min_by_key(difference).filter(|_| is_long).copied();
+    let abbreviated = abbreviated.min_by_key(difference).copied();
+    if normal.len() <= SHORT_MAX {
+        begun.or(abbreviated).or_else(|| slip(known, name))
+    } else {
+        begun.or_else(|| slip(known, name)).or(abbreviated)
+    }
+}
+
+/// The known name that is a few slips of the keyboard away.
+pub fn slip<'a>(known: &[&'a str], name: &str) -> Option<&'a str> {
+    if name.len() > SHOWN_MAX {
+        return None;
+    }
+    let name = name.to_lowercase();
+    nearest(known.iter().copied(), &name)
+        .or_else(|| nearest(known.iter().copied(), &name.replace('-', "_")))
+}
+
+/// Whether one of both is the other with letters left out, the first not: `cmd` for `command`, `arguments` for
+/// `args`. What is much longer is something else.
+fn is_abbreviated(known: &str, name: &str) -> bool {
+    let (short, long) = if known.len() < name.len() {
+        (known, name)
+    } else {
+        (name, known)
+    };
+    let is_near = short.len() >= ABBREVIATION_MIN && short.len() * 3 >= long.len();
+    let mut letters = long.chars();
+    is_near
+        && short.chars().next() == long.chars().next()
+        && short
+            .chars()
+            .all(|letter| letters.any(|other| other == letter))
+}
+
+/// The nearest known name, or all of them.
+fn suggestion(known: &[&str], name: &str) -> String {
+    near(known, name).map_or_else(|| one_of(known), |close| format!("did you mean {close:?}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    #[test]
+    fn beginnings_slips_and_abbreviations_are_understood() {
+        for (known, name, expected) in [
+            (
+                &["timeout_ms", "tool", "tags"][..],
+                "timeout",
+                Some("timeout_ms"),
+            ),
+            (&["args", "tags", "name"], "arguments", Some("args")),
+            (
+                &["negative_path", "name"],
+                "negative",
+                Some("negative_path"),
+            ),
+            (&["cwd", "command"], "cmd", Some("command")),
+            (
+                &["unknown_tool", "oversized"],
+                "unknown",
+                Some("unknown_tool"),
+            ),
+            (
+                &["startup_timeout_ms", "startup_timeout"],
+                "startup-timeout-",
+                Some("startup_timeout_ms"),
+            ),
+            (&["target", "matcher"], "taget", Some("target")),
+            (
+                &["stability.weakest_score", "stability.score"],
+                "stabilty.score",
+                Some("stability.score"),
+            ),
+            (&["response", "responses"], "respones", Some("response")),
+            (&["servers", "tools"], "Severs", Some("servers")),
+            (&["api", "web"], "apj", Some("api")),
+            (&["command", "url"], "c", None),
+            (&["url", "mock"], "colour", None),
+        ] {
+            assert_eq!(near(known, name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Redacting whatever is written down or shown: traces, logs, recordings, cassettes, reports, messages.
+//!
+//! Redacted are values that are known ([`KnownSecrets`]), in every form in which they may come back; what stands
+//! in JSON under a name like `api_key` ([`names`], not in traces); and what shows by itself that it is a key
+//! ([`plain`]). In its place stands `<redacted>`.
+//!
+//! JSON stays JSON: only texts in it change, and everything else keeps its bytes. What is done depends on
+//! the text alone that it is done to, and done twice it changes nothing more, so that a request that is built
+//! from redacted answers is the redacted request. A text is redacted before it is cut; streams are
+//! [`StreamRedactor`](super::StreamRedactor)'s.
+
+mod json;
+pub(super) mod names;
+pub(super) mod plain;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
+
+use super::known::{KnownSecrets, replaced};
+use super::{REDACTED, sources};
+
+/// How deep JSON in texts of JSON is looked into.
+const NESTED_MAX: usize = 6;
+/// How many places of one exchange are told.
+pub const PLACES_MAX: usize = 50;
+
+/// Knows secrets, and takes them out.
+///
+/// ```
+/// use mcprove_settings::secret::Redactor;
+///
+/// let redactor = Redactor::new(["hunter22".to_owned()]);
+/// assert_eq!(redactor.text("it is hunter22!"), "it is <redacted>!");
+/// assert_eq!(redactor.text(r#"{"api_key":"abc-1234","n": 1}"#), r#"{"api_key":"<redacted>","n": 1}"#);
+/// ```
+#[derive(Clone, Default)]
+pub struct Redactor {
+    known: KnownSecrets,
+}
+
+/// What else in JSON is a secret.
+#[derive(Clone, Copy)]
+struct Rules {
+    /// A text under a name like `api_key`.
+    names: bool,
+    /// A number that is a known secret.
+    numbers: bool,
+}
+
+/// What others said.
+const OF_OTHERS: Rules = Rules {
+    names: true,
+    numbers: true,
+};
+/// Traces: the names in them are those of arguments, and each line costs time.
+const OF_TRACES: Rules = Rules {
+    names: false,
+    numbers: true,
+};
+/// Reports: their numbers are measured.
+const OF_REPORTS: Rules = Rules {
+    names: false,
+    numbers: false,
+};
+
+/// A text without secrets, and where they were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted<'a> {
+    /// The text.
+    pub text: Cow<'a, str>,
+    /// Where something was taken out, as paths into JSON; an empty one is the text itself.
+    pub places: Vec<String>,
+}
+
+impl Redactor {
+    /// One that knows these secrets, and the passwords within them, besides what it recognises.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        Self::of_values(secrets.into_iter().collect())
+    }
+
+    /// One that knows the variables of this process with names of secrets.
+    pub fn of_process() -> Self {
+        Self::of_values(sources::inherited())
+    }
+
+    /// The same, with further secrets.
+    #[must_use]
+    pub fn with_secrets(&self, secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut values = self.known.values().clone();
+        values.extend(secrets);
+        Self::of_values(values)
+    }
+
+    fn of_values(values: BTreeSet<String>) -> Self {
+        let within: Vec<String> = values
+            .iter()
+            .flat_map(|value| sources::within(value))
+            .collect();
+        Self {
+            known: KnownSecrets::new(values.into_iter().chain(within)),
+        }
+    }
+
+    /// Whether a number in JSON is a secret.
+    pub fn has_number(&self, number: &str) -> bool {
+        self.known.has_number(number)
+    }
+
+    /// The text without secrets.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact(text).text
+    }
+
+    /// The text without secrets, and where they were.
+    pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
+        let mut places = Vec::new();
+        let changed = self.content(text, &String::new, (OF_OTHERS, 0), &mut places);
+        Redacted {
+            text: changed.map_or(Cow::Borrowed(text), Cow::Owned),
+            places,
+        }
+    }
+
+    /// Something that is written as JSON, without secrets. `None` if it is no JSON, or is none of its kind any more.
+    pub fn of_json<T: Serialize + DeserializeOwned>(&self, it: &T) -> Option<T> {
+        let text = serde_json::to_string(it).ok()?;
+        serde_json::from_str(&self.text(&text)).ok()
+    }
+
+    /// A report without the secrets that it quotes; `None` if it has none.
+    pub fn report<T: Serialize + DeserializeOwned>(
+        &self,
+        report: &T,
+    ) -> serde_json::Result<Option<T>> {
+        let text = serde_json::to_string(report)?;
+        if !self.may_change(text.as_bytes()) {
+            return Ok(None);
+        }
+        match json::redact(self, &text, "", (OF_REPORTS, 0), &mut Vec::new()) {
+            Some(text) => serde_json::from_str(&text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A text that is no JSON without secrets, as fast as can be where it has none.
+    pub fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.may_change(text.as_bytes()) {
+            return Cow::Borrowed(text);
+        }
+        self.words(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// JSON of a trace without secrets: JSON again, whatever is in it.
+    pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        if !self.may_change(json.as_bytes()) && !json::has_escaped_ascii(json) {
+            return Cow::Borrowed(json);
+        }
+        if serde_json::from_str::<IgnoredAny>(json).is_err() {
+            // Too deep to be looked into, or none.
+            return match self.words(json) {
+                Some(text) => Cow::Owned(Value::from(text).to_string()),
+                None => Cow::Borrowed(json),
+            };
+        }
+        let changed = json::redact(self, json, "", (OF_TRACES, 0), &mut Vec::new());
+        let changed = changed.map_or(Cow::Borrowed(json), Cow::Owned);
+        if self.known.is_across_tokens(&changed) {
+            return Cow::Owned(Value::from(REDACTED).to_string());
+        }
+        changed
+    }
+
+    /// The first part of a text, up to this byte, without secrets and without the beginning of one: where a secret
+    /// goes on behind the cut, it is redacted whole.
+    pub fn cut<'a>(&self, text: &'a str, end: usize) -> Cow<'a, str> {
+        let end = text.floor_char_boundary(end);
+        let part = text.get(..end).unwrap_or(text);
+        let is_whole = part.len() == text.len();
+        let mut found = self.known.found(part.as_bytes(), !is_whole);
+        found.extend(plain::ranges_to(text, end));
+        let changed = replaced(part, found);
+        changed.map_or(Cow::Borrowed(part), Cow::Owned)
+    }
+
+    /// Whether a text may have something to redact: fast, and sure where it says no.
+    fn may_change(&self, text: &[u8]) -> bool {
+        self.known.may_have(text)
+    }
+
+    /// Where the secrets are in a piece of a stream. `is_end` says that the stream ends with it.
+    pub(super) fn ranges(&self, piece: &[u8], is_end: bool) -> Vec<Range<usize>> {
+        if !is_end && !self.may_change(piece) {
+            return Vec::new();
+        }
+        let mut found = self.known.found(piece, is_end);
+        let mut at = 0;
+        for chunk in piece.utf8_chunks() {
+            let shift = |range: Range<usize>| range.start + at..range.end + at;
+            found.extend(plain::ranges(chunk.valid()).into_iter().map(shift));
+            at += chunk.valid().len() + chunk.invalid().len();
+        }
+        found
+    }
+
+    /// Where a known secret may begin that goes on behind the end of a piece; its length if none does.
+    pub(super) fn pending(&self, piece: &[u8]) -> usize {
+        self.known.pending(piece)
+    }
+
+    /// How many bytes the longest known secret may take.
+    pub(super) fn span_max(&self) -> usize {
+        self.known.span_max()
+    }
+
+    /// What a text becomes, if it has secrets: JSON is looked into, anything else is words.
+    fn content(
+        &self,
+        text: &str,
+        path: &dyn Fn() -> String,
+        (rules, depth): (Rules, usize),
+        places: &mut Vec<String>,
+    ) -> Option<String> {
+        if depth < NESTED_MAX && json::is_json(text) {
+            let changed = json::redact(self, text, &path(), (rules, depth), places);
+            // A secret may be JSON itself.
+            let now = changed.as_deref().unwrap_or(text);
+            return if depth > 0 && self.known.is_across_tokens(now) {
+                Some(REDACTED.to_owned())
+            } else {
+                changed
+            };
+        }
+        let changed = self.words(text)?;
+        if places.len() < PLACES_MAX {
+            places.push(path());
+        }
+        Some(changed)
+    }
+
+    /// The name of a method or a tool, in which short secrets are taken for a part of it.
+    pub fn field<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        if !self.may_change(name.as_bytes()) {
+            return Cow::Borrowed(name);
+        }
+        self.name(name).map_or(Cow::Borrowed(name), Cow::Owned)
+    }
+
+    /// What the name of a field becomes, if it has secrets. Short ones are taken for what the field is called.
+    pub fn name(&self, name: &str) -> Option<String> {
+        let changed = self.known.name(name);
+        let now = changed.as_deref().unwrap_or(name);
+        plain::redact(now).or(changed)
+    }
+
+    /// What a text that is no JSON becomes, if it has secrets.
+    fn words(&self, text: &str) -> Option<String> {
+        let changed = self.known.text(text);
+        let now = changed.as_deref().unwrap_or(text);
+        plain::redact(now).or(changed)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}
+
+/// Bytes that are no text stand as characters of nobody's meanwhile, from this one on.
+const BYTES_AS_CHARS: u32 = 0x0010_ff00;
+
+impl Redactor {
+    /// Bytes that are no text, without the secrets in them, if they have any; everything else in them stays.
+    pub fn bytes(&self, bytes: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+        let mut text = String::with_capacity(bytes.len());
+        let as_chars = |bytes: &[u8], text: &mut String| {
+            let letters = bytes.iter().map(|byte| BYTES_AS_CHARS + u32::from(*byte));
+            text.extend(letters.filter_map(char::from_u32));
+        };
+        let mut buffer = [0; 4];
+        for chunk in bytes.utf8_chunks() {
+            for letter in chunk.valid().chars() {
+                // Or these would be taken for bytes.
+                if u32::from(letter) >= BYTES_AS_CHARS {
+                    as_chars(letter.encode_utf8(&mut buffer).as_bytes(), &mut text);
+                } else {
+                    text.push(letter);
+                }
+            }
+            as_chars(chunk.invalid(), &mut text);
+        }
+        let redacted = self.redact(&text);
+        let Cow::Owned(changed) = redacted.text else {
+            return None;
+        };
+        let mut bytes = Vec::with_capacity(changed.len());
+        for letter in changed.chars() {
+            match u32::from(letter).checked_sub(BYTES_AS_CHARS) {
+                Some(byte) => bytes.extend(u8::try_from(byte)),
+                None => bytes.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes()),
+            }
+        }
+        Some((bytes, redacted.places))
+    }
+}
+
+/// Whether a text that was redacted is this one: what was taken out may have been anything.
+pub fn fits(redacted: &str, text: &str) -> bool {
+    if redacted == text {
+        return true;
+    }
+    let mut parts = redacted.split(REDACTED);
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        // Only the last part must stand at the end, so it waits.
+        if let Some(part) = last.replace(part) {
+            let part: &str = part;
+            match rest.find(part).and_then(|at| rest.get(at + part.len()..)) {
+                Some(behind) => rest = behind,
+                None => return false,
+            }
+        }
+    }
+    last.is_some_and(|last| rest.ends_with(last))
+}

@@ -1,0 +1,265 @@
+//! YAML as positioned values.
+
+mod error;
+mod flow;
+mod number;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::{Location, Spanned};
+
+use super::{Data, Field, Node, Source, SyntaxError};
+use crate::own_limits::OwnLimit;
+
+/// How deep lists and tables may be in each other.
+const DEPTH_MAX: usize = 64;
+/// The stack for that: each level takes up to 50 kB in a build that is not optimised, more than the
+/// threads of a runtime have.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+/// What YAML holds, before its places are turned into bytes.
+enum Raw {
+    Null,
+    Boolean(bool),
+    Integer(i128),
+    Number(f64),
+    Text(String),
+    List(Vec<Spanned<Raw>>),
+    Table(Vec<(Spanned<String>, Spanned<Raw>)>),
+}
+
+/// Reads YAML in which no key is there twice.
+pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
+    let mut is_clean = true;
+    let mut repeats = Vec::new();
+    let root = parse_with_repeats(source, report, &mut |error| repeats.push(error));
+    for error in repeats {
+        is_clean = false;
+        report(error);
+    }
+    root.filter(|_| is_clean)
+}
+
+/// Reads YAML. A key that is there twice is told to `repeat`, and the first of both is kept.
+pub(super) fn parse_with_repeats(
+    source: &Source,
+    report: &mut dyn FnMut(SyntaxError),
+    repeat: &mut dyn FnMut(SyntaxError),
+) -> Option<Node> {
+    let unread = |limit: Option<OwnLimit>| SyntaxError {
+        span: 0..0,
+        message: limit.map_or("no thread could read the YAML".into(), |it| {
+            format!("it cannot be read: {it}")
+        }),
+        hint: limit
+            .map_or("write the file as TOML", |it| it.hint())
+            .into(),
+    };
+    let read = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let reading = thread.spawn_scoped(scope, || read_all(source));
+        let reading = reading.map_err(|error| unread(OwnLimit::of_start(&error)))?;
+        reading.join().unwrap_or_else(|_| Err(unread(None)))
+    });
+    let (root, repeats) = read.map_err(report).ok()?;
+    repeats.into_iter().for_each(repeat);
+    Some(root)
+}
+
+/// The tree, and the keys that are there twice.
+fn read_all(source: &Source) -> Result<(Node, Vec<SyntaxError>), SyntaxError> {
+    let (error, is_repeat) = match read(source, DuplicateKeyPolicy::Error) {
+        Ok(root) => return Ok((root, Vec::new())),
+        Err(unread) => unread,
+    };
+    if !is_repeat {
+        return Err(error);
+    }
+    // Once more, with both of them, so that nothing else that is wrong is hidden.
+    let mut root = read(source, DuplicateKeyPolicy::LastWins).map_err(|(error, _)| error)?;
+    let mut repeats = Vec::new();
+    drop_repeats(&mut root, &mut |error| repeats.push(error));
+    if repeats.is_empty() {
+        // The parser chose between them itself.
+        repeats.push(error);
+    }
+    Ok((root, repeats))
+}
+
+/// The tree; else what is wrong, and whether it is a key that is there twice.
+fn read(source: &Source, repeats: DuplicateKeyPolicy) -> Result<Node, (SyntaxError, bool)> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: DEPTH_MAX },
+        with_snippet: false,
+        duplicate_keys: repeats,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
+        // Only `true` and `false`: `on`, `no` and the like are texts, as YAML 1.2 has it.
+        strict_booleans: true,
+    };
+    // Comments alone are an empty document, for which the parser has no value.
+    let read: Result<Option<Spanned<Raw>>, _> =
+        serde_saphyr::from_str_with_options(&source.text, options);
+    match read {
+        Ok(Some(raw)) => Ok(node(source, raw)),
+        Ok(None) => Ok(Node {
+            data: Data::Null,
+            span: 0..0,
+        }),
+        Err(error) => {
+            let span = error
+                .location()
+                .map_or(0..0, |location| bytes(source, &location));
+            let unread = error::describe(&error, &source.text, span);
+            Err((unread, error::is_repeat(&error)))
+        }
+    }
+}
+
+/// Keeps the first of keys with one name, and tells the others.
+fn drop_repeats(node: &mut Node, repeat: &mut dyn FnMut(SyntaxError)) {
+    match &mut node.data {
+        Data::List(nodes) => {
+            for node in nodes {
+                drop_repeats(node, repeat);
+            }
+        }
+        Data::Table(fields) => {
+            let mut seen = BTreeSet::new();
+            fields.retain(|field| {
+                let is_first = seen.insert(field.name.clone());
+                if !is_first {
+                    repeat(error::twice(&field.name, field.span.clone()));
+                }
+                is_first
+            });
+            for field in fields {
+                drop_repeats(&mut field.value, repeat);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn node(source: &Source, raw: Spanned<Raw>) -> Node {
+    let span = bytes(source, &raw.referenced);
+    let written = || number::written(&source.text, &bytes(source, &raw.defined));
+    let data = match raw.value {
+        Raw::Null => Data::Null,
+        Raw::Boolean(value) => Data::Boolean(value),
+        Raw::Integer(value) => written().unwrap_or(Data::Integer(value)),
+        Raw::Number(value) => written().unwrap_or(Data::Number(value)),
+        Raw::Text(text) => match written() {
+            Some(number @ Data::Integer(_)) if text.starts_with(['0', '-', '+']) => number,
+            _ => Data::Text(text),
+        },
+        Raw::List(values) => Data::List(
+            values
+                .into_iter()
+                .map(|value| node(source, value))
+                .collect(),
+        ),
+        Raw::Table(fields) => Data::Table(
+            fields
+                .into_iter()
+                .map(|(name, value)| Field {
+                    span: bytes(source, &name.referenced),
+                    name: name.value,
+                    value: node(source, value),
+                })
+                .collect(),
+        ),
+    };
+    Node { data, span }
+}
+
+fn bytes(source: &Source, location: &Location) -> Range<usize> {
+    let index = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    let span = location.span();
+    let (Some(offset), Some(length)) = (span.byte_offset(), span.byte_len()) else {
+        let start = source.offset(location.line(), location.column());
+        return start..start;
+    };
+    let start = index(offset);
+    start..start.saturating_add(index(length))
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+        Raw::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
+        Ok(Raw::Boolean(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
+        Ok(Raw::Integer(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
+        Ok(Raw::Integer(value.into()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Raw, E> {
+        Ok(Raw::Integer(value))
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Raw, E> {
+        let value = i128::try_from(value).map_err(|_| E::custom("the number is too large"))?;
+        Ok(Raw::Integer(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
+        Ok(Raw::Number(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
+        Ok(Raw::Text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Raw, E> {
+        Ok(Raw::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Raw, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = sequence.next_element()? {
+            values.push(value);
+        }
+        Ok(Raw::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Raw::Table(fields))
+    }
+}

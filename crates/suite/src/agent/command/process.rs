@@ -1,0 +1,124 @@
+//! The process of an agent, from start to end.
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use mcprove_client::process::{Child, StderrLog};
+use mcprove_client::server::Server;
+use mcprove_settings::secret::Redactor;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::CommandError;
+
+/// How much of the standard output of an agent is kept.
+pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How many lines of its stderr are told.
+const STDERR_LINES_MAX: usize = 15;
+/// How long the rest of its output may take once it has exited.
+const OUTPUT_GRACE: Duration = Duration::from_secs(2);
+/// How much is read at once.
+const READ_BYTES: usize = 16 * 1024;
+
+/// How a process ended.
+pub(super) struct Ended {
+    pub how: How,
+    pub stdout: String,
+    /// Whether there was more.
+    pub is_cut: bool,
+    pub duration: Duration,
+    /// When, by the clock that recordings begin by.
+    pub at: SystemTime,
+}
+
+/// How a process ended.
+pub(super) enum How {
+    /// With success.
+    Done,
+    /// With another status, or by a signal.
+    Failed {
+        /// Which, in words.
+        status: String,
+        /// The end of its stderr.
+        stderr: String,
+    },
+    /// It had no time left.
+    TimedOut,
+}
+
+/// Runs the process to its end, or to that of its time, and all that it started with it.
+pub(super) async fn run(
+    server: &Server,
+    input: Vec<u8>,
+    time: Duration,
+    redactor: Redactor,
+) -> Result<Ended, CommandError> {
+    let began = Instant::now();
+    let stderr = Arc::new(StderrLog::new().with_redactor(redactor));
+    let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
+    let writing = tokio::spawn(write(stdin, input));
+    let reading = tokio::spawn(read(stdout));
+    let exit = timeout(time, child.wait()).await.ok();
+    let (duration, at) = (began.elapsed(), SystemTime::now());
+    writing.abort();
+    // Also what it left behind: proxies, which write down what passed and are ended here.
+    child.stop(Duration::ZERO).await;
+    let (stdout, is_cut) = match timeout(OUTPUT_GRACE, reading).await {
+        Ok(Ok(read)) => read,
+        _ => (Vec::new(), false),
+    };
+    let how = match exit {
+        None => How::TimedOut,
+        Some(status) if status.success() => How::Done,
+        Some(status) => How::Failed {
+            status: in_words(status),
+            stderr: last_lines(&stderr.tail()),
+        },
+    };
+    let mut stdout = String::from_utf8_lossy(&stdout).into_owned();
+    if is_cut {
+        // Whoever looks for secrets looks there for a part of one.
+        stdout.push('…');
+    }
+    Ok(Ended {
+        how,
+        stdout,
+        is_cut,
+        duration,
+        at,
+    })
+}
+
+async fn write(mut stdin: ChildStdin, input: Vec<u8>) {
+    // An agent need not read it.
+    let _ = stdin.write_all(&input).await;
+    let _ = stdin.shutdown().await;
+}
+
+/// Reads to the end, and keeps the first part.
+async fn read(mut stdout: ChildStdout) -> (Vec<u8>, bool) {
+    let mut kept = Vec::new();
+    let mut is_cut = false;
+    let mut part = vec![0; READ_BYTES];
+    while let Ok(length @ 1..) = stdout.read(&mut part).await {
+        let room = OUTPUT_BYTES_MAX.saturating_sub(kept.len());
+        is_cut |= length > room;
+        kept.extend_from_slice(part.get(..length.min(room)).unwrap_or_default());
+    }
+    (kept, is_cut)
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => status.to_string(),
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let first = lines.len().saturating_sub(STDERR_LINES_MAX);
+    lines.get(first..).unwrap_or_default().join("\n")
+}

@@ -1,0 +1,279 @@
+//! Anthropic Messages.
+//!
+//! The blocks of an answer are sent back as they came, whatever they are: thoughts have signatures, and
+//! code that runs at the provider waits for results by the ids in them.
+
+use mcprove_trace::{Json, Tokens};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    AnswerError, Arguments, CallResult, Entry, Message, ModelAnswer, Question, Shown, Stop,
+    ToolUse, schema,
+};
+use crate::plan::Provider;
+
+/// The line in the registry.
+pub(super) const ENTRY: Entry = Entry {
+    name: "anthropic",
+    explanation: "Anthropic Messages",
+    provider: Provider::Anthropic,
+    base_url: "https://api.anthropic.com",
+    base_url_env: "ANTHROPIC_BASE_URL",
+    api_key_env: "ANTHROPIC_API_KEY",
+    path: "/v1/messages",
+    is_version_in_base: false,
+    headers,
+    write,
+    read,
+};
+
+/// The version of the interface.
+const VERSION: &str = "2023-06-01";
+/// The caller of a call that the model makes itself.
+const DIRECT: &str = "direct";
+
+fn headers(key: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+    headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
+    headers
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    messages: Vec<MessageOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct MessageOut<'a> {
+    role: &'static str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Kept(&'a Json),
+    Blocks(Vec<Value>),
+}
+
+fn write(question: &Question<'_>) -> Vec<u8> {
+    let body = Body {
+        model: &question.model.model,
+        max_tokens: question.model.max_tokens,
+        temperature: question.model.temperature,
+        container: question.conversation.container.as_deref(),
+        system: question.system.filter(|text| !text.is_empty()),
+        tools: question.named_tools().map(tool).collect(),
+        messages: question.conversation.messages.iter().map(message).collect(),
+    };
+    // Texts and numbers can always be written.
+    serde_json::to_vec(&body).unwrap_or_default()
+}
+
+fn tool((name, tool): (&str, &crate::agent::toolbox::OfferedTool)) -> Value {
+    let mut offered = json!({
+        "name": name, "input_schema": schema::of_object(&tool.input_schema),
+    });
+    if let (Some(text), Some(fields)) = (&tool.description, offered.as_object_mut()) {
+        fields.insert("description".to_owned(), text.as_str().into());
+    }
+    offered
+}
+
+fn message(message: &Message) -> MessageOut<'_> {
+    match message {
+        Message::User(text) => MessageOut {
+            role: "user",
+            content: Content::Text(text),
+        },
+        Message::Model(kept) => MessageOut {
+            role: "assistant",
+            content: Content::Kept(kept),
+        },
+        // Nothing but results may stand here while code of the model waits for them.
+        Message::Results(results) => MessageOut {
+            role: "user",
+            content: Content::Blocks(results.iter().map(result).collect()),
+        },
+    }
+}
+
+fn result(result: &CallResult) -> Value {
+    let mut block = json!({ "type": "tool_result", "tool_use_id": result.id });
+    if let Some(fields) = block.as_object_mut() {
+        // A text must not be empty, but there need not be one.
+        if !result.shown.is_empty() {
+            let content: Vec<Value> = result.shown.iter().map(shown).collect();
+            fields.insert("content".to_owned(), content.into());
+        }
+        if result.is_error {
+            fields.insert("is_error".to_owned(), true.into());
+        }
+    }
+    block
+}
+
+fn shown(part: &Shown) -> Value {
+    match part {
+        Shown::Text(text) => json!({ "type": "text", "text": text }),
+        Shown::Picture { media_type, data } => json!({
+            "type": "image",
+            "source": { "type": "base64", "media_type": media_type, "data": data },
+        }),
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    content: Option<Vec<Json>>,
+    stop_reason: Option<String>,
+    stop_details: Option<Value>,
+    usage: Option<Usage>,
+    container: Option<Container>,
+}
+
+#[derive(Deserialize)]
+struct Container {
+    id: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Usage {
+    #[serde(rename = "input_tokens")]
+    input: Option<u64>,
+    #[serde(rename = "output_tokens")]
+    output: Option<u64>,
+    #[serde(rename = "cache_creation_input_tokens")]
+    cache_written: Option<u64>,
+    #[serde(rename = "cache_read_input_tokens")]
+    cache_read: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    input: Option<Json>,
+    caller: Option<Value>,
+}
+
+fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
+    let reply: Reply = serde_json::from_slice(body).map_err(|error| AnswerError::json(&error))?;
+    let Some(content) = reply.content else {
+        let why = match super::error_message(body) {
+            Some(error) => format!("it is an error, {error}"),
+            None => "it has no `content`".to_owned(),
+        };
+        return Err(AnswerError(why));
+    };
+    let mut text = String::new();
+    let mut uses = Vec::new();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut is_after_text = false;
+    for raw in &content {
+        let block: Block =
+            serde_json::from_str(raw.text()).map_err(|error| AnswerError::json(&error))?;
+        let is_text = block.kind == "text";
+        if is_text {
+            let said = block.text.as_deref().unwrap_or_default();
+            if said.is_empty() {
+                // It would be refused if it were sent back.
+                continue;
+            }
+            if !text.is_empty() && !is_after_text {
+                text.push('\n');
+            }
+            text.push_str(said);
+        } else if block.kind == "tool_use" {
+            uses.push(tool_use(block)?);
+        }
+        is_after_text = is_text;
+        kept.push(raw.text());
+    }
+    // Who has nothing to say says at least that it is done.
+    if kept.is_empty() && reply.stop_reason.is_none() {
+        let why = "it has neither anything in `content` nor a `stop_reason`";
+        return Err(AnswerError(why.to_owned()));
+    }
+    Ok(ModelAnswer {
+        text,
+        uses,
+        stop: stop(reply.stop_reason.as_deref(), reply.stop_details.as_ref()),
+        tokens: reply.usage.and_then(tokens),
+        kept: keep(&kept)?,
+        container: reply.container.and_then(|container| container.id),
+    })
+}
+
+/// The blocks as one list, each as it came.
+fn keep(blocks: &[&str]) -> Result<Option<Json>, AnswerError> {
+    if blocks.is_empty() {
+        return Ok(None);
+    }
+    let list = format!("[{}]", blocks.join(","));
+    let list = serde_json::from_str(&list).map_err(|error| AnswerError::json(&error))?;
+    Ok(Some(list))
+}
+
+fn tool_use(block: Block) -> Result<ToolUse, AnswerError> {
+    let (Some(id), Some(name)) = (block.id, block.name) else {
+        return Err(AnswerError("a `tool_use` has no id or no name".to_owned()));
+    };
+    let is_direct = |caller: &Value| caller.get("type") == Some(&Value::from(DIRECT));
+    Ok(ToolUse {
+        id,
+        name,
+        arguments: Arguments::of_json(block.input.unwrap_or_default()),
+        caller: block
+            .caller
+            .filter(|caller| !caller.is_null() && !is_direct(caller)),
+    })
+}
+
+fn stop(reason: Option<&str>, details: Option<&Value>) -> Stop {
+    match reason {
+        Some("end_turn" | "stop_sequence") => Stop::Done,
+        Some("tool_use") => Stop::Calls,
+        Some("max_tokens" | "model_context_window_exceeded") => Stop::Cut,
+        Some("pause_turn") => Stop::Paused,
+        Some("refusal") => {
+            let told = details.and_then(|details| details.get("explanation")?.as_str());
+            Stop::Declined(match told {
+                Some(told) => format!("refusal: {told}"),
+                None => "refusal".to_owned(),
+            })
+        }
+        other => Stop::Other(other.unwrap_or("no reason").to_owned()),
+    }
+}
+
+/// What is written to a cache or read from it went into the model too, and is counted beside the rest.
+fn tokens(usage: Usage) -> Option<Tokens> {
+    let cached = [usage.cache_written, usage.cache_read];
+    let cached = cached.into_iter().flatten().fold(0, u64::saturating_add);
+    let counted = Tokens {
+        prompt: usage.input.map(|fresh| fresh.saturating_add(cached)),
+        completion: usage.output,
+        total: None,
+    };
+    let total = counted.sum();
+    (counted != Tokens::default()).then_some(Tokens { total, ..counted })
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,131 @@
+//! Model providers: a conversation in, the bytes of a request out; the bytes of a reply in, an answer out.
+//!
+//! A provider is one file and one line in [`ENTRIES`]. All of it is pure: [`super::wire`] carries the bytes,
+//! and the same conversation has the same bytes every time, so that a recording can be found by them.
+
+mod answer;
+mod anthropic;
+mod conversation;
+mod open_ai;
+mod schema;
+
+use thiserror::Error;
+
+pub use super::shown::Shown;
+pub use answer::{Arguments, ModelAnswer, Stop, ToolUse};
+pub use conversation::{CallResult, Conversation, Message, Question};
+
+use crate::plan::Provider;
+
+/// One provider.
+pub struct Entry {
+    /// Its name in files.
+    pub name: &'static str,
+    /// What it is.
+    pub explanation: &'static str,
+    /// The one of a plan.
+    pub provider: Provider,
+    /// Where it is, unless told.
+    pub base_url: &'static str,
+    /// The variable that tells where it is.
+    pub base_url_env: &'static str,
+    /// The variable that has its key, unless told.
+    pub api_key_env: &'static str,
+    /// The address behind the base.
+    pub path: &'static str,
+    /// Whether a base with a path has the version in it already: `http://localhost:11434/v1`.
+    pub is_version_in_base: bool,
+    /// The headers of a request with this key.
+    pub headers: fn(key: Option<&str>) -> Vec<(&'static str, String)>,
+    /// The body of a request.
+    pub write: fn(question: &Question<'_>) -> Vec<u8>,
+    /// What a reply with a status of success says.
+    pub read: fn(body: &[u8]) -> Result<ModelAnswer, AnswerError>,
+}
+
+/// Every provider.
+pub const ENTRIES: &[Entry] = &[anthropic::ENTRY, open_ai::ENTRY];
+
+/// The entry of a provider.
+pub fn entry(provider: Provider) -> &'static Entry {
+    match provider {
+        Provider::Anthropic => &anthropic::ENTRY,
+        Provider::OpenAi => &open_ai::ENTRY,
+    }
+}
+
+/// Why a reply of a provider is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the reply of the model provider is not understood: {0}")]
+pub struct AnswerError(pub String);
+
+impl AnswerError {
+    fn json(error: &serde_json::Error) -> Self {
+        Self(format!("it is not the JSON that was expected, {error}"))
+    }
+}
+
+/// What a provider says went wrong, from the body of a failure: both have it in the same place.
+pub(super) fn error_message(body: &[u8]) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error")?;
+    let message = match error {
+        serde_json::Value::String(text) => Some(text.as_str()),
+        error => error.get("message").and_then(serde_json::Value::as_str),
+    };
+    let kind = error.get("type").and_then(serde_json::Value::as_str);
+    match (kind, message) {
+        (Some(kind), Some(message)) => Some(format!("{kind}: {message}")),
+        (None, Some(message)) => Some(message.to_owned()),
+        (Some(kind), None) => Some(kind.to_owned()),
+        (None, None) => None,
+    }
+}
+
+/// The status that the body of a failure names, where it is one of a failure.
+pub(super) fn error_status(body: &[u8]) -> Option<u16> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error")?;
+    let code = ["code", "status"]
+        .iter()
+        .find_map(|name| error.get(name)?.as_u64());
+    let code = code.and_then(|code| u16::try_from(code).ok());
+    code.filter(|code| (400..600).contains(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_has_its_line() {
+        for provider in [Provider::Anthropic, Provider::OpenAi] {
+            assert_eq!(entry(provider).provider, provider);
+            let mut entries = ENTRIES.iter();
+            assert!(entries.any(|known| known.name == entry(provider).name));
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_is_found() {
+        for (body, expected) in [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#,
+                Some("overloaded_error: busy"),
+            ),
+            (
+                r#"{"error":{"message":"no such model"}}"#,
+                Some("no such model"),
+            ),
+            (r#"{"error":"no such model"}"#, Some("no such model")),
+            (r#"{"ok":true}"#, None),
+            ("<html>", None),
+        ] {
+            assert_eq!(
+                error_message(body.as_bytes()).as_deref(),
+                expected,
+                "{body}"
+            );
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Any file that people write: what it is, told by what is in it, and whether it is in order.
+//!
+//! Nothing is started, nobody is spoken to, and nothing is written.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mcprove_fault::file as faults;
+use mcprove_load::config::LoadConfig;
+use mcprove_servers::tools_file as mock;
+use mcprove_settings::error::{ConfigError, ConfigErrors};
+use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::file::{self, folder_of};
+use super::gates;
+use super::plan::Environment;
+use super::recognise::{Recognised, recognise};
+
+/// The name of the format.
+pub const VALIDATION_FORMAT: &str = "validation.v1";
+
+/// What `mcprove validate --json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "validation.v1")]
+pub struct Validation {
+    /// The format, `validation.v1`.
+    pub schema: String,
+    /// Whether every file is in order.
+    pub valid: bool,
+    /// The files, in the order in which they were given.
+    pub files: Vec<CheckedFile>,
+}
+
+/// A file that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedFile {
+    /// Its name.
+    pub file: String,
+    /// Whether it is in order.
+    pub valid: bool,
+    /// What it is; none if it could not be read at all.
+    pub kind: Option<FileKind>,
+    /// How many of what there are in it.
+    pub contents: BTreeMap<String, usize>,
+    /// What is odd but harmless, each with its place.
+    pub warnings: Vec<String>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// The file, which may be one that the file names.
+    pub file: String,
+    /// The line, from one; none when the whole file is meant.
+    pub line: Option<usize>,
+    /// The character in the line, from one.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// A suite.
+    Suite,
+    /// A load configuration.
+    Load,
+    /// What agent traces are held to.
+    Gates,
+    /// Faults to inject.
+    Faults,
+    /// The tools of a mock.
+    Tools,
+}
+
+impl FileKind {
+    /// For people.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Suite => "a suite",
+            Self::Load => "a load configuration",
+            Self::Gates => "gates",
+            Self::Faults => "faults",
+            Self::Tools => "a tools file",
+        }
+    }
+}
+
+impl From<&ConfigError> for Problem {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            file: error.file.clone(),
+            line: error.place.map(|place| place.line),
+            column: error.place.map(|place| place.column),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        }
+    }
+}
+
+/// Looks at a file: what is in it, or every problem that it has. Variables that a suite needs and that
+/// `environment` does not have are warnings.
+pub fn check(path: &Path, environment: &Environment) -> (CheckedFile, Option<ConfigErrors>) {
+    let mut checked = CheckedFile::new(path);
+    let errors = look(path, environment, &mut checked).err();
+    if let Some(errors) = &errors {
+        checked.refuse(errors);
+    }
+    (checked, errors)
+}
+
+/// What stands for a folder in which there is no file to look at.
+pub fn check_empty_folder(path: &Path) -> (CheckedFile, Option<ConfigErrors>) {
+    let mut checked = CheckedFile::new(path);
+    let errors = ConfigErrors::of(ConfigError::of_file(
+        &checked.file,
+        "there is no file of mcprove in this folder",
+        "they end in .yml or .yaml; folders in it are not looked into",
+    ));
+    checked.refuse(&errors);
+    (checked, Some(errors))
+}
+
+impl CheckedFile {
+    /// One of which nothing is known yet.
+    fn new(path: &Path) -> Self {
+        Self {
+            file: path.display().to_string(),
+            valid: true,
+            kind: None,
+            contents: BTreeMap::new(),
+            warnings: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn refuse(&mut self, errors: &ConfigErrors) {
+        self.valid = false;
+        self.problems = errors.0.iter().map(Problem::from).collect();
+    }
+}
+
+fn look(
+    path: &Path,
+    environment: &Environment,
+    checked: &mut CheckedFile,
+) -> Result<(), ConfigErrors> {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    if extension == "jsonl" {
+        // Only a recording has lines of JSON.
+        return look_at_tools(path, checked);
+    }
+    let is_toml = extension == "toml";
+    let parse = if is_toml {
+        Document::from_toml
+    } else {
+        Document::from_yaml_with_repeats
+    };
+    let document = Document::read(path, parse, Wanted::ANY)?;
+    let kind = match recognise(&document.root) {
+        Recognised::Ours(kind) => kind,
+        other => return Err(foreign(&document.file, other)),
+    };
+    // Where keys that are there twice are not told with all the rest, they are told alone.
+    if kind != FileKind::Suite {
+        document.refuse_repeats()?;
+    }
+    checked.kind = Some(kind);
+    let mut count = |what: &str, count: usize| {
+        if count > 0 {
+            checked.contents.insert(what.to_owned(), count);
+        }
+    };
+    match kind {
+        FileKind::Suite if is_toml => {
+            return Err(ConfigErrors::of(ConfigError::of_file(
+                &document.file,
+                "is a suite in TOML",
+                "suites are YAML: let the name end in .yml, and write it so",
+            )));
+        }
+        FileKind::Suite => {
+            let plan = file::from_document(&document, folder_of(path), Some(environment))?;
+            count("servers", plan.servers.len());
+            count("faults", plan.faults.len());
+            count("tools", plan.tools.len());
+            count("agents", plan.agents.len());
+            count("load", plan.load.len());
+            checked.warnings = plan.warnings;
+        }
+        FileKind::Load => {
+            let config = LoadConfig::from_document(&document)?;
+            count("faults", config.faults.len());
+            checked.warnings = config.warnings;
+        }
+        FileKind::Gates => {
+            gates::from_document(&document)?;
+            count("gates", fields(&document.root).len());
+        }
+        FileKind::Faults => {
+            let faults = faults::from_document(&document)?.len();
+            if faults == 0 {
+                return Err(ConfigErrors::of(ConfigError::of_file(
+                    &document.file,
+                    "there is nothing in it",
+                    "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
+                )));
+            }
+            count("faults", faults);
+        }
+        FileKind::Tools => return look_at_tools(path, checked),
+    }
+    Ok(())
+}
+
+fn foreign(file: &str, what: Recognised) -> ConfigErrors {
+    ConfigErrors::of(ConfigError::of_file(
+        file,
+        format!("is no suite: it is {}", what.describe()),
+        "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
+    ))
+}
+
+fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErrors> {
+    checked.kind = Some(FileKind::Tools);
+    let read = mock::read(path)?;
+    checked.contents = [
+        ("tools", read.spec.tools.len()),
+        ("resources", read.spec.resources.len()),
+        ("prompts", read.spec.prompts.len()),
+    ]
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
+    .map(|(what, count)| (what.to_owned(), count))
+    .collect();
+    checked.warnings = read.warnings;
+    Ok(())
+}
+
+fn fields(node: &Node) -> &[Field] {
+    match &node.data {
+        Data::Table(fields) => fields,
+        _ => &[],
+    }
+}

@@ -1,0 +1,212 @@
+//! How a server was given, as a suite says it: secrets become variables of the environment.
+
+use std::collections::BTreeMap;
+
+use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
+use mcprove_client::session::ProtocolChoice;
+use mcprove_settings::secret::{REDACTED, Redactor, redact_arguments, redact_urls, redact_value};
+
+use super::DraftOptions;
+use super::yaml::{escaped, literal, text};
+
+/// Where a server starts, as a suite has to say it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Place {
+    /// In the folder of the suite.
+    #[default]
+    Suite,
+    /// In this folder, seen from that of the suite.
+    Folder(String),
+}
+
+/// How a server was given.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// The lines below its name in the suite.
+    pub(super) lines: Vec<String>,
+    /// The variables that they name, in order.
+    pub(super) variables: Vec<String>,
+    /// What must not be written down.
+    secrets: Vec<String>,
+    redactor: Redactor,
+}
+
+pub(super) fn given(server: &Server, options: &DraftOptions) -> Given {
+    let redactor = options.session.redactor.clone();
+    let mut given = Given {
+        redactor: redactor.unwrap_or_else(|| server.redactor()),
+        ..Given::default()
+    };
+    match &server.transport {
+        Transport::Stdio => given.command(server, options),
+        Transport::Http { url, headers } | Transport::WebSocket { url, headers } => {
+            given.address(url, headers, None);
+        }
+        Transport::Sse { url, headers } => given.address(url, headers, Some("sse")),
+    }
+    if server.startup_timeout != STARTUP_TIMEOUT {
+        let line = format!("startup_timeout_ms: {}", server.startup_timeout.as_millis());
+        given.lines.push(line);
+    }
+    if server.shutdown_timeout != SHUTDOWN_TIMEOUT {
+        let line = format!(
+            "shutdown_timeout_ms: {}",
+            server.shutdown_timeout.as_millis()
+        );
+        given.lines.push(line);
+    }
+    if let ProtocolChoice::Revision(revision) = options.session.protocol {
+        given.lines.push(format!("protocol: \"{revision}\""));
+    }
+    if options.session.strict_protocol {
+        given.lines.push("strict_protocol: true".to_owned());
+    }
+    if options.accepts_requests {
+        given.lines.push("accept_requests: true".to_owned());
+    }
+    given
+}
+
+impl Given {
+    fn command(&mut self, server: &Server, options: &DraftOptions) {
+        let redacted = redact_arguments(&server.args);
+        let mut words = vec![literal(&server.command)];
+        let mut before = "";
+        for (argument, redacted) in server.args.iter().zip(&redacted) {
+            let redacted = self.redactor.plain(redacted).into_owned();
+            words.push(text(&self.concealed(argument, &redacted, before)));
+            before = argument;
+        }
+        self.lines.push(format!("command: [{}]", words.join(", ")));
+        if let Place::Folder(folder) = &options.place {
+            self.lines.push(format!("cwd: {}", literal(folder)));
+        }
+        self.table("env", &server.env);
+    }
+
+    fn address(&mut self, url: &str, headers: &BTreeMap<String, String>, transport: Option<&str>) {
+        let (url, has_password) = without_password(url);
+        let redacted = self.redactor.plain(&redact_urls(&url)).into_owned();
+        let shown = self.concealed(&url, &redacted, "");
+        self.lines.push(format!("url: {}", text(&shown)));
+        let mut headers = headers.clone();
+        if has_password {
+            // The value is not known here: whoever has the password makes it.
+            let name = "Authorization".to_owned();
+            headers.entry(name).or_insert_with(|| "Basic".to_owned());
+        }
+        self.table("headers", &headers);
+        if let Some(transport) = transport {
+            self.lines.push(format!("transport: {transport}"));
+        }
+    }
+
+    /// Texts by name; a value that is a secret becomes a variable of the same name.
+    fn table(&mut self, key: &str, values: &BTreeMap<String, String>) {
+        if values.is_empty() {
+            return;
+        }
+        self.lines.push(format!("{key}:"));
+        for (name, value) in values {
+            let is_known = self.redactor.plain(value) != *value;
+            let shown = if redact_value(name, value) == *value && !is_known {
+                escaped(value)
+            } else {
+                self.hide(value);
+                self.variable(name)
+            };
+            self.lines
+                .push(format!("  {}: {}", text(name), text(&shown)));
+        }
+    }
+
+    /// A text with variables for what was redacted in it. The name of a variable is that before the secret:
+    /// in the text, or the flag before it.
+    fn concealed(&mut self, whole: &str, redacted: &str, before: &str) -> String {
+        if whole == redacted {
+            return escaped(whole);
+        }
+        self.hide(whole);
+        if whole.contains(char::is_whitespace) {
+            // Redaction may have changed the spaces.
+            return self.variable(before);
+        }
+        let mut shown = String::new();
+        let mut rest = redacted;
+        while let Some((left, right)) = rest.split_once(REDACTED) {
+            let named = left.trim_end_matches(['=', ':']);
+            let start = named.rfind(|letter: char| !is_of_name(letter));
+            let named = named
+                .get(start.map_or(0, |start| start + 1)..)
+                .unwrap_or("");
+            let variable = self.variable(if named.is_empty() { before } else { named });
+            shown.push_str(&escaped(left));
+            shown.push_str(&variable);
+            rest = right;
+        }
+        shown + &escaped(rest)
+    }
+
+    /// A variable by this name, as it is written.
+    fn variable(&mut self, name: &str) -> String {
+        let name: String = name
+            .trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
+            .chars()
+            .map(|letter| {
+                if letter.is_ascii_alphanumeric() {
+                    letter.to_ascii_uppercase()
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        let wanted = match name.chars().next() {
+            None => "SECRET".to_owned(),
+            Some(first) if first.is_ascii_digit() => format!("SECRET_{name}"),
+            Some(_) => name,
+        };
+        let mut name = wanted.clone();
+        let mut number = 2_u32;
+        while self.variables.contains(&name) {
+            name = format!("{wanted}_{number}");
+            number += 1;
+        }
+        let written = format!("${{{name}}}");
+        self.variables.push(name);
+        written
+    }
+
+    fn hide(&mut self, secret: &str) {
+        self.secrets.push(secret.to_owned());
+    }
+
+    /// What a server said, without the secrets that it was given.
+    pub(super) fn masked(&self, said: &str) -> String {
+        // Of a flag, an address or a header, the secret is only a part.
+        let parts = self.secrets.iter().flat_map(|secret| {
+            let parts = secret.split(['=', ' ', '&', '?']);
+            parts.chain([secret.as_str()]).map(str::to_owned)
+        });
+        self.redactor.with_secrets(parts).plain(said).into_owned()
+    }
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_' || letter == '-'
+}
+
+/// An address without its user and password, where it has a password: no part of a host can be a variable.
+fn without_password(url: &str) -> (String, bool) {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return (url.to_owned(), false);
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    match authority.rsplit_once('@') {
+        Some((_, host)) => (format!("{scheme}://{host}{path}"), true),
+        None => (url.to_owned(), false),
+    }
+}
+
+#[cfg(test)]
+mod tests;

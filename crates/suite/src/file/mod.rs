@@ -1,0 +1,256 @@
+//! Suites as people write them: YAML in, a [`SuitePlan`] out, or every problem with its place.
+//!
+//! The sections and their keys are in [`keys`]; one file per section reads it. Before that, `variables` of
+//! the suite are filled in ([`variables`]), and what may not be left to variables is refused ([`safety`]).
+//! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
+
+mod agents;
+mod budget;
+mod command;
+mod defaults;
+mod entry;
+mod environment;
+pub mod keys;
+mod launchers;
+mod limits;
+mod load;
+mod mocks;
+mod provider;
+mod safety;
+mod schema;
+mod servers;
+mod targets;
+mod tools;
+mod variables;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use agents::Surroundings;
+use keys::SUITE;
+use mcprove_fault::FaultSpec;
+use mcprove_fault::file::{Item, read_list};
+use mcprove_settings::error::ConfigErrors;
+use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::table;
+use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
+
+use super::plan::{Environment, SuitePlan};
+
+pub use schema::schema;
+use servers::Servers;
+use variables::Variables;
+
+/// Reads the text of a suite; `file` is its name in messages, `folder` where its paths start.
+///
+/// ```
+/// use std::path::Path;
+/// use mcprove_suite::file::parse_yaml;
+///
+/// let text = r#"
+/// servers:
+///   api: { command: [python, -m, my_mcp] }
+/// tools:
+///   - name: search finds things
+///     tool: search
+///     args: { query: x }
+///     expect:
+///       - { target: "result.content[0].text", matcher: { contains: x } }
+/// "#;
+/// let plan = parse_yaml(text, "suite.yml", Path::new("")).unwrap();
+/// assert_eq!(plan.tools[0].server, "api");
+///
+/// let wrong = text.replace("target", "taget");
+/// let errors = parse_yaml(&wrong, "suite.yml", Path::new("")).unwrap_err();
+/// assert!(errors.to_string().contains("hint: did you mean \"target\"?"));
+/// ```
+pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, ConfigErrors> {
+    let document = Document::from_yaml_with_repeats(text, file)?;
+    from_document(&document, folder, None)
+}
+
+/// What to say of a file that cannot be read.
+const WANTED: Wanted = Wanted {
+    when_missing: "check the path; `mcprove init` writes a first suite",
+    when_too_large: "is it a suite at all? split it into several if it is",
+};
+
+/// Reads a suite.
+pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
+    let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
+    from_document(&document, folder_of(path), None)
+}
+
+/// Reads a suite, and warns of variables that it needs and the environment does not have.
+pub fn read_with(path: &Path, environment: &Environment) -> Result<SuitePlan, ConfigErrors> {
+    let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
+    from_document(&document, folder_of(path), Some(environment))
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// Takes a document apart; see [`read_with`].
+pub fn from_document(
+    document: &Document,
+    folder: &Path,
+    environment: Option<&Environment>,
+) -> Result<SuitePlan, ConfigErrors> {
+    let mut reader = Reader::new(document);
+    safety::check(&mut reader, &document.root);
+    let mut variables = Variables::read(&mut reader, &document.root);
+    let filled = variables.fill(&mut reader, &document.root);
+    safety::check(&mut reader, &filled);
+    launchers::warn(&mut reader, &filled);
+    let mut needed = Vec::new();
+    let root = environment::settle(&mut reader, filled, &mut needed);
+    let mut plan = read_root(&mut reader, &root, folder);
+    if let Some(environment) = environment {
+        environment::warn_of_unset(&mut reader, &needed, &variables, environment);
+    }
+    plan.file.clone_from(&document.file);
+    plan.warnings = reader.finish()?;
+    Ok(plan)
+}
+
+fn read_root(reader: &mut Reader<'_>, root: &Node, folder: &Path) -> SuitePlan {
+    let mut plan = SuitePlan {
+        file: String::new(),
+        folder: folder.to_owned(),
+        servers: std::collections::BTreeMap::new(),
+        faults: Vec::new(),
+        tools: Vec::new(),
+        agents: Vec::new(),
+        load: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let known = keys::names(&SUITE);
+    let Some(root) = table::spelled(reader, root, "a suite", &known) else {
+        return plan;
+    };
+    let top = table::section(reader, &root, "the suite", &known);
+    for name in ["name", "description", "$schema"] {
+        let _ = reader.text(&top, name);
+    }
+    let servers = Servers::read(reader, top.get("servers"), folder);
+    let defaults = defaults::read(reader, top.get("defaults"), &servers);
+    let (faults, fault_names) = read_faults(reader, &top, &servers);
+    for node in entry::entries(reader, top.get("tools")) {
+        let test = tools::read(reader, node, &defaults, &servers);
+        plan.tools.extend(test);
+    }
+    let around = Surroundings {
+        folder,
+        defaults: &defaults,
+        servers: &servers,
+        faults: &faults,
+        fault_names: &fault_names,
+    };
+    for node in entry::entries(reader, top.get("agents")) {
+        plan.agents.extend(agents::read(reader, node, &around));
+    }
+    for node in entry::entries(reader, top.get("load")) {
+        let test = load::read(reader, node, &defaults, &servers);
+        plan.load.extend(test);
+    }
+    refuse_same_names(reader, &top);
+    refuse_nothing(reader, &top);
+    plan.servers = servers.plans;
+    plan.faults = faults;
+    plan
+}
+
+/// The faults that agents may meet, and every name of one that there is.
+fn read_faults(
+    reader: &mut Reader<'_>,
+    top: &Section<'_>,
+    servers: &Servers,
+) -> (Vec<FaultSpec>, Vec<String>) {
+    let Some(field) = top.get("faults") else {
+        return Default::default();
+    };
+    let items: Vec<Item> = read_list(reader, field, &[]);
+    for item in &items {
+        if let Some(server) = &item.spec.target.server {
+            let span = place_of_server(field, &item.name_span);
+            servers.check(reader, &span, server);
+        }
+    }
+    let faults: Vec<FaultSpec> = items.into_iter().map(|item| item.spec).collect();
+    let mut names: Vec<String> = faults.iter().map(|fault| fault.name.clone()).collect();
+    // One that could not be read is there nevertheless: it must not seem to be missing too.
+    if let Data::List(nodes) = &field.value.data {
+        let given = nodes.iter().filter_map(|node| text_of(node, "name"));
+        names.extend(given.map(|(name, _)| name.to_owned()));
+    }
+    names.dedup();
+    (faults, names)
+}
+
+/// Where a fault of a list names its server; `within` is a place in the fault.
+fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
+    let found = match &list.value.data {
+        Data::List(nodes) => nodes.iter().rfind(|node| node.span.start <= within.start),
+        _ => None,
+    };
+    let named = found.and_then(|fault| {
+        let target = match &fault.data {
+            Data::Table(fields) => fields.iter().find(|field| field.name == "target"),
+            _ => None,
+        };
+        let target = target.and_then(|target| text_of(&target.value, "server"));
+        target.or_else(|| text_of(fault, "server"))
+    });
+    named.map_or_else(|| within.clone(), |(_, span)| span.clone())
+}
+
+/// Two tests of one name could not be told apart in reports, nor chosen one by one.
+fn refuse_same_names(reader: &mut Reader<'_>, top: &Section<'_>) {
+    let mut seen = BTreeSet::new();
+    for field in ["tools", "agents", "load"]
+        .into_iter()
+        .filter_map(|name| top.get(name))
+    {
+        let Data::List(nodes) = &field.value.data else {
+            continue;
+        };
+        for (name, span) in nodes.iter().filter_map(|node| text_of(node, "name")) {
+            if !seen.insert(name) {
+                let message = format!("two tests are called {name:?}");
+                reader.problem(span, message, "give one of them another `name`");
+            }
+        }
+    }
+}
+
+/// The text of a key of a table.
+fn text_of<'n>(node: &'n Node, key: &str) -> Option<(&'n str, &'n Range<usize>)> {
+    let Data::Table(fields) = &node.data else {
+        return None;
+    };
+    let field: &Field = fields.iter().find(|field| field.name == key)?;
+    Some((field.value.text()?, &field.value.span))
+}
+
+/// A suite that tests nothing would pass whatever the servers do.
+fn refuse_nothing(reader: &mut Reader<'_>, top: &Section<'_>) {
+    let has_tests = |name: &&str| {
+        top.get(name).is_some_and(|field| match &field.value.data {
+            Data::List(nodes) => !nodes.is_empty(),
+            // What is no list is told already.
+            other => *other != Data::Null,
+        })
+    };
+    if !["tools", "agents", "load"].iter().any(has_tests) {
+        let message = "there are no tests in it".to_owned();
+        let hint = "add some under `tools`, `agents` or `load`";
+        let start = top.span().start;
+        reader.problem(&(start..start), message, hint);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! What CI systems read: `JUnit` XML.
+//!
+//! A suite per run, and one for what is judged over all of them; a case per gate. The names stay the
+//! same whether a gate holds, fails or cannot be judged, so that a CI system can tell their history. There is no time in
+//! it: scoring the same trace gives the same bytes.
+
+use std::collections::BTreeMap;
+
+use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_score::report::{Judged, Scored, judge};
+use mcprove_settings::error::{ConfigError, ConfigErrors};
+use mcprove_settings::printable::{escape_hidden, printable};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+/// The longest text that is written whole.
+const TEXT_MAX: usize = 4000;
+/// The name of a report on scores.
+const SCORE: &str = "mcprove score";
+
+/// Why a case did not pass.
+pub(super) struct Problem {
+    pub kind: NonSuccessKind,
+    pub name: String,
+    pub message: String,
+    pub text: String,
+}
+
+/// A scored trace as `JUnit` XML.
+pub fn score_junit(scored: &Scored<'_>) -> String {
+    let verdicts = judge(scored.gates, scored.report);
+    let runs = (0..scored.report.runs.len()).map(Some);
+    let suites = std::iter::once(None).chain(runs).map(|run| {
+        let name = match (run, run.and_then(|run| scored.file(run))) {
+            (None, _) => "all runs".to_owned(),
+            (Some(run), Some(file)) => format!("run {run} ({file})"),
+            (Some(run), None) => format!("run {run}"),
+        };
+        let mut suite = TestSuite::new(line(&name));
+        let gates = verdicts.gates.iter();
+        for gate in gates.filter(|gate| gate.of_each_run == run.is_some()) {
+            suite.add_test_case(case(gate.block, gate.name(), &problems(gate, run)));
+        }
+        let errors = verdicts.other_errors.iter();
+        for error in errors.filter(|error| error.run == run) {
+            let name = error.target.as_deref().unwrap_or("trace");
+            suite.add_test_case(case("score", name, &[unjudged(error)]));
+        }
+        suite
+    });
+    write(SCORE, suites.filter(|suite| !suite.test_cases.is_empty()))
+}
+
+/// Files that cannot be used, as `JUnit` XML: an error each, never a pass, and never what an earlier
+/// run left behind.
+pub fn unread_junit(errors: &ConfigErrors) -> String {
+    let mut files: Vec<(&str, Vec<Problem>)> = Vec::new();
+    for error in &errors.0 {
+        match files.iter_mut().find(|(file, _)| *file == error.file) {
+            Some((_, problems)) => problems.push(unread(error)),
+            None => files.push((&error.file, vec![unread(error)])),
+        }
+    }
+    let suites = files.into_iter().map(|(file, problems)| {
+        let mut suite = TestSuite::new(line(file));
+        suite.add_test_case(case("score", "input", &problems));
+        suite
+    });
+    write(SCORE, suites)
+}
+
+fn unread(error: &ConfigError) -> Problem {
+    Problem {
+        kind: NonSuccessKind::Error,
+        name: "unusable".to_owned(),
+        message: error.message.clone(),
+        text: error.to_string(),
+    }
+}
+
+/// What is wrong with a gate in one run, or in all together.
+fn problems(gate: &Judged<'_>, run: Option<usize>) -> Vec<Problem> {
+    let failures = of(&gate.failures, run).map(failed);
+    let errors = of(&gate.errors, run).map(unjudged);
+    let problems: Vec<Problem> = failures.chain(errors).collect();
+    if problems.is_empty() {
+        not_reached(gate, run).into_iter().collect()
+    } else {
+        problems
+    }
+}
+
+/// What is about a run. What is about none in particular is about every one, and the other way round.
+fn of<'m, Found>(
+    by_run: &'m BTreeMap<Option<usize>, Vec<&'m Found>>,
+    run: Option<usize>,
+) -> impl Iterator<Item = &'m Found> {
+    let all = run.is_none().then(|| by_run.values());
+    let some = run.map(|_| [None, run].into_iter().filter_map(|run| by_run.get(&run)));
+    let found = all.into_iter().flatten().chain(some.into_iter().flatten());
+    found.flatten().copied()
+}
+
+/// Says that a gate may not have been judged in a run: after one that cannot be, nothing is promised
+/// of those behind it.
+fn not_reached(gate: &Judged<'_>, run: Option<usize>) -> Option<Problem> {
+    let (before, _) = gate.errors.first_key_value()?;
+    let before = before.filter(|before| run.is_some_and(|run| *before < run))?;
+    let message = format!("not counted as passed, because run {before} cannot be judged");
+    Some(Problem {
+        kind: NonSuccessKind::Error,
+        name: "inconclusive".to_owned(),
+        text: message.clone(),
+        message,
+    })
+}
+
+pub(super) fn unjudged(error: &ScoreError) -> Problem {
+    Problem {
+        kind: NonSuccessKind::Error,
+        name: "inconclusive".to_owned(),
+        message: error.to_string(),
+        text: format!("{error}\nhint: {}", error.hint),
+    }
+}
+
+pub(super) fn failed(failure: &GateFailure) -> Problem {
+    let GateFailure {
+        target,
+        place,
+        expected,
+        actual,
+        message,
+        ..
+    } = failure;
+    let place = place.as_ref().map(|place| format!("\nat: {place}"));
+    let place = place.unwrap_or_default();
+    Problem {
+        kind: NonSuccessKind::Failure,
+        name: target.clone(),
+        message: message.clone(),
+        text: format!("{target}: {message}{place}\nexpected: {expected}\nactual: {actual}"),
+    }
+}
+
+/// A case; it has the name and message of the first problem, and the text of all.
+pub(super) fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
+    let status = match problems.first() {
+        None => TestCaseStatus::success(),
+        Some(first) => {
+            let mut status = TestCaseStatus::non_success(first.kind);
+            let texts: Vec<&str> = problems.iter().map(|each| each.text.as_str()).collect();
+            status
+                .set_type(line(&first.name))
+                .set_message(line(&first.message))
+                .set_description(lines(&texts.join("\n")));
+            status
+        }
+    };
+    let mut case = TestCase::new(line(name), status);
+    case.set_classname(line(class));
+    case
+}
+
+/// The whole of a report with this name.
+pub(super) fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> String {
+    let mut report = Report::new(name);
+    report.add_test_suites(suites);
+    // Only writing to a file could fail.
+    let text = report.to_string().unwrap_or_default();
+    escape_hidden(&text).into_owned()
+}
+
+/// A text on one line, without what a terminal would act on and what XML cannot hold.
+pub(super) fn line(text: &str) -> String {
+    let text = printable(text, TEXT_MAX);
+    text.replace(|character| !is_xml(character), "\u{fffd}")
+}
+
+/// Whether a character may be in XML 1.0, where the control characters are gone already.
+fn is_xml(character: char) -> bool {
+    !matches!(character, '\u{fffe}' | '\u{ffff}')
+}
+
+pub(super) fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(line).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Variables of the environment in texts of a suite: `${NAME}`, or `${NAME:-otherwise}`.
+//!
+//! They are filled in where a text is used. What was filled in from the environment is a secret: it is
+//! noted, so that whoever writes something down can take it out. Not so what is no secret to anybody: the paths of
+//! this machine, and what is part of the name of a server, a tool or a model.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcprove_settings::secret::{self, Redactor};
+use serde_json::Value;
+use thiserror::Error;
+
+/// Tells the value of a variable, if it has one.
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Where the values of variables come from.
+#[derive(Clone)]
+pub struct Environment {
+    lookup: Arc<Lookup>,
+    used: Arc<Mutex<BTreeSet<String>>>,
+    /// Names that the suites tell.
+    names: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A text without variables.
+pub type Filled = String;
+
+/// Why a text cannot be filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FillError {
+    /// Nobody says what it is.
+    #[error("the variable {0} is not set")]
+    Unset(String),
+    /// The text ends within a variable.
+    #[error("`${{` has no end in {0:?}")]
+    Open(String),
+}
+
+/// A shorter value may be a part of any name.
+const NOT_OF_NAME_CHARS_MIN: usize = 8;
+
+/// Whether a value may be a part of a name that a server or a model chose: a password that one of them put
+/// into a name stays a secret.
+fn is_of_name(value: &str) -> bool {
+    let is_of_word = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
+    value.chars().count() < NOT_OF_NAME_CHARS_MIN || value.bytes().all(is_of_word)
+}
+
+impl Environment {
+    /// That of this process. What is a secret by its name is noted at once: processes inherit it, and may tell it.
+    pub fn of_process() -> Self {
+        let environment = Self::new(|name| std::env::var(name).ok());
+        for secret in secret::inherited() {
+            environment.note(&secret);
+        }
+        environment
+    }
+
+    /// One of these values.
+    pub fn new(lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self {
+            lookup: Arc::new(lookup),
+            used: Arc::default(),
+            names: Arc::default(),
+        }
+    }
+
+    /// The value of a variable, if it has one; it is a secret from now on.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let value = (self.lookup)(name)?;
+        self.note(&value);
+        Some(value)
+    }
+
+    /// Takes a value for a secret, unless it is a path of this machine.
+    pub fn note(&self, value: &str) {
+        if secret::is_path(value) {
+            return;
+        }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.insert(value.to_owned());
+    }
+
+    /// Takes a name that a suite tells for one: no part of it is a secret.
+    pub fn note_name(&self, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.insert(name.to_owned());
+    }
+
+    /// All secrets so far.
+    pub fn secrets(&self) -> BTreeSet<String> {
+        self.secrets_beside(&BTreeSet::new())
+    }
+
+    /// All secrets so far but the words of these names, which servers and models chose.
+    pub fn secrets_beside(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
+        let own = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in =
+            |names: &BTreeSet<String>, value: &str| names.iter().any(|name| name.contains(value));
+        let secrets = used.iter().filter(|value| {
+            let is_name = is_in(&own, value) || is_of_name(value) && is_in(names, value);
+            !is_name
+        });
+        secrets.cloned().collect()
+    }
+
+    /// Redacts all secrets so far.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.secrets())
+    }
+
+    /// The text with its variables filled in; `$${` stands for `${`.
+    pub fn fill(&self, text: &str) -> Result<Filled, FillError> {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(begin) = rest.find("${") {
+            let (before, after) = rest.split_at(begin);
+            let inside = after.strip_prefix("${").unwrap_or(after);
+            if let Some(before) = before.strip_suffix('$') {
+                filled.push_str(before);
+                filled.push_str("${");
+                rest = inside;
+                continue;
+            }
+            filled.push_str(before);
+            let (variable, behind) = inside
+                .split_once('}')
+                .ok_or_else(|| FillError::Open(text.to_owned()))?;
+            let (name, otherwise) = match variable.split_once(":-") {
+                Some((name, otherwise)) => (name, Some(otherwise)),
+                None => (variable, None),
+            };
+            match (self.get(name), otherwise) {
+                // As in shells: `:-` is for what is not set, and for what is empty.
+                (Some(value), Some(otherwise)) if value.is_empty() => filled.push_str(otherwise),
+                (Some(value), _) => filled.push_str(&value),
+                (None, Some(otherwise)) => filled.push_str(otherwise),
+                (None, None) => return Err(FillError::Unset(name.to_owned())),
+            }
+            rest = behind;
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    /// The same for every text in a value.
+    pub fn fill_value(&self, value: &Value) -> Result<Value, FillError> {
+        Ok(match value {
+            Value::String(text) => Value::String(self.fill(text)?),
+            Value::Array(values) => {
+                let filled: Result<_, _> =
+                    values.iter().map(|value| self.fill_value(value)).collect();
+                Value::Array(filled?)
+            }
+            Value::Object(fields) => {
+                let filled: Result<_, _> = fields
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), self.fill_value(value)?)))
+                    .collect();
+                Value::Object(filled?)
+            }
+            other => other.clone(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values are secrets.
+        formatter
+            .debug_struct("Environment")
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn paths_of_this_machine_are_no_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().display().to_string();
+        let environment = Environment::new(|_| None);
+        environment.note(&path);
+        environment.note("/no/such/folder-at-all");
+        let secrets: Vec<String> = environment.secrets().into_iter().collect();
+        assert_eq!(secrets, ["/no/such/folder-at-all"]);
+    }
+
+    #[test]
+    fn parts_of_names_are_no_secrets() {
+        let environment = Environment::new(|_| None);
+        for value in ["demo", "hunter22", "search", "items", "password-1234"] {
+            environment.note(value);
+        }
+        environment.note_name("the-demo");
+        environment.note_name("hunter22-server");
+        let names = ["search_items", "leak_password-1234"].map(str::to_owned);
+        let secrets = environment.secrets_beside(&names.into());
+        // What a server puts into a name stays a secret, unless it is a word.
+        assert_eq!(Vec::from_iter(secrets), ["password-1234"]);
+        assert_eq!(environment.secrets().len(), 3);
+    }
+
+    #[test]
+    fn variables_are_filled_in_and_noted() {
+        let environment = Environment::new(|name| (name == "TOKEN").then(|| "hunter2".to_owned()));
+        let fill = |text: &str| environment.fill(text);
+        assert_eq!(fill("Bearer ${TOKEN}!").unwrap(), "Bearer hunter2!");
+        assert_eq!(
+            fill("${OTHER:-none} $5 $${TOKEN}").unwrap(),
+            "none $5 ${TOKEN}"
+        );
+        let empty = Environment::new(|_| Some(String::new()));
+        assert_eq!(empty.fill("${A:-d}${A}!").unwrap(), "d!");
+        assert_eq!(fill("${OTHER}"), Err(FillError::Unset("OTHER".into())));
+        assert_eq!(fill("a ${TOKEN"), Err(FillError::Open("a ${TOKEN".into())));
+        let filled = environment.fill_value(&json!({ "a": ["${TOKEN}", 1] }));
+        assert_eq!(filled.unwrap(), json!({ "a": ["hunter2", 1] }));
+        assert!(environment.secrets().contains("hunter2"));
+        assert!(!format!("{environment:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,218 @@
+//! What is wrong with a test, in words: the same in every format.
+
+use mcprove_score::gate::GateFailure;
+use mcprove_settings::printable::printable;
+use serde_json::Value;
+
+use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
+
+/// The longest message that is shown whole.
+pub(super) const MESSAGE_MAX: usize = 1000;
+/// The longest value that is shown whole.
+const VALUE_MAX: usize = 300;
+
+/// One thing that is wrong.
+pub(super) struct Problem {
+    /// What it is about.
+    pub target: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected and what came, where the message does not have both.
+    pub values: Option<(String, String)>,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// The target and the message in one.
+    pub fn sentence(&self) -> String {
+        match &self.target {
+            Some(target) if !self.message.starts_with(target.as_str()) => {
+                format!("{target}: {}", self.message)
+            }
+            _ => self.message.clone(),
+        }
+    }
+}
+
+/// Everything that is wrong with a test: what could not be judged first, since it decides.
+pub(super) fn problems(test: &TestReport) -> Vec<Problem> {
+    let errors = test.errors.iter().map(|error| Problem {
+        target: error.target.as_deref().map(line),
+        message: line(&of_run(error.run, &error.message)),
+        values: None,
+        hint: Some(line(&error.hint)).filter(|hint| !hint.trim().is_empty()),
+    });
+    let mut all: Vec<Problem> = errors.chain(test.failures.iter().map(of_failure)).collect();
+    if all.is_empty() && matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error) {
+        all.push(Problem {
+            target: None,
+            message: "it did not pass, and nothing says why".to_owned(),
+            values: None,
+            hint: Some("please report this, with the suite that led to it".to_owned()),
+        });
+    }
+    all
+}
+
+/// A message that names its run, once.
+fn of_run(run: Option<usize>, message: &str) -> String {
+    match run.map(|run| format!("run {run}")) {
+        Some(name) if !names(message, &name) => format!("{name}: {message}"),
+        _ => message.to_owned(),
+    }
+}
+
+/// Whether a message names this run; `run 1` is not named by `run 12`.
+fn names(message: &str, run: &str) -> bool {
+    let mut behind = message.match_indices(run).map(|(at, _)| {
+        let rest = message.get(at + run.len()..);
+        rest.and_then(|rest| rest.chars().next())
+    });
+    behind.any(|next| !next.is_some_and(|next| next.is_ascii_digit()))
+}
+
+fn of_failure(failure: &GateFailure) -> Problem {
+    let place = failure.place.as_ref().unwrap_or(&failure.target);
+    let message = of_run(failure.run, &failure.message);
+    let (expected, actual) = (value(&failure.expected), value(&failure.actual));
+    let is_told = |text: &str| failure.message.contains(text.trim_matches('"'));
+    let is_known = failure.expected.is_null() && failure.actual.is_null();
+    let is_said = is_known || is_told(&expected) && is_told(&actual);
+    let values = (!is_said).then_some((expected, actual));
+    Problem {
+        target: Some(line(place)).filter(|place| !place.is_empty()),
+        message: line(&message),
+        values,
+        hint: None,
+    }
+}
+
+/// A value as JSON, cut where it is long.
+fn value(value: &Value) -> String {
+    printable(&value.to_string(), VALUE_MAX)
+}
+
+/// A text on one line, fit for any reader.
+pub(super) fn line(text: &str) -> String {
+    printable(text, MESSAGE_MAX)
+}
+
+/// The name of a test; one without any would be lost.
+pub(super) fn name(test: &TestReport) -> String {
+    let name = line(&test.name);
+    if name.trim().is_empty() {
+        "(unnamed)".to_owned()
+    } else {
+        name
+    }
+}
+
+/// `suite.yml:12`.
+pub(super) fn place(test: &TestReport) -> String {
+    format!("{}:{}", line(&test.file), test.line)
+}
+
+/// Why a test was skipped.
+pub(super) fn reason(test: &TestReport) -> String {
+    line(test.skipped.as_deref().unwrap_or("no reason is given"))
+}
+
+/// What kept all tests from being run, in one sentence with its place.
+pub(super) fn told(problem: &SuiteProblem) -> String {
+    let message = line(&problem.message);
+    let place = [problem.line, problem.column].into_iter().flatten();
+    let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
+    let place = place.concat();
+    match &problem.file {
+        Some(file) => format!("{}{place}: {message}", line(file)),
+        None => message,
+    }
+}
+
+/// Those that did not pass: failures first, then what could not be judged, each in the order of the files.
+pub(super) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
+    let of = |outcome| {
+        let tests = report.tests.iter();
+        tests.filter(move |test| test.outcome == outcome)
+    };
+    of(TestOutcome::Failed).chain(of(TestOutcome::Error))
+}
+
+/// How it ended in one word.
+pub(super) fn word(report: &SuiteReport) -> &'static str {
+    let counts = report.counts();
+    if report.partial && counts.failed == 0 {
+        "INTERRUPTED"
+    } else if counts.errors > 0 || !report.problems.is_empty() {
+        "ERROR"
+    } else if counts.failed > 0 {
+        "FAIL"
+    } else if counts.passed == 0 {
+        // What was skipped proves nothing.
+        "SKIPPED"
+    } else {
+        "PASS"
+    }
+}
+
+/// `12 tests: 9 passed, 2 failed, 1 error`.
+pub(super) fn summary(report: &SuiteReport) -> String {
+    let counts = report.counts();
+    let errors = if counts.errors == 1 {
+        "error"
+    } else {
+        "errors"
+    };
+    let parts = [
+        (counts.passed, "passed"),
+        (counts.failed, "failed"),
+        (counts.errors, errors),
+        (counts.skipped, "skipped"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let tests = match report.tests.len() {
+        1 => "1 test".to_owned(),
+        count => format!("{count} tests"),
+    };
+    let end = if report.partial {
+        "; the run was interrupted"
+    } else {
+        ""
+    };
+    if !report.problems.is_empty() {
+        return match report.problems.len() {
+            1 => "no test was run: 1 problem".to_owned(),
+            count => format!("no test was run: {count} problems"),
+        };
+    }
+    if parts.is_empty() {
+        return format!("{tests}{end}");
+    }
+    let none = if counts.skipped == report.tests.len() && !report.partial {
+        "; nothing was tested"
+    } else {
+        ""
+    };
+    format!("{tests}: {}{none}{end}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_run;
+
+    #[test]
+    fn a_run_is_named_once() {
+        assert_eq!(of_run(Some(0), "it broke"), "run 0: it broke");
+        assert_eq!(of_run(Some(0), "run 0: it broke"), "run 0: it broke");
+        assert_eq!(
+            of_run(Some(1), "run 10: it broke"),
+            "run 1: run 10: it broke"
+        );
+        assert_eq!(of_run(None, "it broke"), "it broke");
+    }
+}

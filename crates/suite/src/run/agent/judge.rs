@@ -1,0 +1,271 @@
+//! The runs of an agent, scored: every run counts, and the worst decides.
+
+use mcprove_score::gate::{GateFailure, Gates, ScoreError, score, score_gated};
+use mcprove_settings::phrase;
+use mcprove_trace::{AgentRun, AgentTrace, StopReason};
+use serde_json::Value;
+
+use super::super::report::TestReport;
+use super::{Made, error};
+use crate::plan::{AgentTestPlan, Budget, Driver};
+
+/// The target of how a run ended.
+const STOP_REASON: &str = "conversation.stop_reason";
+/// The first target of the block about how steady runs are.
+const STABILITY: &str = "stability.score";
+/// Blocks that look at all runs together, by the begin of their targets.
+const OVER_ALL_RUNS: [&str; 2] = ["reliability.", "stability."];
+
+/// Judges these runs on a thread of its own: what agents say may be long, and meanwhile the clocks of others go on.
+pub(super) async fn judge_aside(
+    report: TestReport,
+    test: &AgentTestPlan,
+    mut made: Made,
+) -> (TestReport, Made) {
+    let test = test.clone();
+    let judging = tokio::task::spawn_blocking(move || {
+        let report = judge(report, &test, &mut made);
+        (report, made)
+    });
+    match judging.await {
+        Ok(judged) => judged,
+        // It is not cancelled, so it panicked, which is not for us to hide.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// Puts into the report what came of these runs, and into each that is judged whether it passed.
+fn judge(report: TestReport, test: &AgentTestPlan, made: &mut Made) -> TestReport {
+    let rest = made.trace.runs.split_off(made.judged);
+    let notes = made.notes.get(..made.judged).unwrap_or_default();
+    let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
+    let is_whole = made.judged >= runs || made.errors.is_empty();
+    let mut report = match made.judged {
+        _ if is_whole => judge_runs(report, test, &test.gates, &mut made.trace, notes),
+        0 => report,
+        _ => {
+            // What is about all runs together says nothing of some.
+            let gates = of_one_run(&test.gates);
+            judge_runs(report, test, &gates, &mut made.trace, notes)
+        }
+    };
+    made.trace.runs.extend(rest);
+    if !is_whole {
+        report.notes.extend(how_many(made, runs));
+    }
+    report.errors.splice(0..0, made.errors.drain(..));
+    report.judged()
+}
+
+/// How many of several runs came to their end, and what was judged of them.
+fn how_many(made: &Made, runs: usize) -> Option<String> {
+    let ended = made.ended;
+    let judged = match made.judged {
+        _ if runs < 2 => return None,
+        0 if ended == 0 => "so that nothing was judged".to_owned(),
+        0 => "but run 0 did not, so that nothing was judged".to_owned(),
+        1 => "and run 0 was judged, by itself".to_owned(),
+        judged => format!("and runs 0 to {} were judged, each by itself", judged - 1),
+    };
+    Some(format!("{ended} of {runs} runs came to an end, {judged}"))
+}
+
+fn judge_runs(
+    mut report: TestReport,
+    test: &AgentTestPlan,
+    gates: &Gates,
+    trace: &mut AgentTrace,
+    notes: &[Vec<String>],
+) -> TestReport {
+    let alone = of_one_run(gates);
+    let must_complete = !is_end_expected(gates);
+    for run in &mut trace.runs {
+        run.passed = passed(run, &alone, must_complete)
+            .filter(|_| tokens_unknown(run, &test.budget, must_complete).is_none());
+    }
+    let scored = score_gated(trace, gates);
+    report.targets = scored.targets;
+    report.runs = scored.runs;
+    report.errors = scored.errors;
+    report.errors.extend(unknown(trace, gates, test));
+    report.failures = scored.failures;
+    let mut unjudged = Vec::new();
+    if must_complete {
+        unjudged = take_unjudged(&mut report.errors, trace);
+        let runs = trace.runs.iter().enumerate();
+        let broken = runs.filter_map(|(index, run)| not_completed(index, run, &test.budget));
+        report.failures.extend(broken);
+    }
+    for failure in &mut report.failures {
+        tell_run(failure, test.runs);
+    }
+    report.notes = all_notes(notes);
+    report.notes.extend(scored.notes);
+    report.notes.extend(unjudged);
+    let durations = trace
+        .runs
+        .iter()
+        .filter_map(|run| run.conversation.as_ref()?.duration_ms);
+    report.duration_ms = durations.sum();
+    report
+}
+
+/// What cannot be judged because nobody told it, though the test depends on it.
+fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<ScoreError> {
+    let must_complete = !is_end_expected(gates);
+    let runs = trace.runs.iter().enumerate();
+    let tokens = runs.clone().filter_map(|(index, run)| {
+        let message = tokens_unknown(run, &test.budget, must_complete)?;
+        let hint = match &test.driver {
+            Driver::Model(_) => {
+                "this provider does not count tokens in its answers: leave budget.tokens out, and limit max_tokens, max_turns or budget.tool_calls instead"
+            }
+            Driver::Command(_) => {
+                "have the agent print one JSON object with final_response and tokens, or leave budget.tokens out"
+            }
+        };
+        Some(error(Some(index), message, hint))
+    });
+    let silent = runs.filter(|(_, run)| gates.stability.is_some() && run.turns().is_none());
+    let silent = silent.map(|(index, _)| ScoreError {
+        target: Some(STABILITY.to_owned()),
+        ..error(
+            Some(index),
+            format!("inconclusive: run {index} does not tell its turns, without which nothing is known of its stability"),
+            "have the agent print one JSON object with final_response and turns, or leave the stability block out",
+        )
+    });
+    tokens.chain(silent).collect()
+}
+
+/// That a run may have gone beyond its budget of tokens, or not.
+fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Option<String> {
+    let most = budget.tokens?;
+    let is_decided = match run.stop_reason() {
+        Some(StopReason::TokenBudget) => true,
+        // It failed, however many they were.
+        stop => must_complete && stop != Some(StopReason::Completed),
+    };
+    let tokens = run.conversation.as_ref().and_then(|it| it.tokens);
+    if is_decided || tokens.and_then(|tokens| tokens.sum()).is_some() {
+        return None;
+    }
+    Some(format!(
+        "inconclusive: budget.tokens is {most}, and nobody told how many tokens the run took"
+    ))
+}
+
+/// The gates without those that are about all runs together.
+fn of_one_run(gates: &Gates) -> Gates {
+    let mut gates = gates.clone();
+    gates.stability = None;
+    gates.reliability = None;
+    let is_over_all = |target: &str| OVER_ALL_RUNS.iter().any(|begin| target.starts_with(begin));
+    gates
+        .expect
+        .retain(|expectation| !is_over_all(&expectation.target));
+    gates
+}
+
+/// Whether the gates say how runs must end, so that we do not.
+fn is_end_expected(gates: &Gates) -> bool {
+    let mut expected = gates.expect.iter();
+    expected.any(|expectation| expectation.target.starts_with(STOP_REASON))
+}
+
+/// Whether a run did its task: it ended by itself, and every gate of one run holds. Unknown where that cannot be judged.
+fn passed(run: &AgentRun, gates: &Gates, must_complete: bool) -> Option<bool> {
+    if must_complete && run.stop_reason() != Some(StopReason::Completed) {
+        return Some(false);
+    }
+    let scored = score(&AgentTrace::new(vec![run.clone()]), gates);
+    scored.errors.is_empty().then_some(scored.passed)
+}
+
+/// Takes out what could not be judged because a run did not come to its end: that run failed, whatever else is
+/// unknown of it. What was not judged is told all the same.
+fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<String> {
+    let is_cut = |error: &mut ScoreError| {
+        let run = error.run.and_then(|run| trace.runs.get(run));
+        let stop = run.and_then(AgentRun::stop_reason);
+        stop.is_some_and(|stop| stop != StopReason::Completed)
+    };
+    let cut = errors.extract_if(.., is_cut);
+    let note = |error: ScoreError| {
+        let run = error.run.unwrap_or_default();
+        let target = error.target.unwrap_or_default();
+        format!(
+            "run {run} did not come to its end, so {target} was not judged: {}",
+            error.message
+        )
+    };
+    cut.map(note).collect()
+}
+
+/// That a run did not end by itself, and what to try.
+fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFailure> {
+    let reason = run.stop_reason();
+    let what = match reason {
+        Some(StopReason::Completed) => return None,
+        None => "nobody knows how the run ended; look at its trace".to_owned(),
+        Some(StopReason::TurnBudget) => format!(
+            "the agent was not done after {}; look for a loop in its trace, or raise max_turns",
+            phrase::count(u64::from(budget.turns), "answer")
+        ),
+        Some(StopReason::TokenBudget) => {
+            "the agent used up its tokens; raise max_tokens or budget.tokens, or ask for less".to_owned()
+        }
+        Some(StopReason::ToolCallBudget) => {
+            "the agent used up its calls of tools; look for a loop in its trace, or raise budget.tool_calls"
+                .to_owned()
+        }
+        Some(StopReason::TimeBudget) => {
+            "the agent had no time left; look for what took it in its trace, or raise budget.time_ms"
+                .to_owned()
+        }
+        Some(StopReason::Error) => {
+            let error = run.conversation.as_ref().and_then(|it| it.error.as_deref());
+            match error {
+                Some(error) => format!("the agent broke off: {error}; look at its trace"),
+                None => "the agent broke off; the notes tell how".to_owned(),
+            }
+        }
+    };
+    Some(GateFailure {
+        target: STOP_REASON.to_owned(),
+        place: None,
+        expected: Value::from("completed"),
+        actual: serde_json::to_value(reason).unwrap_or_default(),
+        message: what,
+        run: Some(index),
+    })
+}
+
+/// Names the run in the message, where there are several and it does not yet.
+fn tell_run(failure: &mut GateFailure, runs: u32) {
+    if let Some(run) = failure.run.filter(|_| runs > 1) {
+        let name = format!("run {run}");
+        if !failure.message.contains(&name) {
+            failure.message = format!("{name}: {}", failure.message);
+        }
+    }
+}
+
+/// The notes of all runs: what every run says is said once.
+fn all_notes(notes: &[Vec<String>]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (index, own) in notes.iter().enumerate() {
+        for note in own {
+            let is_common = notes.iter().all(|other| other.contains(note));
+            let told = if is_common {
+                note.clone()
+            } else {
+                format!("run {index}: {note}")
+            };
+            if !all.contains(&told) {
+                all.push(told);
+            }
+        }
+    }
+    all
+}

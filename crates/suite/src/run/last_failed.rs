@@ -1,0 +1,354 @@
+//! The tests that failed last time, kept in a file between runs (`--last-failed`).
+//!
+//! A test stays in it until it passes: a run of others does not forget it. Suites that were run are in it too, so
+//! that one that never was is not taken for one that passed. Files are named as seen from the folder of this one:
+//! a checkout that was moved, or restored elsewhere, is the same.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mcprove_settings::input;
+use mcprove_settings::whole_file::write_private;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::report::{SuiteReport, TestOutcome};
+use crate::plan::SuitePlan;
+
+/// The name of the file, in the folder that runs are written to.
+pub const LAST_FAILED_FILE: &str = "last-failed.json";
+/// The name of the format.
+const FORMAT: &str = "last-failed.v1";
+/// The largest file that is read.
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Tests that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedTests {
+    /// The folder of the file, from which suites are seen.
+    folder: PathBuf,
+    /// The suites of which a test was run.
+    suites: BTreeSet<String>,
+    tests: BTreeSet<Failed>,
+}
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    schema: String,
+    #[serde(default)]
+    suites: BTreeSet<String>,
+    tests: BTreeSet<Failed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Failed {
+    file: String,
+    name: String,
+}
+
+/// Why the file cannot be used.
+#[derive(Debug, Error)]
+pub enum LastFailedError {
+    /// It cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{} is no list of failed tests: {reason}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl LastFailedError {
+    /// What to try.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Io { .. } => "check who may read and write it, or write elsewhere (--out)".into(),
+            Self::Format { path, .. } => {
+                format!("delete {}, and run without --last-failed", path.display())
+            }
+        }
+    }
+}
+
+impl FailedTests {
+    /// None yet, in the folder that runs are written to.
+    pub fn none(folder: &Path) -> Self {
+        Self {
+            folder: whole(folder),
+            suites: BTreeSet::new(),
+            tests: BTreeSet::new(),
+        }
+    }
+
+    /// Reads them from the folder that runs are written to; none where no run has ended yet.
+    pub fn read(folder: &Path) -> Result<Option<Self>, LastFailedError> {
+        let path = folder.join(LAST_FAILED_FILE);
+        let text = match read_bounded(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                return Err(LastFailedError::Io {
+                    action: "read",
+                    path,
+                    source,
+                });
+            }
+        };
+        let document = serde_json::from_str::<Document>(&text).map_err(|error| error.to_string());
+        let document = document.and_then(|document| match document.schema.as_str() {
+            FORMAT => Ok(document),
+            other => Err(format!("its format is {other:?}, not {FORMAT:?}")),
+        });
+        match document {
+            Ok(document) => Ok(Some(Self {
+                folder: whole(folder),
+                suites: document.suites,
+                tests: document.tests,
+            })),
+            Err(reason) => Err(LastFailedError::Format { path, reason }),
+        }
+    }
+
+    /// Writes them there.
+    pub fn write(&self, folder: &Path) -> Result<(), LastFailedError> {
+        let path = folder.join(LAST_FAILED_FILE);
+        let document = Document {
+            schema: FORMAT.to_owned(),
+            suites: self.suites.clone(),
+            tests: self.tests.clone(),
+        };
+        let text = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+        let written = std::fs::create_dir_all(folder).and_then(|()| write_private(&path, text));
+        written.map_err(|source| LastFailedError::Io {
+            action: "write",
+            path,
+            source,
+        })
+    }
+
+    /// The same after a run: without those that passed, with those that did not.
+    #[must_use]
+    pub fn after(mut self, plans: &[SuitePlan], report: &SuiteReport) -> Self {
+        for test in &report.tests {
+            let plan = plans.iter().find(|plan| plan.file == test.file);
+            let Some(plan) = plan else { continue };
+            let failed = self.named(plan, &test.name);
+            match test.outcome {
+                TestOutcome::Passed => {
+                    self.suites.insert(failed.file.clone());
+                    self.tests.remove(&failed);
+                }
+                TestOutcome::Failed | TestOutcome::Error => {
+                    self.suites.insert(failed.file.clone());
+                    self.tests.insert(failed);
+                }
+                // Nothing is known of it now that was not known before.
+                TestOutcome::Skipped => {}
+            }
+        }
+        // What is not in its file any more cannot fail again.
+        let files: Vec<(String, &SuitePlan)> = plans
+            .iter()
+            .map(|plan| (self.identity(plan), plan))
+            .collect();
+        self.tests.retain(|failed| {
+            let plan = files.iter().find(|(file, _)| *file == failed.file);
+            plan.is_none_or(|(_, plan)| has_test(plan, &failed.name))
+        });
+        self
+    }
+
+    /// Whether nothing failed.
+    pub fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+
+    /// Whether this test failed.
+    pub fn has(&self, plan: &SuitePlan, name: &str) -> bool {
+        !self.tests.is_empty() && self.tests.contains(&self.named(plan, name))
+    }
+
+    /// Whether a test of this suite was ever run.
+    pub fn knows(&self, plan: &SuitePlan) -> bool {
+        self.suites.contains(&self.identity(plan))
+    }
+
+    fn named(&self, plan: &SuitePlan, name: &str) -> Failed {
+        Failed {
+            file: self.identity(plan),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Which file it is, however it is named.
+    fn identity(&self, plan: &SuitePlan) -> String {
+        let path = whole(Path::new(&plan.file));
+        seen_from(&self.folder, &path)
+    }
+}
+
+/// The whole path, without links, as far as it is there.
+fn whole(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for there in path.ancestors() {
+        if let Ok(found) = there.canonicalize() {
+            let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
+            return found.join(rest);
+        }
+    }
+    path
+}
+
+/// A path as it is seen from a folder, with `/` on every system; whole where they have nothing in common.
+fn seen_from(folder: &Path, path: &Path) -> String {
+    let (from, to): (Vec<_>, Vec<_>) = (folder.components().collect(), path.components().collect());
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other);
+    let common = common.count();
+    if common == 0 {
+        return path.display().to_string();
+    }
+    let up = from.iter().skip(common).map(|_| "..".to_owned());
+    let down = to.iter().skip(common);
+    let down = down.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let parts: Vec<String> = up.chain(down).collect();
+    parts.join("/")
+}
+
+fn has_test(plan: &SuitePlan, name: &str) -> bool {
+    super::tests_of(std::slice::from_ref(plan))
+        .iter()
+        .any(|test| test.name() == name)
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let bytes = input::read_file(path, BYTES_MAX)?;
+    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::sample::{plan, report_of, tool};
+
+    fn suite() -> SuitePlan {
+        let mut plan = plan("suite.yml");
+        plan.tools = vec![tool("a", 1, &[]), tool("b", 2, &[]), tool("c", 3, &[])];
+        plan
+    }
+
+    fn none() -> FailedTests {
+        FailedTests::none(Path::new("runs"))
+    }
+
+    #[test]
+    fn suites_are_named_as_seen_from_the_file() {
+        for (folder, path, expected) in [
+            ("/a/runs", "/a/suite.yml", "../suite.yml"),
+            ("/a/runs", "/a/runs/suite.yml", "suite.yml"),
+            ("/a/b/runs", "/a/c/suite.yml", "../../c/suite.yml"),
+        ] {
+            assert_eq!(seen_from(Path::new(folder), Path::new(path)), expected);
+        }
+    }
+
+    /// What was written in one place is read in another.
+    #[test]
+    fn a_folder_may_be_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| {
+            let root = folder.path().join(name);
+            let mut plan = suite();
+            plan.file = root.join("suite.yml").display().to_string();
+            (root.join("runs"), plan)
+        };
+        let (runs, plan) = at("here");
+        std::fs::create_dir_all(&runs).unwrap();
+        std::fs::write(&plan.file, "").unwrap();
+        let failed = report_of(
+            &plan,
+            &[("a", TestOutcome::Passed), ("b", TestOutcome::Failed)],
+        );
+        let tests = FailedTests::none(&runs).after(std::slice::from_ref(&plan), &failed);
+        tests.write(&runs).unwrap();
+        std::fs::rename(folder.path().join("here"), folder.path().join("there")).unwrap();
+        let (runs, plan) = at("there");
+        let moved = FailedTests::read(&runs).unwrap().unwrap();
+        assert!(moved.has(&plan, "b") && !moved.has(&plan, "a") && moved.knows(&plan));
+        let mut other = suite();
+        other.file = folder.path().join("there/other.yml").display().to_string();
+        assert!(!moved.knows(&other));
+        let text = std::fs::read_to_string(runs.join(LAST_FAILED_FILE)).unwrap();
+        assert!(!text.contains("here"), "{text}");
+    }
+
+    #[test]
+    fn what_was_only_skipped_was_not_run() {
+        let plans = [suite()];
+        let skipped = report_of(&plans[0], &[("a", TestOutcome::Skipped)]);
+        assert!(!none().after(&plans, &skipped).knows(&plans[0]));
+    }
+
+    #[test]
+    fn a_test_stays_until_it_passes() {
+        use TestOutcome::{Error, Failed, Passed, Skipped};
+        let plans = [suite()];
+        let run = |before: FailedTests, outcomes: &[(&str, TestOutcome)]| {
+            before.after(&plans, &report_of(&plans[0], outcomes))
+        };
+        let names = |failed: &FailedTests| {
+            let names = ["a", "b", "c"].into_iter();
+            let has = names.filter(|name| failed.has(&plans[0], name));
+            has.collect::<String>()
+        };
+        let first = run(none(), &[("a", Passed), ("b", Failed), ("c", Error)]);
+        assert_eq!(names(&first), "bc");
+        let second = run(first, &[("b", Passed)]);
+        assert_eq!(names(&second), "c");
+        let third = run(second, &[("c", Skipped)]);
+        assert_eq!(names(&third), "c");
+        assert!(run(third, &[("c", Passed)]).is_empty());
+    }
+
+    #[test]
+    fn what_is_gone_from_its_file_is_forgotten_and_other_files_are_not() {
+        let (mut mine, other) = (suite(), plan("other.yml"));
+        let failed = [("b", TestOutcome::Failed)];
+        let before = none()
+            .after(std::slice::from_ref(&mine), &report_of(&mine, &failed))
+            .after(std::slice::from_ref(&other), &report_of(&other, &failed));
+        // The other one has no such test, so only mine is left.
+        assert!(before.has(&mine, "b") && !before.has(&other, "b"));
+        mine.tools.remove(1);
+        let after = before.after(std::slice::from_ref(&mine), &report_of(&mine, &[]));
+        assert!(after.is_empty());
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("runs");
+        assert!(FailedTests::read(&place).unwrap().is_none());
+        let failed = [("b", TestOutcome::Failed)];
+        let tests = FailedTests::none(&place).after(&[suite()], &report_of(&suite(), &failed));
+        tests.write(&place).unwrap();
+        assert_eq!(FailedTests::read(&place).unwrap(), Some(tests));
+        for text in ["", "{}", r#"{"schema":"other","tests":[]}"#, "[1"] {
+            std::fs::write(place.join(LAST_FAILED_FILE), text).unwrap();
+            let error = FailedTests::read(&place).unwrap_err();
+            assert!(error.hint().contains("delete"), "{error}");
+        }
+    }
+}

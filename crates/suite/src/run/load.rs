@@ -1,0 +1,209 @@
+//! A load, carried out by the load engine and judged as a test.
+//!
+//! Limits that were not kept and critical findings are failures. What a run cannot pass without and could
+//! not be judged is an error that begins with "inconclusive". The run directory has all the rest.
+
+mod judge;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use mcprove_client::server::Server;
+use mcprove_load::config::{Format, LoadConfig, OutputSettings};
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::{Run, RunError};
+use mcprove_score::gate::ScoreError;
+use mcprove_servers::mock::{Kind, Listening, Mock, Options};
+use mcprove_settings::secret::Redactor;
+
+use super::connect::filled;
+use super::context::Context;
+use super::masking::masked;
+use super::progress::{SuiteEvent, SuiteListener};
+use super::report::{TestKind, TestReport};
+use super::words::in_words_of_suites;
+use crate::plan::{FillError, LoadTestPlan, Reach, ServerPlan};
+
+/// How many lines of what a server said last are told.
+const STDERR_LINES_MAX: usize = 20;
+
+/// Why a load could not be made.
+type Unmade = (String, String);
+
+/// Runs one test. Whatever goes wrong is in the report.
+pub(crate) async fn run(
+    test: &LoadTestPlan,
+    context: Context<'_>,
+    listener: &SuiteListener,
+) -> TestReport {
+    let mut report = TestReport::new(TestKind::Load, &test.head, context.plan);
+    if let Err((message, hint)) = execute(test, context, listener, &mut report).await {
+        report.errors.push(ScoreError {
+            target: None,
+            run: None,
+            message,
+            hint,
+        });
+        report = report.judged();
+    }
+    masked(report, &context.options.environment.redactor())
+}
+
+async fn execute(
+    test: &LoadTestPlan,
+    context: Context<'_>,
+    listener: &SuiteListener,
+    report: &mut TestReport,
+) -> Result<(), Unmade> {
+    let Context { plan, options, .. } = context;
+    let server = plan.servers.get(&test.server).ok_or_else(|| {
+        (
+            format!("there is no server {:?}", test.server),
+            "name one of those under `servers:`".to_owned(),
+        )
+    })?;
+    let mut config = test.config.clone();
+    config.scenario.load.seed.get_or_insert(options.seed);
+    let mut scenario = config.scenario.clone();
+    for call in scenario.calls_mut() {
+        call.args = options
+            .environment
+            .fill_value(&call.args)
+            .map_err(unfilled)?;
+    }
+    let (reached, listening) = reach(server, context).await?;
+    // What was filled in stays out of the file.
+    config.server = match &server.reach {
+        Reach::Server(server) => server.clone(),
+        Reach::Mock { .. } => reached.clone(),
+    };
+    let (ended, directory) = engine(&config, reached, scenario, context, listener)
+        .execute_and_keep()
+        .await;
+    if let Some(listening) = listening {
+        listening.shutdown().await;
+    }
+    match &ended {
+        Ok(found) => judge::fill(report, found),
+        Err(_) if !options.stop.is_running() => {
+            report.errors = vec![judge::broken_off()];
+            *report = report.clone().judged();
+        }
+        Err(_) => {}
+    }
+    if let Some(directory) = &directory {
+        let path = directory.path().display().to_string();
+        report.details = ended.is_ok().then(|| path.replace('\\', "/"));
+    }
+    match ended {
+        Err(error) if options.stop.is_running() => Err(unmade(&error, &test.server)),
+        _ => Ok(()),
+    }
+}
+
+/// The load engine, with all that the entry says; server and scenario are filled in.
+fn engine(
+    config: &LoadConfig,
+    server: Server,
+    scenario: Scenario,
+    context: Context<'_>,
+    listener: &SuiteListener,
+) -> Run {
+    // An entry may have a place of its own for its runs, unless the user says where they go.
+    let is_own = config.output.report_dir != OutputSettings::default().report_dir
+        && !context.options.is_output_dir_given;
+    let output_dir = if is_own {
+        &config.output.report_dir
+    } else {
+        &context.options.output_dir
+    };
+    let has = |format| config.output.formats.contains(&format);
+    let listener = Arc::clone(listener);
+    let mut session = config.session.options();
+    // Besides what the server is reached with, all that the suite takes from the environment.
+    let secrets = context.options.environment.secrets();
+    session.redactor = Some(Redactor::new(secrets).with_secrets(server.secrets()));
+    let run = Run::new(server, scenario)
+        .with_thresholds(config.thresholds.clone())
+        .with_faults(config.faults.clone())
+        .with_output_dir(output_dir.clone())
+        .with_trace(config.output.trace)
+        .with_config(config.to_toml())
+        .with_reports(has(Format::Markdown), has(Format::Html))
+        .with_session(session)
+        .with_stop(context.options.stop.clone())
+        .on_progress(Arc::new(move |progress| {
+            listener(&SuiteEvent::Load(progress));
+        }));
+    match config.output.trace_value_bytes {
+        Some(bytes) => run.with_trace_value_bytes(bytes),
+        None => run,
+    }
+}
+
+/// The server that the load is made on. A mock listens on an address of this machine meanwhile.
+async fn reach(
+    server: &ServerPlan,
+    context: Context<'_>,
+) -> Result<(Server, Option<Listening>), Unmade> {
+    match &server.reach {
+        Reach::Server(plan) => {
+            let server = filled(plan, &context.options.environment);
+            Ok((server.map_err(unfilled)?, None))
+        }
+        Reach::Mock { spec, faults } => {
+            let options = Options {
+                faults: faults.clone(),
+                seed: context.options.seed,
+                ..Options::default()
+            };
+            let mock = Mock::new((**spec).clone(), options)
+                .map_err(|error| (error.to_string(), "mend the file of the mock".to_owned()))?;
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let listening = mock.listen(Kind::Http, address).await.map_err(|error| {
+                let hint = "check that this machine lets programs listen on 127.0.0.1";
+                (error.to_string(), hint.to_owned())
+            })?;
+            Ok((Server::http(listening.url()), Some(listening)))
+        }
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
+fn unfilled(error: FillError) -> Unmade {
+    let hint = match &error {
+        FillError::Unset(name) => format!("set {name} in the environment"),
+        FillError::Open(_) => "write ${NAME}, or $${ for the characters themselves".to_owned(),
+    };
+    (error.to_string(), hint)
+}
+
+fn unmade(error: &RunError, server: &str) -> Unmade {
+    // Many errors bring a hint of their own, after a semicolon.
+    let message = match error {
+        RunError::ServerStderr(said) => {
+            let lines: Vec<&str> = said.lines().collect();
+            let first = lines.len().saturating_sub(STDERR_LINES_MAX);
+            let tail = lines.get(first..).unwrap_or_default().join("\n");
+            let message =
+                format!("the server `{server}` does not run; its stderr ends with:\n{tail}");
+            return (message, in_words_of_suites(error.hint()));
+        }
+        RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
+            let why = in_words_of_suites(&error.to_string());
+            format!("the server `{server}` does not run: {why}")
+        }
+        error => in_words_of_suites(&error.to_string()),
+    };
+    match message.split_once("; ") {
+        Some((what, hint)) => (what.to_owned(), hint.to_owned()),
+        None if message.contains("the server has no tool") => {
+            let hint = "`mcprove probe` with the same server shows its tools";
+            (message, hint.to_owned())
+        }
+        None => (message, in_words_of_suites(error.hint())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! What came of a suite: what every reporter is made from, and what `--report json` prints.
+
+use std::collections::BTreeMap;
+
+use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
+use mcprove_settings::error::ConfigError;
+use mcprove_settings::loss::Loss;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::plan::{SuitePlan, TestHead};
+
+/// The name of the format.
+pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
+
+/// What came of all tests that were chosen. A replay of a recording gives the same, byte for byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "suite-report.v1")]
+pub struct SuiteReport {
+    /// The format, `suite-report.v1`.
+    pub schema: String,
+    /// Whether every test that was chosen passed, or was skipped on purpose.
+    pub passed: bool,
+    /// The tests, in the order of the files.
+    pub tests: Vec<TestReport>,
+    /// Whether the run was broken off, so that tests are missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// Why no test was run: what is wrong with the suites, or with what was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<SuiteProblem>,
+}
+
+/// Something that keeps all tests from being run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteProblem {
+    /// The file; none where it is about no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from one; none when the whole file is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The character in the line, from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl From<&ConfigError> for SuiteProblem {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            file: Some(error.file.clone()),
+            line: error.place.map(|place| place.line),
+            column: error.place.map(|place| place.column),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        }
+    }
+}
+
+/// What kind of test it is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TestKind {
+    /// A call of a tool.
+    Tool,
+    /// A task for an agent.
+    Agent,
+    /// A load.
+    Load,
+}
+
+/// What came of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TestOutcome {
+    /// Everything held.
+    Passed,
+    /// Something that must hold does not: a finding.
+    Failed,
+    /// It could not be done, or not be judged: nothing is proven.
+    Error,
+    /// It was not to be run.
+    Skipped,
+}
+
+/// How a test did that was run more than once. It passes only if it always did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Repeated {
+    /// How often it was run.
+    pub times: u32,
+    /// How often it passed.
+    pub passed: u32,
+    /// Whether it passed sometimes, but not always.
+    pub flaky: bool,
+}
+
+/// What came of one test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestReport {
+    /// Its name.
+    pub name: String,
+    /// What kind it is.
+    pub kind: TestKind,
+    /// The file of its suite.
+    pub file: String,
+    /// Its line in the file.
+    pub line: usize,
+    /// What came of it.
+    pub outcome: TestOutcome,
+    /// Why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// How often it was run, where that is more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<Repeated>,
+    /// How long it took. On replay, how long it took when it was recorded.
+    pub duration_ms: f64,
+    /// The values that can be gated: over all runs, or of the worst.
+    pub targets: BTreeMap<String, Value>,
+    /// The values of each run.
+    pub runs: Vec<RunTargets>,
+    /// What does not hold.
+    pub failures: Vec<GateFailure>,
+    /// What could not be done or judged, and what to try.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ScoreError>,
+    /// What a reader should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Files of it that are not complete. They do not change what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
+    /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
+    /// results, so that it does not depend on where that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
+}
+
+/// How many tests came to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Everything held.
+    pub passed: usize,
+    /// Something did not hold.
+    pub failed: usize,
+    /// It could not be done or judged.
+    pub errors: usize,
+    /// It was not run.
+    pub skipped: usize,
+}
+
+impl SuiteReport {
+    /// Of these tests, which are in the order of the files.
+    pub(crate) fn new(tests: Vec<TestReport>, partial: bool) -> Self {
+        let is_good =
+            |test: &TestReport| matches!(test.outcome, TestOutcome::Passed | TestOutcome::Skipped);
+        Self {
+            schema: SUITE_REPORT_FORMAT.to_owned(),
+            passed: !partial && tests.iter().all(is_good),
+            tests,
+            partial,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Of suites of which no test could be run.
+    pub fn unrun(problems: Vec<SuiteProblem>) -> Self {
+        Self {
+            passed: false,
+            problems,
+            ..Self::new(Vec::new(), false)
+        }
+    }
+
+    /// The files of its tests that are not complete.
+    pub fn losses(&self) -> impl Iterator<Item = &Loss> {
+        self.tests.iter().flat_map(|test| &test.losses)
+    }
+
+    /// How many tests came to what.
+    pub fn counts(&self) -> Counts {
+        let count = |outcome| {
+            let tests = self.tests.iter();
+            tests.filter(|test| test.outcome == outcome).count()
+        };
+        Counts {
+            passed: count(TestOutcome::Passed),
+            failed: count(TestOutcome::Failed),
+            errors: count(TestOutcome::Error),
+            skipped: count(TestOutcome::Skipped),
+        }
+    }
+}
+
+impl TestKind {
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Load => "load",
+        }
+    }
+}
+
+impl TestOutcome {
+    /// The name in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl TestReport {
+    /// Of a test of which nothing is known yet: an error until it is judged.
+    pub(crate) fn new(kind: TestKind, head: &TestHead, plan: &SuitePlan) -> Self {
+        Self {
+            name: head.name.clone(),
+            kind,
+            file: plan.file.clone(),
+            line: head.place.line,
+            outcome: TestOutcome::Error,
+            skipped: None,
+            repeated: None,
+            duration_ms: 0.0,
+            targets: BTreeMap::new(),
+            runs: Vec::new(),
+            failures: Vec::new(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+            losses: Vec::new(),
+            details: None,
+        }
+    }
+
+    /// The same of a test that is not run, for this reason.
+    #[must_use]
+    pub(crate) fn not_run(mut self, reason: impl Into<String>) -> Self {
+        self.outcome = TestOutcome::Skipped;
+        self.skipped = Some(reason.into());
+        self
+    }
+
+    /// Adds a file that is not complete, and a note for people.
+    pub(crate) fn lose(&mut self, loss: Loss) {
+        self.notes.push(loss.to_string());
+        self.losses.push(loss);
+    }
+
+    /// Decides what came of it: what could not be judged outweighs what does not hold.
+    #[must_use]
+    pub(crate) fn judged(mut self) -> Self {
+        self.outcome = if !self.errors.is_empty() {
+            TestOutcome::Error
+        } else if !self.failures.is_empty() {
+            TestOutcome::Failed
+        } else {
+            TestOutcome::Passed
+        };
+        self
+    }
+}

@@ -1,0 +1,295 @@
+//! Running the chosen tests: as many at once as may be, each by itself, in the order of the files in the
+//! report whatever ended first.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+use mcprove_client::server::SHUTDOWN_TIMEOUT;
+use mcprove_load::drive::StopLevel;
+use mcprove_score::gate::ScoreError;
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_trace::contained::contain;
+
+use super::context::{Context, SuiteOptions};
+use super::progress::{SuiteEvent, SuiteListener};
+use super::repeat;
+use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
+use super::schedule::{Needs, Schedule};
+use super::selection::{NothingSelected, Selection};
+use super::servers::Servers;
+use super::tests_of::{Test, TestOf, tests_of};
+use super::{agent, load, secrets, tool};
+use crate::plan::{Reach, SuitePlan};
+
+/// Why a test was not run after another failed.
+const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass (--fail-fast)";
+/// Why a test was not run when the user stopped.
+const NOT_AFTER_STOP: &str = "not run, because the run was interrupted";
+/// Why a test has no result when the user stopped.
+const BROKEN_OFF: &str = "broken off, because the run was interrupted";
+
+/// How often tests are run, and when no more are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunRules {
+    /// How often each test is run; it passes only if it always does.
+    pub repeat: u32,
+    /// Whether nothing is started any more once a test did not pass.
+    pub fail_fast: bool,
+}
+
+impl Default for RunRules {
+    fn default() -> Self {
+        Self {
+            repeat: 1,
+            fail_fast: false,
+        }
+    }
+}
+
+/// Something that runs one test. Whatever goes wrong is in the report.
+type Running<'a> = Pin<Box<dyn Future<Output = TestReport> + 'a>>;
+
+/// Runs the tests of the suites that are chosen. An error is that there is nothing to run; whatever goes
+/// wrong with a test is in the report.
+pub async fn run_suites(
+    plans: &[SuitePlan],
+    selection: &Selection,
+    options: &SuiteOptions,
+    rules: RunRules,
+    listener: &SuiteListener,
+) -> Result<SuiteReport, NothingSelected> {
+    let plans = &supervised(plans, options.supervisor.as_deref());
+    let all = tests_of(plans);
+    let chosen = selection.choose(&all)?;
+    listener(&SuiteEvent::Chosen {
+        tests: chosen.tests.len(),
+        warnings: &chosen.warnings,
+    });
+    secrets::look_up(plans, &options.environment);
+    let servers = plans.iter().map(|plan| Servers::new(plan, options));
+    let servers: Vec<Servers> = servers.collect();
+    let shutdown = shutdown_timeout(plans);
+    let execute = executor(&servers, options, listener, shutdown);
+    let report = run_all(&chosen.tests, options, rules, listener, &execute).await;
+    join_all(servers.iter().map(|servers| servers.close(shutdown))).await;
+    Ok(report)
+}
+
+/// The suites, where every server has a supervisor, if there is one.
+fn supervised(plans: &[SuitePlan], supervisor: Option<&Path>) -> Vec<SuitePlan> {
+    let mut plans = plans.to_vec();
+    let servers = plans.iter_mut().flat_map(|plan| plan.servers.values_mut());
+    for server in servers {
+        if let (Reach::Server(server), Some(supervisor)) = (&mut server.reach, supervisor) {
+            server
+                .supervisor
+                .get_or_insert_with(|| supervisor.to_owned());
+        }
+    }
+    plans
+}
+
+/// How long the servers may take to end.
+fn shutdown_timeout(plans: &[SuitePlan]) -> Duration {
+    let servers = plans.iter().flat_map(|plan| plan.servers.values());
+    let timeouts = servers.filter_map(|server| match &server.reach {
+        Reach::Server(server) => Some(server.shutdown_timeout),
+        Reach::Mock { .. } => None,
+    });
+    timeouts.max().unwrap_or(SHUTDOWN_TIMEOUT)
+}
+
+/// What runs one test, by its kind. Once the run was asked to stop, calls under way have half of the time
+/// that the servers have to end.
+fn executor<'r>(
+    servers: &'r [Servers],
+    options: &'r SuiteOptions,
+    listener: &'r SuiteListener,
+    shutdown: Duration,
+) -> impl Fn(TestOf<'r>) -> Running<'r> {
+    move |test| {
+        let context = servers.get(test.suite).map(|servers| Context {
+            plan: test.plan,
+            options,
+            servers,
+        });
+        Box::pin(async move {
+            match (context, test.test) {
+                (None, _) => test.report(),
+                (Some(context), Test::Tool(plan)) => tokio::select! {
+                    report = tool::run(plan, context) => report,
+                    () = options.stop.drained(shutdown) => test.report().not_run(BROKEN_OFF),
+                },
+                (Some(context), Test::Agent(plan)) => agent::run(plan, context).await,
+                (Some(context), Test::Load(plan)) => load::run(plan, context, listener).await,
+            }
+        })
+    }
+}
+
+/// Runs these tests with what runs one.
+async fn run_all<'a>(
+    tests: &[TestOf<'a>],
+    options: &SuiteOptions,
+    rules: RunRules,
+    listener: &SuiteListener,
+    execute: &dyn Fn(TestOf<'a>) -> Running<'a>,
+) -> SuiteReport {
+    let mut results = Results::new(tests.len(), listener);
+    let mut chosen_to_run = Vec::new();
+    for (place, test) in tests.iter().enumerate() {
+        match &test.head().skip {
+            Some(reason) => results.put(place, test.report().not_run(reason)),
+            None => chosen_to_run.push((place, *test)),
+        }
+    }
+    let needs = chosen_to_run.iter().map(|(_, test)| needs(test)).collect();
+    let mut schedule = Schedule::new(needs, options.jobs);
+    let mut running = FuturesUnordered::new();
+    let mut is_failed = false;
+    loop {
+        if !options.stop.is_running() || rules.fail_fast && is_failed {
+            schedule.close();
+        }
+        while let Some(number) = schedule.start() {
+            let Some((place, test)) = chosen_to_run.get(number).copied() else {
+                continue;
+            };
+            results.start(place, test);
+            running.push(async move {
+                let report = run_repeatedly(test, options, rules.repeat, execute).await;
+                (number, place, report)
+            });
+        }
+        if running.is_empty() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            () = options.stop.requested(StopLevel::Now) => break,
+            ended = running.next() => {
+                if let Some((number, place, report)) = ended {
+                    schedule.end(number);
+                    is_failed |= matches!(report.outcome, TestOutcome::Failed | TestOutcome::Error);
+                    results.put(place, report);
+                }
+            }
+        }
+    }
+    drop(running);
+    results.finish(tests, !options.stop.is_running())
+}
+
+/// What a test needs of its servers.
+fn needs(test: &TestOf<'_>) -> Needs {
+    let servers = test.servers().into_iter().map(|name| {
+        let plan = test.plan.servers.get(name);
+        let limit = plan.map_or(u32::MAX, |plan| plan.parallel);
+        ((test.suite, name.to_owned()), limit)
+    });
+    Needs {
+        servers: servers.collect(),
+        is_alone: matches!(test.test, Test::Load(_)),
+    }
+}
+
+/// Runs one test as often as is asked for, one after the other: a recording has one writer.
+async fn run_repeatedly<'a>(
+    test: TestOf<'a>,
+    options: &SuiteOptions,
+    times: u32,
+    execute: &dyn Fn(TestOf<'a>) -> Running<'a>,
+) -> TestReport {
+    let mut reports = Vec::new();
+    for _ in 0..times.max(1) {
+        if !reports.is_empty() && !options.stop.is_running() {
+            break;
+        }
+        let ended = contain(execute(test)).await;
+        reports.push(ended.unwrap_or_else(|message| panicked(test, &message)));
+    }
+    repeat::merge(reports).unwrap_or_else(|| test.report())
+}
+
+fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
+    let mut report = test.report();
+    let (message, hint) = match OwnLimit::of_panic(message) {
+        Some(limit) => (limit.to_string(), limit.hint()),
+        None => (
+            format!("mcprove itself failed in this test: {message}"),
+            "please report this, with the suite that led to it",
+        ),
+    };
+    report.errors.push(ScoreError {
+        target: None,
+        run: None,
+        message,
+        hint: hint.to_owned(),
+    });
+    report.judged()
+}
+
+/// What came of each test, as far as it is known.
+struct Results<'l> {
+    reports: Vec<Option<TestReport>>,
+    started: Vec<bool>,
+    counts: Counts,
+    listener: &'l SuiteListener,
+}
+
+impl<'l> Results<'l> {
+    fn new(tests: usize, listener: &'l SuiteListener) -> Self {
+        Self {
+            reports: vec![None; tests],
+            started: vec![false; tests],
+            counts: Counts::default(),
+            listener,
+        }
+    }
+
+    fn start(&mut self, place: usize, test: TestOf<'_>) {
+        if let Some(started) = self.started.get_mut(place) {
+            *started = true;
+        }
+        (self.listener)(&SuiteEvent::Started(test));
+    }
+
+    fn put(&mut self, place: usize, report: TestReport) {
+        match report.outcome {
+            TestOutcome::Passed => self.counts.passed += 1,
+            TestOutcome::Failed => self.counts.failed += 1,
+            TestOutcome::Error => self.counts.errors += 1,
+            TestOutcome::Skipped => self.counts.skipped += 1,
+        }
+        (self.listener)(&SuiteEvent::Ended {
+            report: &report,
+            counts: self.counts,
+        });
+        if let Some(slot) = self.reports.get_mut(place) {
+            *slot = Some(report);
+        }
+    }
+
+    /// The report; of a test without a result it says why there is none.
+    fn finish(self, tests: &[TestOf<'_>], is_stopped: bool) -> SuiteReport {
+        let known = self.reports.into_iter().zip(self.started);
+        let reports = known.zip(tests).map(|((report, is_started), test)| {
+            report.unwrap_or_else(|| {
+                let reason = match (is_stopped, is_started) {
+                    (true, true) => BROKEN_OFF,
+                    (true, false) => NOT_AFTER_STOP,
+                    (false, _) => NOT_AFTER_FAILURE,
+                };
+                test.report().not_run(reason)
+            })
+        });
+        SuiteReport::new(reports.collect(), is_stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests;

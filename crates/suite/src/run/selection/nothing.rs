@@ -1,0 +1,176 @@
+//! Why no test is chosen, and what was probably meant.
+
+use std::collections::BTreeSet;
+
+use mcprove_settings::registry::nearest;
+use thiserror::Error;
+
+use super::{Filter, Selection, Shard, TagRule};
+use crate::run::tests_of::TestOf;
+
+/// How many names are told.
+const NAMES_MAX: usize = 5;
+/// Characters that have a meaning in patterns and are rare in names.
+const PATTERN_CHARACTERS: [char; 6] = ['*', '^', '$', '|', '[', '\\'];
+
+/// No test is chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct NothingSelected {
+    /// Why.
+    pub message: String,
+    /// What to try.
+    pub hint: String,
+}
+
+/// Says why none of these tests is chosen.
+pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelected {
+    if all.is_empty() {
+        return NothingSelected {
+            message: "no test is chosen: there is none in these files".to_owned(),
+            hint: "add one under `tools:`, `agents:` or `load:`".to_owned(),
+        };
+    }
+    if !all.iter().any(|test| selection.has_failed(test)) {
+        return NothingSelected {
+            message: "no test is chosen: nothing failed last time".to_owned(),
+            hint: "leave out --last-failed to run all of them".to_owned(),
+        };
+    }
+    let named: Vec<&TestOf<'_>> = all.iter().filter(|test| selection.is_named(test)).collect();
+    if named.is_empty() {
+        return by_name(&selection.filters, all);
+    }
+    let tagged = named.iter().filter(|test| selection.is_tagged(test));
+    if tagged.count() == 0 {
+        return by_tag(&selection.tags, all, named.len());
+    }
+    NothingSelected {
+        message: "no test is chosen: none of those that failed last time is among these".to_owned(),
+        hint: "leave --last-failed out, or give the files of last time".to_owned(),
+    }
+}
+
+/// Says that there are fewer tests than shares.
+pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
+    let tests = match count {
+        1 => "the one test".to_owned(),
+        count => format!("the {count} tests"),
+    };
+    NothingSelected {
+        message: format!("no test is chosen: share {shard} has none of {tests}"),
+        hint: format!("share them out over {count} at most: --shard 1/{count}"),
+    }
+}
+
+fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
+    let texts: Vec<String> = filters.iter().map(|it| format!("{:?}", it.text)).collect();
+    let mut near: Vec<&str> = Vec::new();
+    for filter in filters {
+        for name in near_names(&filter.text, all) {
+            if !near.contains(&name) {
+                near.push(name);
+            }
+        }
+    }
+    near.truncate(NAMES_MAX);
+    let plain = filters.iter().find(|filter| {
+        filter.pattern.is_none() && filter.text.contains(PATTERN_CHARACTERS.as_slice())
+    });
+    let hint = if let Some(filter) = plain {
+        format!(
+            "a pattern stands between slashes: --filter '/{}/'",
+            filter.text
+        )
+    } else if near.is_empty() {
+        let all: Vec<&str> = all.iter().map(TestOf::name).take(NAMES_MAX).collect();
+        format!(
+            "--list shows all; the first are {}",
+            listed(all.into_iter())
+        )
+    } else {
+        format!("did you mean {}?", listed(near.into_iter()))
+    };
+    NothingSelected {
+        message: format!(
+            "no test is chosen: {} finds none of {}",
+            texts.join(" or "),
+            counted(all.len())
+        ),
+        hint,
+    }
+}
+
+/// Names that have the words of a text, whatever their case, or are a few slips away from it.
+fn near_names<'a>(text: &str, all: &[TestOf<'a>]) -> Vec<&'a str> {
+    let wanted = text.rsplit("::").next().unwrap_or(text);
+    let wanted = wanted.trim_matches('/').to_lowercase();
+    let words: Vec<&str> = wanted.split_whitespace().collect();
+    let has_words = |name: &&str| {
+        let name = name.to_lowercase();
+        !words.is_empty() && words.iter().all(|word| name.contains(word))
+    };
+    let names = all.iter().map(TestOf::name);
+    let with_words: Vec<&str> = names.clone().filter(has_words).collect();
+    if !with_words.is_empty() {
+        return with_words;
+    }
+    if let Some(name) = nearest(names.clone(), text) {
+        return vec![name];
+    }
+    // A slip in one word of a name.
+    let is_close = |name: &&str| {
+        let lower = name.to_lowercase();
+        words
+            .iter()
+            .any(|word| nearest(lower.split_whitespace(), word).is_some_and(|_| word.len() > 2))
+    };
+    names.filter(is_close).collect()
+}
+
+fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> NothingSelected {
+    let known: BTreeSet<&str> = all
+        .iter()
+        .flat_map(|test| test.head().tags.iter().map(String::as_str))
+        .collect();
+    let wanted: Vec<&TagRule> = rules.iter().filter(|rule| !rule.is_excluded).collect();
+    let slip = wanted
+        .iter()
+        .filter(|rule| !known.contains(rule.tag.as_str()))
+        .find_map(|rule| nearest(known.iter().copied(), &rule.tag));
+    let hint = match (slip, known.is_empty()) {
+        (Some(tag), _) => format!("did you mean {tag:?}?"),
+        (None, true) => "no test has a tag: add `tags: [smoke]` to some".to_owned(),
+        (None, false) => {
+            let known = known.into_iter().take(4 * NAMES_MAX);
+            format!("the tags are {}", listed(known))
+        }
+    };
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|rule| {
+            let not = if rule.is_excluded { "!" } else { "" };
+            format!("--tag {not}{}", rule.tag)
+        })
+        .collect();
+    NothingSelected {
+        message: format!(
+            "no test is chosen: {} leaves none of {}",
+            rules.join(" "),
+            counted(named)
+        ),
+        hint,
+    }
+}
+
+fn counted(count: usize) -> String {
+    match count {
+        1 => "1 test".to_owned(),
+        count => format!("{count} tests"),
+    }
+}
+
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
+    names.join(", ")
+}

@@ -1,0 +1,350 @@
+//! A call of a tool, carried out and judged.
+//!
+//! `called` is what came of the call, `judged` holds that against the expectations, `negative` makes the
+//! bad requests.
+
+mod called;
+mod judged;
+mod negative;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use mcprove_client::permission::{Permission, Reason, judge};
+use mcprove_load::drive::{Stop, StopLevel};
+use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_settings::registry::nearest;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::{Era, Tool};
+use mcprove_trace::words::seems_to_write;
+use serde_json::{Value, json};
+
+use self::called::Called;
+use super::connect::StartError;
+use super::context::Context;
+use super::masking::masked;
+use super::report::{TestKind, TestOutcome, TestReport};
+use super::servers::{Lease, Turn};
+use crate::plan::{FillError, ToolTestPlan};
+
+/// How often a session that had ended before the call was sent is replaced.
+const UNSENT_MAX: u32 = 3;
+
+/// Runs one test. Whatever goes wrong is in the report.
+pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
+    let mut report = TestReport::new(TestKind::Tool, &test.head, context.plan);
+    if let Some(reason) = &test.head.skip {
+        return skipped(report, reason.clone());
+    }
+    let end = tokio::select! {
+        end = carry_out(test, context, &mut report) => end,
+        () = context.options.stop.requested(StopLevel::Now) => End::Error(ScoreError {
+            target: None,
+            run: None,
+            message: "interrupted during the test".to_owned(),
+            hint: "run again to finish it".to_owned(),
+        }),
+    };
+    match end {
+        End::Judged => {}
+        End::Skipped(reason) => report = skipped(report, reason),
+        End::Error(error) => report.errors.push(error),
+    }
+    if report.outcome != TestOutcome::Skipped {
+        report = report.judged();
+    }
+    masked(report, &context.options.environment.redactor())
+}
+
+/// How a test ended.
+enum End {
+    /// What came of it is in the report.
+    Judged,
+    /// It cannot be run here, for this reason.
+    Skipped(String),
+    /// It could not be done.
+    Error(ScoreError),
+}
+
+fn skipped(mut report: TestReport, reason: String) -> TestReport {
+    report.outcome = TestOutcome::Skipped;
+    report.skipped = Some(reason);
+    report
+}
+
+async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestReport) -> End {
+    let args = match context.options.environment.fill_value(&test.args) {
+        Ok(args) => args,
+        Err(error) => return End::Error(unset(&error)),
+    };
+    let Some(turn) = context.servers.turn(&test.server).await else {
+        return End::Error(no_server(test, context));
+    };
+    let began = Instant::now();
+    let stop = &context.options.stop;
+    let turn = turn.within(test.timeout);
+    let end = match call(test, &args, &turn, stop, report).await {
+        Ok((called, tool)) => {
+            let probes = match &test.negative_path {
+                Some(plan) if judged::may_be_asked_badly(test, &called, report) => {
+                    let asked = (&turn, stop);
+                    negative::run(test, plan, &args, asked, tool, report).await
+                }
+                _ => None,
+            };
+            judged::judge(test, &called, &called.document(probes.as_ref()), report);
+            End::Judged
+        }
+        Err(end) => end,
+    };
+    report.duration_ms = called::milliseconds(began.elapsed());
+    match turn.own_limit() {
+        // What did not hold may be our own doing.
+        Some(limit) if !report.failures.is_empty() => {
+            report.failures.clear();
+            End::Error(ScoreError {
+                target: None,
+                run: None,
+                message: limit.to_string(),
+                hint: limit.hint().to_owned(),
+            })
+        }
+        _ => end,
+    }
+}
+
+/// What a server says of the tool of a test.
+enum Listed {
+    /// The tool.
+    Tool(Tool),
+    /// There is none of this name; one of these may have been meant.
+    Missing(Option<String>),
+    /// The server does not list its tools, for this reason.
+    Unknown(String),
+}
+
+impl Listed {
+    fn find(test: &ToolTestPlan, lease: &Lease<'_>) -> Self {
+        match (lease.tool(&test.tool), &lease.connected().tools) {
+            (Some(tool), _) => Self::Tool(tool.clone()),
+            (None, Err(error)) => Self::Unknown(error.to_string()),
+            (None, Ok(tools)) => {
+                let names = tools.iter().map(|tool| tool.name.as_str());
+                Self::Missing(nearest(names, &test.tool).map(str::to_owned))
+            }
+        }
+    }
+
+    /// That the tool is not there.
+    fn remark(&self, test: &ToolTestPlan) -> Option<String> {
+        match self {
+            Self::Missing(Some(near)) => Some(format!(
+                "the server lists no tool {:?}; did you mean {near:?}?",
+                test.tool
+            )),
+            Self::Missing(None) => Some(format!("the server lists no tool {:?}", test.tool)),
+            Self::Tool(_) | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Makes the call. Where it ends badly while other tests used the same server, it may be their fault: it is
+/// made once more, alone, if it may be made twice.
+async fn call(
+    test: &ToolTestPlan,
+    args: &Value,
+    turn: &Turn<'_>,
+    stop: &Stop,
+    report: &mut TestReport,
+) -> Result<(Called, Listed), End> {
+    let mut lease = turn.session().await.map_err(not_running)?;
+    let listed = Listed::find(test, &lease);
+    if let Listed::Tool(tool) = &listed
+        && is_task_only(tool, &lease)
+    {
+        let reason = "the tool runs only as a task, which this session does not have";
+        return Err(End::Skipped(reason.to_owned()));
+    }
+    if let Some(failure) = died_listing(&lease) {
+        report.notes.extend(lease.remarks());
+        report.failures.push(failure);
+        lease.spoil();
+        lease.done().await;
+        return Err(End::Judged);
+    }
+    let mut called = Called::make(test, args, &lease).await;
+    // Who finds a session that has ended already has nothing to do with its end.
+    for _ in 0..UNSENT_MAX {
+        if !called.is_unsent() || !stop.is_running() {
+            break;
+        }
+        lease.spoil();
+        lease.done().await;
+        lease = turn.session().await.map_err(not_running)?;
+        called = Called::make(test, args, &lease).await;
+    }
+    if called.is_end() {
+        lease.hurt();
+    }
+    let is_doubtful =
+        called.may_be_anothers_fault(&lease) || (lease.declined().is_some() && lease.had_company());
+    if is_doubtful && stop.is_running() && may_repeat(test, &listed) {
+        report.notes.extend(lease.remarks());
+        report.notes.push(format!(
+            "the call was made twice: at first while other tests used the server, when it ended with {}; \
+             then alone, and that decides",
+            called.describe()
+        ));
+        lease.done().await;
+        lease = turn.own_session().await.map_err(not_running)?;
+        called = Called::make(test, args, &lease).await;
+        if called.is_end() {
+            lease.hurt();
+        }
+    } else if is_doubtful && called.is_end() && !called.is_tool_stuck() {
+        return Err(End::Error(in_company(&called, stop)));
+    }
+    for remark in lease.remarks() {
+        if !report.notes.contains(&remark) {
+            report.notes.push(remark);
+        }
+    }
+    let declined = lease.declined();
+    lease.done().await;
+    // Who writes down that requests are declined wants to see what comes of it.
+    if turn.plan().session.accept_requests.is_none() {
+        if let Some(method) = declined {
+            return Err(End::Error(declines(&method, &called)));
+        }
+        if called.is_given_up() {
+            return Err(End::Error(declines("input", &called)));
+        }
+    }
+    if let Some(remark) = listed.remark(test) {
+        // Whatever error is expected, it is not that of a tool that is not there.
+        if called.is_error() {
+            report.failures.push(missing(test, &remark, &called));
+            return Err(End::Judged);
+        }
+        report.notes.push(format!("{remark}, but it answers"));
+    }
+    Ok((called, listed))
+}
+
+/// The failure of a server that died before any call, when it was asked for its tools.
+fn died_listing(lease: &Lease<'_>) -> Option<GateFailure> {
+    let error = lease.connected().tools.as_ref().err()?;
+    let end = lease.session().closed()?;
+    if !matches!(
+        error.category(),
+        ErrorCategory::Crash | ErrorCategory::Disconnected
+    ) {
+        return None;
+    }
+    Some(GateFailure {
+        target: "tools/list".to_owned(),
+        message: format!(
+            "the server died while it listed its tools, before any call: {}{}; its stderr, or its own log, says why",
+            end.message,
+            called::stderr_end(&lease.session().stderr_tail())
+        ),
+        ..GateFailure::default()
+    })
+}
+
+fn missing(test: &ToolTestPlan, remark: &str, called: &Called) -> GateFailure {
+    GateFailure {
+        target: "tool".to_owned(),
+        expected: json!(test.tool),
+        actual: Value::Null,
+        message: format!(
+            "{remark}{} The call ended with {}; that tools which do not exist are rejected is what \
+             `negative_path: {{ checks: [unknown_tool] }}` of another tool tests",
+            if remark.ends_with('?') { "" } else { "." },
+            called.describe()
+        ),
+        ..GateFailure::default()
+    }
+}
+
+/// In the stateless era the server decides by itself what becomes a task.
+fn is_task_only(tool: &Tool, lease: &Lease<'_>) -> bool {
+    let session = lease.session();
+    let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
+    tool.requires_task() && cannot_run
+}
+
+/// Whether a call that may have been carried out can be made again without harm.
+fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
+    let Listed::Tool(tool) = listed else {
+        return !seems_to_write(&test.tool);
+    };
+    let hints = tool.annotations.as_ref();
+    let is_idempotent = hints.is_some_and(|hints| hints.idempotent_hint == Some(true));
+    // It was named, so that it may be called; once more where nothing says that it writes.
+    let Permission { may_call, reason } = judge(tool);
+    let is_silent = matches!(reason, Reason::NoVerb | Reason::NotEnglish);
+    is_idempotent || may_call || (is_silent && !seems_to_write(&test.tool))
+}
+
+fn in_company(called: &Called, stop: &Stop) -> ScoreError {
+    let why = if stop.is_running() {
+        "it seems to write"
+    } else {
+        "the run was interrupted"
+    };
+    ScoreError {
+        target: None,
+        run: None,
+        message: format!(
+            "inconclusive: the call ended with {} while other tests used the same server, and {why}, so \
+             that it was not made again",
+            called.describe()
+        ),
+        hint: "give the server `parallel: 1`, or `fresh: true`, to see whose fault it is"
+            .to_owned(),
+    }
+}
+
+fn declines(method: &str, called: &Called) -> ScoreError {
+    ScoreError {
+        target: None,
+        run: None,
+        message: format!(
+            "inconclusive: the server asked its client for {method}, which mcprove declines, so that what \
+             came of the call ({}) says nothing of the tool",
+            called.describe()
+        ),
+        hint: "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
+               to judge what it does without"
+            .to_owned(),
+    }
+}
+
+fn not_running(error: StartError) -> End {
+    End::Error(ScoreError {
+        target: None,
+        run: None,
+        message: error.message,
+        hint: error.hint,
+    })
+}
+
+fn unset(error: &FillError) -> ScoreError {
+    let hint = match error {
+        FillError::Unset(name) => format!("set {name} in the environment, or under `variables:`"),
+        FillError::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
+    };
+    ScoreError::new("args", error.to_string(), hint)
+}
+
+fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
+    let hint = match nearest(context.servers.names(), &test.server) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => "name one that stands under `servers:`".to_owned(),
+    };
+    let message = format!("the suite has no server {:?}", test.server);
+    ScoreError::new("server", message, hint)
+}

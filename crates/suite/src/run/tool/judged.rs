@@ -1,0 +1,263 @@
+//! What came back, held against what must.
+
+use mcprove_score::gate::{Expectation, GateFailure, Path, ScoreError, Step, judge as hold};
+use mcprove_trace::ErrorCategory;
+use serde_json::{Value, json};
+
+use super::called::{Called, FailedCall};
+use crate::plan::ToolTestPlan;
+use crate::run::report::TestReport;
+
+/// The targets whose 1 and 0 may be asked for as `true` and `false`.
+pub(super) const FLAGS: &[&str] = &["negative_path.gate_passed"];
+
+/// Whether bad requests are worth making: only where the call itself succeeded, because a server that
+/// rejects everything rejects them too. Notes in the report where not.
+pub(super) fn may_be_asked_badly(
+    test: &ToolTestPlan,
+    called: &Called,
+    report: &mut TestReport,
+) -> bool {
+    if !called.is_error() {
+        return true;
+    }
+    if unexpected(test, called).is_some() {
+        let note = "negative_path: no bad request was made, because the call with `args` failed";
+        report.notes.push(note.to_owned());
+    } else {
+        report.errors.push(ScoreError::new(
+            "negative_path.gate_passed",
+            format!(
+                "inconclusive: the call with `args` must succeed before bad requests are made, since a \
+                 server that rejects everything would pass, but it ended with {}",
+                called.describe()
+            ),
+            "give `args` with which the call succeeds, and expect the error in a test of its own",
+        ));
+    }
+    false
+}
+
+/// Notes in the report what does not hold, and what cannot be judged.
+pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mut TestReport) {
+    note_targets(document, report);
+    let unexpected = unexpected(test, called);
+    let is_unexpected = unexpected.is_some();
+    report.failures.extend(unexpected);
+    for expectation in &test.expect {
+        let expectation = spelt(expectation);
+        // Why there were no bad requests is told already.
+        if begins_with(&expectation, "negative_path") && document.get("negative_path").is_none() {
+            continue;
+        }
+        if let Some(failure) = absent(&expectation, called) {
+            // That the call failed says it already.
+            if !is_unexpected {
+                report.failures.push(failure);
+            }
+            continue;
+        }
+        match hold(&expectation, document, FLAGS) {
+            Ok(failure) => report.failures.extend(failure),
+            // A result that reports an error need not have what is expected of others.
+            Err(_) if is_unexpected && begins_with(&expectation, "result") => {}
+            Err(mut error) => {
+                if names_flag_of_result(&expectation) {
+                    // Servers leave it out of results that are good.
+                    error.hint = "write `target: is_error`, which is there in any case".into();
+                }
+                report.errors.push(error);
+            }
+        }
+    }
+    if let Some(fault) = &called.fault {
+        let is_looked_at = fault.is_of_form && test.expect.iter().any(looks_at_form);
+        let message = format!("the result breaks the protocol: {}", fault.message);
+        if is_looked_at {
+            report.notes.push(message);
+        } else {
+            report.failures.push(GateFailure {
+                target: "result".to_owned(),
+                expected: json!("a result of the protocol"),
+                actual: called.result.clone().unwrap_or_default(),
+                message,
+                ..GateFailure::default()
+            });
+        }
+    }
+}
+
+fn note_targets(document: &Value, report: &mut TestReport) {
+    for name in ["duration_ms", "is_error"] {
+        if let Some(value) = document.get(name) {
+            report.targets.insert(name.to_owned(), value.clone());
+        }
+    }
+    let probes = document.get("negative_path").and_then(Value::as_object);
+    for (name, value) in probes.into_iter().flatten() {
+        let target = format!("negative_path.{name}");
+        report.targets.insert(target, value.clone());
+    }
+}
+
+/// The failure of a call that should not have failed.
+fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
+    let failure = called.failure.as_ref()?;
+    let is_expected = if called.is_rejection() {
+        test.expect.iter().any(looks_at_errors)
+    } else {
+        // Who expects an error does not mean a hang or a crash, unless that is what it says.
+        test.expect.iter().any(looks_at_category)
+    };
+    if is_expected {
+        return None;
+    }
+    // Who expects an error is told which errors that means.
+    if test.expect.iter().any(looks_at_errors) && !called.is_rejection() {
+        return Some(not_said(failure));
+    }
+    Some(GateFailure {
+        target: "is_error".to_owned(),
+        expected: json!(false),
+        actual: json!(true),
+        message: format!(
+            "the call failed: {}: {}; {}",
+            failure.category,
+            failure.message,
+            advice(failure, called.is_rejection())
+        ),
+        ..GateFailure::default()
+    })
+}
+
+/// The failure of a call that is expected to end with an error, but did so without one that the server sent.
+fn not_said(failure: &FailedCall) -> GateFailure {
+    let category = failure.category.name();
+    GateFailure {
+        target: "error.category".to_owned(),
+        expected: json!("an error that the server sent"),
+        actual: json!(category),
+        message: format!(
+            "expected an error that the server sent, a JSON-RPC error or a result with `isError`, but the call ended \
+             with {category}: {}; if that is what must happen, write {}",
+            failure.message,
+            expectation_of(failure)
+        ),
+        ..GateFailure::default()
+    }
+}
+
+/// The only expectation that accepts a failure which the server did not send as an error.
+fn expectation_of(failure: &FailedCall) -> String {
+    let category = failure.category.name();
+    format!("{{ target: error.category, matcher: {{ exact: {category} }} }}")
+}
+
+/// What to try about a failure.
+fn advice(failure: &FailedCall, is_rejection: bool) -> String {
+    let advice = match failure.category {
+        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
+            "raise `timeout_ms` if the tool may take this long, else look for blocking work or a lock that it holds"
+        }
+        ErrorCategory::Crash | ErrorCategory::Disconnected => {
+            "the server did not survive the call: its stderr, or its own log, says why"
+        }
+        ErrorCategory::Malformed => {
+            "the answer is not what the protocol asks for; keep logs on stderr"
+        }
+        _ if is_rejection => {
+            "check the arguments, or expect it: { target: is_error, matcher: { exact: true } }"
+        }
+        // An HTTP status and nothing else.
+        _ => {
+            return format!(
+                "answer calls with JSON-RPC, errors too, or expect it: {}",
+                expectation_of(failure)
+            );
+        }
+    };
+    advice.to_owned()
+}
+
+fn steps(expectation: &Expectation) -> Vec<Step> {
+    Path::parse(&expectation.target)
+        .map(|path| path.steps().to_vec())
+        .unwrap_or_default()
+}
+
+fn is_key(step: Option<&Step>, name: &str) -> bool {
+    matches!(step, Some(Step::Key(key)) if key == name)
+}
+
+pub(super) fn begins_with(expectation: &Expectation, name: &str) -> bool {
+    is_key(steps(expectation).first(), name)
+}
+
+/// Whether an expectation says something of errors, so that one may be what is expected.
+fn looks_at_errors(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    let (first, second) = (steps.first(), steps.get(1));
+    let is_whole_result = is_key(first, "result") && second.is_none();
+    is_key(first, "is_error")
+        || is_key(first, "error")
+        || names_flag_of_result(expectation)
+        || (is_whole_result
+            && expectation
+                .matcher
+                .to_value()
+                .to_string()
+                .contains("isError"))
+}
+
+/// Whether an expectation is about the form of a result: the whole of it, or its content.
+fn looks_at_form(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    let second = steps.get(1);
+    is_key(steps.first(), "result") && (second.is_none() || is_key(second, "content"))
+}
+
+/// Whether an expectation is about `result.isError`.
+fn names_flag_of_result(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    is_key(steps.first(), "result") && is_key(steps.get(1), "isError")
+}
+
+/// Whether an expectation says in which way a call fails.
+fn looks_at_category(expectation: &Expectation) -> bool {
+    let steps = steps(expectation);
+    let second = steps.get(1);
+    is_key(steps.first(), "error") && is_key(second, "category")
+}
+
+/// The failure of an expectation about a result, where there is only an error, or about an error, where
+/// there is none.
+fn absent(expectation: &Expectation, called: &Called) -> Option<GateFailure> {
+    let steps = steps(expectation);
+    let why = match (&called.result, &called.failure) {
+        (None, Some(failure)) if is_key(steps.first(), "result") => format!(
+            "the call came back without a result: {}: {}",
+            failure.category, failure.message
+        ),
+        (_, None) if is_key(steps.first(), "error") && steps.len() > 1 => {
+            "the call succeeded".to_owned()
+        }
+        _ => return None,
+    };
+    Some(GateFailure {
+        target: expectation.target.clone(),
+        expected: expectation.matcher.to_value(),
+        actual: Value::Null,
+        message: format!("expected {}, but {why}", expectation.matcher.describe()),
+        ..GateFailure::default()
+    })
+}
+
+/// The expectation with `_` in the names of the targets of bad requests.
+pub(super) fn spelt(expectation: &Expectation) -> Expectation {
+    let normal = expectation.target.replace('-', "_");
+    let mut expectation = expectation.clone();
+    if normal.starts_with("negative_path.") {
+        expectation.target = normal;
+    }
+    expectation
+}

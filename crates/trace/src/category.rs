@@ -1,0 +1,157 @@
+//! The error taxonomy: every failed call ends in exactly one category.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a call failed. A call that hung and then lost its server is a [`Crash`](Self::Crash): the
+/// terminal event decides, and the trace keeps both.
+///
+/// ```
+/// use mcprove_trace::ErrorCategory;
+///
+/// assert_eq!(ErrorCategory::from_code(-32601), ErrorCategory::ProtocolError);
+/// assert_eq!(ErrorCategory::from_code(-32000), ErrorCategory::ServerError);
+/// assert_eq!(ErrorCategory::from_code(42), ErrorCategory::ServerError);
+/// ```
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ErrorCategory {
+    /// No answer within the hang threshold, but one before the grace period ended.
+    Hang,
+    /// No answer within hang threshold and grace period together.
+    Deadlock,
+    /// The caller's own deadline for the call passed.
+    Timeout,
+    /// A JSON-RPC error with a code that the server chose.
+    ServerError,
+    /// A JSON-RPC error with a code that JSON-RPC or MCP reserves.
+    ProtocolError,
+    /// A result with `isError: true`.
+    ToolError,
+    /// The server process ended during the call.
+    Crash,
+    /// The answer was not valid JSON, or not a valid JSON-RPC message, or too large.
+    Malformed,
+    /// The transport closed during the call.
+    Disconnected,
+    /// The caller cancelled the call before it was answered.
+    Cancelled,
+}
+
+impl ErrorCategory {
+    /// Every category, in the order of the taxonomy.
+    pub const ALL: [Self; 10] = [
+        Self::Hang,
+        Self::Deadlock,
+        Self::Timeout,
+        Self::ServerError,
+        Self::ProtocolError,
+        Self::ToolError,
+        Self::Crash,
+        Self::Malformed,
+        Self::Disconnected,
+        Self::Cancelled,
+    ];
+
+    /// The category of a JSON-RPC error code: what JSON-RPC or MCP reserves is a protocol error,
+    /// every other code is the server's own.
+    pub const fn from_code(code: i64) -> Self {
+        match code {
+            -32700 | -32603..=-32600 | -32099..=-32020 => Self::ProtocolError,
+            _ => Self::ServerError,
+        }
+    }
+
+    /// The name used in files and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hang => "Hang",
+            Self::Deadlock => "Deadlock",
+            Self::Timeout => "Timeout",
+            Self::ServerError => "ServerError",
+            Self::ProtocolError => "ProtocolError",
+            Self::ToolError => "ToolError",
+            Self::Crash => "Crash",
+            Self::Malformed => "Malformed",
+            Self::Disconnected => "Disconnected",
+            Self::Cancelled => "Cancelled",
+        }
+    }
+
+    /// What to try next when a call ended in this category.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Self::Hang => {
+                "the tool is slow under contention; raise the hang threshold, or look for a lock held across the call"
+            }
+            Self::Deadlock => {
+                "the call never returned; look for blocking work (imports, locks) inside an async handler"
+            }
+            Self::Timeout => {
+                "raise --call-timeout if the tool may take this long, or check that the server still reads its input"
+            }
+            Self::ServerError => {
+                "the server refused the call by its own rules; check the arguments against the tool's description"
+            }
+            Self::ProtocolError => {
+                "the server rejected the request itself; check the method, the arguments and --protocol"
+            }
+            Self::ToolError => {
+                "the tool ran and reported a failure; its text says why, check the arguments"
+            }
+            Self::Crash => {
+                "the server process ended; read its stderr (--tee-stderr shows that of a command live)"
+            }
+            Self::Malformed => {
+                "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise --max-frame for large replies"
+            }
+            Self::Disconnected => {
+                "the connection closed before the answer; read the server's stderr (--tee-stderr shows that of a command live)"
+            }
+            Self::Cancelled => {
+                "the call was cancelled before it was answered; run again to finish it"
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCategory {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_map_to_exactly_one_category() {
+        let cases = [
+            (-32700, ErrorCategory::ProtocolError),
+            (-32600, ErrorCategory::ProtocolError),
+            (-32603, ErrorCategory::ProtocolError),
+            (-32604, ErrorCategory::ServerError),
+            (-32020, ErrorCategory::ProtocolError),
+            (-32099, ErrorCategory::ProtocolError),
+            (-32100, ErrorCategory::ServerError),
+            (-32019, ErrorCategory::ServerError),
+            (-32000, ErrorCategory::ServerError),
+            (0, ErrorCategory::ServerError),
+            (i64::MIN, ErrorCategory::ServerError),
+        ];
+        for (code, category) in cases {
+            assert_eq!(ErrorCategory::from_code(code), category, "code {code}");
+        }
+    }
+
+    #[test]
+    fn names_are_the_serialised_form() {
+        for category in ErrorCategory::ALL {
+            let json = serde_json::to_string(&category).unwrap();
+            assert_eq!(json, format!("\"{}\"", category.name()));
+            assert!(!category.hint().is_empty());
+        }
+    }
+}

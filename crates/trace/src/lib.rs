@@ -1,0 +1,41 @@
+//! The vocabulary of a run: what happened (events), how a call can fail (categories), and what an
+//! agent did (agent traces).
+//!
+//! Engines emit [`Event`]s; every trace, metric and report is computed from them. An
+//! [`AgentTrace`] is read from a file, in its own format or imported from another tool's.
+
+mod agent;
+pub mod budget;
+pub mod canonical;
+mod category;
+pub mod contained;
+pub mod decision;
+mod event;
+mod fault;
+pub mod guarded;
+pub mod hang;
+mod json;
+pub mod protocol;
+mod record;
+pub mod sparse;
+pub mod stream;
+mod strike;
+pub mod verbs;
+pub mod whole;
+pub mod words;
+
+use std::pin::Pin;
+
+pub use agent::{
+    AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, RealAnswer,
+    Retry, StopReason, Tokens, ToolCall, ToolHints, ToolResult, Turn,
+};
+pub use category::ErrorCategory;
+pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
+pub use fault::{Execution, FaultKind, Heard};
+pub use json::Json;
+pub use record::{RecordError, TraceError, TraceRecord};
+pub use strike::Strike;
+
+/// A future that can be kept and sent to another thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

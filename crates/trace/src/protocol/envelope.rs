@@ -1,0 +1,378 @@
+//! JSON-RPC envelopes, read lazily: only the id, the method and where the rest is. What a result
+//! or a parameter holds is parsed by whoever needs it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A JSON-RPC message, borrowed from the bytes it came in.
+///
+/// ```
+/// use mcprove_trace::protocol::{Envelope, Id, Message};
+///
+/// let envelope = Envelope::parse(br#"{"jsonrpc":"2.0","id":7,"result":{"ok":true}}"#).unwrap();
+/// match envelope.classify() {
+///     Message::Response { id, result } => {
+///         assert_eq!(id, Id::Number(7));
+///         assert_eq!(result, r#"{"ok":true}"#);
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Envelope<'a> {
+    /// Whether `jsonrpc` is there and says `2.0`.
+    pub is_version_2: bool,
+    /// The id as it was written; `None` when absent.
+    pub id: Option<&'a str>,
+    /// The method.
+    pub method: Option<Cow<'a, str>>,
+    /// The parameters, as JSON.
+    pub params: Option<&'a str>,
+    /// The result, as JSON.
+    pub result: Option<&'a str>,
+    /// The error, as JSON.
+    pub error: Option<&'a str>,
+}
+
+/// A JSON-RPC id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Id<'a> {
+    /// Absent or null.
+    None,
+    /// A whole number from zero up, the only kind we send.
+    Number(u64),
+    /// Anything else, as it was written.
+    Other(&'a str),
+}
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => formatter.write_str("null"),
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Other(text) => formatter.write_str(text),
+        }
+    }
+}
+
+/// What an [`Envelope`] turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// A request: has a method and an id.
+    Request {
+        /// The id to answer.
+        id: Id<'a>,
+        /// The method.
+        method: &'a str,
+        /// The parameters, as JSON; empty when absent.
+        params: &'a str,
+    },
+    /// A notification: has a method and no id.
+    Notification {
+        /// The method.
+        method: &'a str,
+        /// The parameters, as JSON; empty when absent.
+        params: &'a str,
+    },
+    /// A successful answer.
+    Response {
+        /// The id of the request.
+        id: Id<'a>,
+        /// The result, as JSON.
+        result: &'a str,
+    },
+    /// A failed answer.
+    Error {
+        /// The id of the request.
+        id: Id<'a>,
+        /// The error, as JSON.
+        error: &'a str,
+    },
+    /// JSON, but no JSON-RPC message, for this reason.
+    Invalid {
+        /// The id, where there is one.
+        id: Id<'a>,
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads one message; white space around it is ignored.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        let envelope = deserializer.deserialize_map(EnvelopeVisitor)?;
+        deserializer.end()?;
+        Ok(envelope)
+    }
+
+    /// The id.
+    pub fn id(&self) -> Id<'a> {
+        match self.id {
+            None | Some("null") => Id::None,
+            Some(text) => text.parse().map_or(Id::Other(text), Id::Number),
+        }
+    }
+
+    /// Decides what the message is.
+    pub fn classify(&'a self) -> Message<'a> {
+        let id = self.id();
+        if !self.is_version_2 {
+            return Message::Invalid {
+                id,
+                reason: "`jsonrpc` is not \"2.0\"",
+            };
+        }
+        match (&self.method, self.result, self.error) {
+            (Some(method), None, None) => {
+                let params = self.params.unwrap_or_default();
+                match id {
+                    Id::None => Message::Notification { method, params },
+                    id => Message::Request { id, method, params },
+                }
+            }
+            (None, Some(result), None) => Message::Response { id, result },
+            (None, None, Some(error)) => Message::Error { id, error },
+            (None, None, None) => Message::Invalid {
+                id,
+                reason: "it has no method, no result and no error",
+            },
+            (None, Some(_), Some(_)) => Message::Invalid {
+                id,
+                reason: "it has both a result and an error",
+            },
+            (Some(_), ..) => Message::Invalid {
+                id,
+                reason: "it has both a method and a result",
+            },
+        }
+    }
+}
+
+/// Where `part` lies in `whole`, of which it must be a slice.
+pub fn span_of(whole: &[u8], part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize)
+        .saturating_sub(whole.as_ptr() as usize)
+        .min(whole.len());
+    start..(start + part.len()).min(whole.len())
+}
+
+/// How many messages a batch may hold.
+pub const BATCH_MEMBERS_MAX: usize = 100_000;
+
+/// The members of a batch, or `None` when the bytes are no array of JSON values, or one of more
+/// than [`BATCH_MEMBERS_MAX`].
+pub fn split_batch(bytes: &[u8]) -> Option<Vec<&str>> {
+    struct BatchVisitor;
+    impl<'de> Visitor<'de> for BatchVisitor {
+        type Value = Vec<&'de str>;
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(
+                formatter,
+                "an array of at most {BATCH_MEMBERS_MAX} messages"
+            )
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+            let mut batch = Vec::new();
+            while let Some(member) = members.next_element::<&RawValue>()? {
+                if batch.len() == BATCH_MEMBERS_MAX {
+                    return Err(serde::de::Error::invalid_length(batch.len() + 1, &self));
+                }
+                batch.push(member.get());
+            }
+            Ok(batch)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let batch = deserializer.deserialize_seq(BatchVisitor).ok()?;
+    deserializer.end().ok()?;
+    Some(batch)
+}
+
+/// Looks for `"id": N` in bytes that are no valid JSON, so that a broken reply can still be
+/// attributed to its request. Only the first one counts.
+pub fn find_id(bytes: &[u8]) -> Option<u64> {
+    let position = memchr::memmem::find(bytes, b"\"id\"")?;
+    let rest = bytes.get(position + 4..)?;
+    let rest = rest
+        .trim_ascii_start()
+        .strip_prefix(b":")?
+        .trim_ascii_start();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        while let Some(Key(key)) = map.next_key()? {
+            match key.as_ref() {
+                "jsonrpc" => envelope.is_version_2 = raw(&mut map)? == "\"2.0\"",
+                "id" => envelope.id = Some(raw(&mut map)?),
+                "method" => envelope.method = Some(map.next_value::<Key<'de>>()?.0),
+                "params" => envelope.params = Some(raw(&mut map)?),
+                "result" => envelope.result = Some(raw(&mut map)?),
+                "error" => envelope.error = Some(raw(&mut map)?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+fn raw<'de, A: MapAccess<'de>>(map: &mut A) -> Result<&'de str, A::Error> {
+    map.next_value::<&RawValue>().map(RawValue::get)
+}
+
+/// A text that is borrowed where it has no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn classify(text: &str) -> String {
+        match Envelope::parse(text.as_bytes()) {
+            Ok(envelope) => format!("{:?}", envelope.classify()),
+            Err(_) => "not JSON".into(),
+        }
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let cases = [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "Request"),
+            (
+                r#"{"jsonrpc":"2.0","method":"n/x","params":{}}"#,
+                "Notification",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"n"}"#,
+                "Notification",
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "Response"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "Response"),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{}}"#,
+                "Error { id: None",
+            ),
+            (r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, "Other"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "Invalid { id: Number(1)"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+                "Invalid",
+            ),
+            (r#"{"id":1,"result":{}}"#, "Invalid"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "not JSON"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, "not JSON"),
+            ("hello", "not JSON"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{}} trailing"#,
+                "not JSON",
+            ),
+            (r#"{"jsonrpc":"2.0","\u0069d":4,"result":{}}"#, "Number(4)"),
+        ];
+        for (text, expected) in cases {
+            let actual = classify(text);
+            assert!(actual.contains(expected), "{text}: {actual}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_skipped_without_recursion() {
+        let depth = 100_000;
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{}{}}}"#,
+            "[".repeat(depth),
+            "]".repeat(depth)
+        );
+        let envelope = Envelope::parse(text.as_bytes()).unwrap();
+        assert_eq!(envelope.result.unwrap().len(), 2 * depth);
+    }
+
+    #[test]
+    fn ids_are_found_in_broken_replies() {
+        assert_eq!(
+            find_id(br#"{"jsonrpc":"2.0","id": 12,"result":{"a"#),
+            Some(12)
+        );
+        assert_eq!(find_id(br#"{"id":"x"}"#), None);
+        assert_eq!(find_id(b"no id here"), None);
+    }
+
+    #[test]
+    fn batches_are_split() {
+        assert_eq!(
+            split_batch(br#" [{"a":1}, {"b":[2]}] "#).unwrap(),
+            [r#"{"a":1}"#, r#"{"b":[2]}"#]
+        );
+        assert!(split_batch(b"[1,").is_none());
+        let many = format!("[{}0]", "0,".repeat(BATCH_MEMBERS_MAX));
+        assert!(split_batch(many.as_bytes()).is_none());
+    }
+
+    #[test]
+    fn spans_point_into_the_frame() {
+        let frame = br#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#;
+        let envelope = Envelope::parse(frame).unwrap();
+        let span = span_of(frame, envelope.result.unwrap());
+        assert_eq!(&frame[span], br#"{"x":1}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(envelope) = Envelope::parse(&bytes) {
+                let _ = envelope.classify();
+            }
+            let _ = split_batch(&bytes);
+            let _ = find_id(&bytes);
+        }
+
+        #[test]
+        fn almost_messages_are_survived(
+            id in "(-?[0-9]{1,25}|null|\"[a-z]*\"|[\\[{]{0,3}|1e5|0\\.5)",
+            tail in "[\\[\\]{}\",:a-z0-9\\\\ ]{0,40}",
+        ) {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{tail}}}"#);
+            if let Ok(envelope) = Envelope::parse(text.as_bytes()) {
+                let _ = envelope.classify();
+            }
+        }
+    }
+}

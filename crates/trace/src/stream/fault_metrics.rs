@@ -1,0 +1,270 @@
+//! What injected faults did: the calls that they struck, apart from all others, and what the others were
+//! like stretch by stretch. Kept only in runs with faults, and adds up in any order.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::ErrorCategory;
+use crate::sparse::SparseHistogram;
+use crate::sparse::Stretch;
+use serde::Deserialize;
+
+/// The note that a run has faults; before any call.
+pub const FAULTS: &str = "faults";
+/// The note that a fault strikes a call; before anything else of that call.
+pub const FAULT: &str = "fault";
+/// The note that a fault ends the connection of a session; before the calls on it fail.
+pub const FAULT_ENDED_SESSION: &str = "fault_ended_session";
+
+/// How long a stretch is, as long as there are few.
+const STRETCH: Duration = Duration::from_millis(250);
+/// The most stretches; beyond that each is twice as long.
+const STRETCHES_MAX: u64 = 4_096;
+
+/// What injected faults did.
+#[derive(Debug, Clone, Default)]
+pub struct FaultMetrics {
+    /// Calls that met no fault, by phase and stretch, and by tool.
+    pub stretches: BTreeMap<(u16, u64), BTreeMap<String, Stretch>>,
+    /// Calls that met one, by its name.
+    pub struck: BTreeMap<String, StruckMetrics>,
+    /// Connections that a fault ended and that are not remembered: calls that were lost with them count
+    /// against the server.
+    pub sessions_forgotten: u64,
+    /// How often the length of a stretch was doubled.
+    doublings: u32,
+}
+
+/// The calls that one fault struck.
+#[derive(Debug, Clone, Default)]
+pub struct StruckMetrics {
+    /// When the first and the last was struck.
+    pub struck_at: Option<(Duration, Duration)>,
+    /// When the last of them ended, and no longer kept a client busy.
+    pub released_at: Option<Duration>,
+    /// How long the successful ones took, in nanoseconds.
+    pub latency_ns: SparseHistogram,
+    /// Those that failed as the fault cannot make them: they count against the server, as others do.
+    pub servers_own: u64,
+    /// Why others failed, and how many.
+    pub errors: BTreeMap<ErrorCategory, u64>,
+    /// Those that passed the hang threshold.
+    pub hung: u64,
+    /// How many calls of each tool were struck.
+    pub tools: BTreeMap<String, u64>,
+    /// Connections that the fault ended.
+    pub connections_ended: u64,
+    /// Of these, with the process of the server.
+    pub crashes: u64,
+    /// Other calls that were lost with them.
+    pub calls_lost: u64,
+}
+
+/// A strike as it is noted.
+#[derive(Deserialize)]
+pub(super) struct StrikeNote {
+    pub session: u32,
+    pub request_id: u64,
+    pub fault: String,
+    #[serde(default)]
+    pub kind: String,
+    #[serde(default)]
+    pub tool: String,
+    #[serde(default)]
+    pub delay_ms: Option<f64>,
+    #[serde(default)]
+    pub held_ms: Option<f64>,
+}
+
+/// The end of a connection as it is noted.
+#[derive(Deserialize)]
+pub(super) struct EndedNote {
+    pub session: u32,
+    pub fault: String,
+    #[serde(default)]
+    pub crash: bool,
+}
+
+impl FaultMetrics {
+    /// How long a stretch is.
+    pub fn width(&self) -> Duration {
+        STRETCH.saturating_mul(1_u32.checked_shl(self.doublings).unwrap_or(u32::MAX))
+    }
+
+    /// The stretch of a tool at this time.
+    pub(super) fn stretch(&mut self, phase: u16, at: Duration, tool: &str) -> &mut Stretch {
+        let number = u64::try_from(at.as_millis() / STRETCH.as_millis()).unwrap_or(u64::MAX);
+        while number >> self.doublings >= STRETCHES_MAX {
+            self.double(self.doublings + 1);
+        }
+        let tools = self
+            .stretches
+            .entry((phase, number >> self.doublings))
+            .or_default();
+        tools.entry(tool.to_owned()).or_default()
+    }
+
+    /// Makes stretches longer, until they are doubled so often.
+    fn double(&mut self, doublings: u32) {
+        let more = doublings.saturating_sub(self.doublings);
+        if more == 0 {
+            return;
+        }
+        self.doublings = doublings;
+        let old = std::mem::take(&mut self.stretches);
+        self.add_stretches(old, more);
+    }
+
+    fn add_stretches(
+        &mut self,
+        stretches: BTreeMap<(u16, u64), BTreeMap<String, Stretch>>,
+        doublings: u32,
+    ) {
+        for ((phase, number), tools) in stretches {
+            let sums = self
+                .stretches
+                .entry((phase, number >> doublings))
+                .or_default();
+            for (tool, stretch) in tools {
+                sums.entry(tool).or_default().add(&stretch);
+            }
+        }
+    }
+
+    pub(super) fn of(&mut self, fault: &str) -> &mut StruckMetrics {
+        self.struck.entry(fault.to_owned()).or_default()
+    }
+
+    /// Adds what `other` counted.
+    pub(super) fn add(&mut self, mut other: Self) {
+        let doublings = self.doublings.max(other.doublings);
+        self.double(doublings);
+        other.double(doublings);
+        self.add_stretches(other.stretches, 0);
+        self.sessions_forgotten += other.sessions_forgotten;
+        for (fault, struck) in other.struck {
+            self.of(&fault).add(&struck);
+        }
+    }
+
+    /// Calls that a fault struck.
+    pub fn calls(&self) -> u64 {
+        self.struck.values().map(StruckMetrics::calls).sum()
+    }
+
+    /// Calls that a fault struck and that count against the server nevertheless.
+    pub fn servers_own(&self) -> u64 {
+        self.struck.values().map(|struck| struck.servers_own).sum()
+    }
+
+    /// Calls that were lost with a connection that a fault ended.
+    pub fn calls_lost(&self) -> u64 {
+        self.struck.values().map(|struck| struck.calls_lost).sum()
+    }
+
+    /// Struck calls that passed the hang threshold.
+    pub fn hung(&self) -> u64 {
+        self.struck.values().map(|struck| struck.hung).sum()
+    }
+
+    /// Processes that a fault ended.
+    pub fn crashes(&self) -> u64 {
+        self.struck.values().map(|struck| struck.crashes).sum()
+    }
+}
+
+impl StruckMetrics {
+    /// Calls that failed, without those that we gave up ourselves.
+    pub fn failed(&self) -> u64 {
+        let errors = self.errors.iter();
+        errors
+            .filter(|(category, _)| **category != ErrorCategory::Cancelled)
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Calls that it struck, whatever became of them.
+    pub fn calls(&self) -> u64 {
+        self.tools.values().sum()
+    }
+
+    /// Calls that ended, without those that count against the server.
+    pub fn ended(&self) -> u64 {
+        self.latency_ns.count() + self.failed()
+    }
+
+    /// Whether some had no end.
+    pub fn has_open(&self) -> bool {
+        let errors: u64 = self.errors.values().sum();
+        self.latency_ns.count() + errors + self.servers_own < self.calls()
+    }
+
+    pub(super) fn release(&mut self, at: Duration) {
+        self.released_at = self.released_at.max(Some(at));
+    }
+
+    pub(super) fn strike(&mut self, at: Duration, tool: &str) {
+        self.extend(at, at);
+        if let Some(count) = self.tools.get_mut(tool) {
+            *count += 1;
+        } else {
+            self.tools.insert(tool.to_owned(), 1);
+        }
+    }
+
+    fn extend(&mut self, first: Duration, last: Duration) {
+        let (from, until) = self.struck_at.unwrap_or((first, last));
+        self.struck_at = Some((from.min(first), until.max(last)));
+    }
+
+    fn add(&mut self, other: &Self) {
+        if let Some((first, last)) = other.struck_at {
+            self.extend(first, last);
+        }
+        self.released_at = self.released_at.max(other.released_at);
+        self.servers_own += other.servers_own;
+        self.latency_ns.add(&other.latency_ns);
+        for (category, count) in &other.errors {
+            *self.errors.entry(*category).or_default() += count;
+        }
+        for (tool, count) in &other.tools {
+            *self.tools.entry(tool.clone()).or_default() += count;
+        }
+        self.hung += other.hung;
+        self.connections_ended += other.connections_ended;
+        self.crashes += other.crashes;
+        self.calls_lost += other.calls_lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_has_longer_stretches_whatever_the_order() {
+        let times: Vec<u64> = (0..5_000_u64).map(|number| number * 3).collect();
+        let of = |times: &mut dyn Iterator<Item = &u64>| {
+            let mut metrics = FaultMetrics::default();
+            for secs in times {
+                let stretch = metrics.stretch(1, Duration::from_secs(*secs), "a");
+                stretch.latency_ns.record(1_000);
+            }
+            metrics
+        };
+        let forward = of(&mut times.iter());
+        let mut parts = of(&mut times.iter().skip(2_500));
+        parts.add(of(&mut times.iter().take(2_500)));
+        assert_eq!(forward.stretches, parts.stretches);
+        assert_eq!(forward.width(), parts.width());
+        assert_eq!(forward.width(), Duration::from_secs(4));
+        assert!(forward.stretches.len() <= 4_096);
+        let calls: u64 = forward
+            .stretches
+            .values()
+            .flat_map(BTreeMap::values)
+            .map(|stretch| stretch.latency_ns.count())
+            .sum();
+        assert_eq!(calls, 5_000);
+    }
+}

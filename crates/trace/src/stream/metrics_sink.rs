@@ -1,0 +1,421 @@
+//! The metrics sink: gathers [`Metrics`] per thread, and merges them on demand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::{CallTag, ErrorCategory, Event, EventKind, RequestKey};
+use hdrhistogram::Histogram;
+use rustc_hash::FxHashMap;
+
+use super::metrics::{
+    CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord, add_histogram,
+    new_histogram,
+};
+use super::struck::{Owner, StruckCalls};
+use super::{Shard, Sink, SinkError};
+
+/// Gathers [`Metrics`] from all threads.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcprove_trace::stream::{EventStream, MetricsSink};
+///
+/// let metrics = Arc::new(MetricsSink::new());
+/// let stream = EventStream::new(vec![metrics.clone()]);
+/// drop(stream.recorder());
+/// assert_eq!(metrics.snapshot().total().sent, 0);
+/// ```
+#[derive(Default)]
+pub struct MetricsSink {
+    merged: Arc<Mutex<Merged>>,
+    /// Whether the run has faults, as a note said; known before other threads begin.
+    has_faults: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Merged {
+    metrics: Metrics,
+    interval: Option<Interval>,
+}
+
+/// What happened since somebody last asked.
+#[derive(Debug, Clone)]
+pub struct Interval {
+    /// Latency of the successful calls, in nanoseconds.
+    pub latency_ns: Histogram<u64>,
+    /// Calls that failed.
+    pub failed: u64,
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self {
+            latency_ns: new_histogram(),
+            failed: 0,
+        }
+    }
+}
+
+impl MetricsSink {
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What has been merged so far.
+    pub fn snapshot(&self) -> Metrics {
+        let mut metrics = self.lock().metrics.clone();
+        metrics.sort();
+        metrics
+    }
+
+    /// What has been merged since the last call of this.
+    pub fn take_interval(&self) -> Interval {
+        self.lock().interval.take().unwrap_or_default()
+    }
+
+    /// The memory of the server's processes when it was last looked at, in MB.
+    pub fn last_rss_mb(&self) -> Option<f64> {
+        self.lock().metrics.usage.last().map(|usage| usage.rss_mb)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Merged> {
+        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for MetricsSink {
+    fn name(&self) -> &'static str {
+        "metrics"
+    }
+
+    fn shard(&self) -> Box<dyn Shard> {
+        Box::new(MetricsShard {
+            merged: Arc::clone(&self.merged),
+            tools: Vec::new(),
+            methods: Named::default(),
+            second: ((0, 0), SecondMetrics::default()),
+            slow_from: Vec::new(),
+            hung: BTreeSet::new(),
+            rest: Metrics::default(),
+            struck: StruckCalls::new(self.has_faults.load(Ordering::Acquire)),
+            has_faults: Arc::clone(&self.has_faults),
+        })
+    }
+}
+
+/// One thread's metrics. Calls are found by phase and name once per event, without allocating.
+struct MetricsShard {
+    merged: Arc<Mutex<Merged>>,
+    /// By phase.
+    tools: Vec<Named>,
+    methods: Named,
+    /// The second that is under way; almost every event falls into it.
+    second: ((u16, u64), SecondMetrics),
+    /// How slow a call of each phase must be to be kept as one of the slowest.
+    slow_from: Vec<Duration>,
+    /// Requests that passed the hang threshold and have no answer.
+    hung: BTreeSet<RequestKey>,
+    rest: Metrics,
+    /// Calls that met a fault, which are counted apart.
+    struck: StruckCalls,
+    has_faults: Arc<AtomicBool>,
+}
+
+impl MetricsShard {
+    /// Counts what belongs to a fault, and tells whether that was all.
+    fn take_fault(&mut self, event: &Event<'_>) -> bool {
+        let was_watching = self.struck.is_watching;
+        let (owner, returned) = self.struck.sort(event, &mut self.rest.faults);
+        if let Some(call) = returned {
+            let metrics = self.of(call.tag.phase, "tools/call", Some(&call.tool));
+            metrics.send(call.tag.wait);
+        }
+        if self.struck.is_watching && !was_watching {
+            self.has_faults.store(true, Ordering::Release);
+        }
+        match (owner, event.kind) {
+            (Owner::Server, _) => false,
+            (
+                Owner::Lost,
+                EventKind::Error {
+                    request,
+                    method,
+                    tool,
+                    tag,
+                    ..
+                },
+            ) => {
+                self.end(request);
+                self.of(tag.phase, method, tool).lost_to_faults += 1;
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn of(&mut self, phase: u16, method: &str, tool: Option<&str>) -> &mut CallMetrics {
+        match tool {
+            None => self.methods.of(method),
+            Some(tool) => {
+                let phase = usize::from(phase);
+                if self.tools.len() <= phase {
+                    self.tools.resize_with(phase + 1, Named::default);
+                }
+                self.tools[phase].of(tool)
+            }
+        }
+    }
+
+    fn second(&mut self, phase: u16, at: Duration) -> &mut SecondMetrics {
+        let key = (phase, at.as_secs());
+        if self.second.0 != key {
+            self.close_second();
+            self.second.0 = key;
+        }
+        &mut self.second.1
+    }
+
+    fn close_second(&mut self) {
+        let (key, counts) = std::mem::take(&mut self.second);
+        if counts != SecondMetrics::default() {
+            self.rest.seconds.entry(key).or_default().add(&counts);
+        }
+        self.second.0 = key;
+    }
+
+    /// A request was answered, or failed for a reason other than that we gave it up.
+    fn end(&mut self, request: RequestKey) {
+        if !self.hung.is_empty() && self.hung.remove(&request) {
+            self.rest.hung_unanswered -= 1;
+        }
+    }
+
+    fn consider_slow(
+        &mut self,
+        at: Duration,
+        request: RequestKey,
+        tool: &str,
+        tag: CallTag,
+        duration: Duration,
+        category: Option<ErrorCategory>,
+    ) {
+        let duration = duration + tag.wait;
+        let phase = usize::from(tag.phase);
+        if self.slow_from.len() <= phase {
+            self.slow_from.resize(phase + 1, Duration::ZERO);
+        }
+        if duration < self.slow_from[phase] {
+            return;
+        }
+        self.rest.consider(SlowRecord {
+            duration,
+            at,
+            request,
+            tool: tool.to_owned(),
+            category,
+            phase: tag.phase,
+        });
+        self.slow_from[phase] = self.slow_from[phase].max(self.rest.slow_from(tag.phase));
+    }
+}
+
+/// Calls by name. The names are few and found often.
+#[derive(Default)]
+struct Named {
+    places: FxHashMap<Box<str>, usize>,
+    calls: Vec<(Box<str>, CallMetrics)>,
+}
+
+impl Named {
+    fn of(&mut self, name: &str) -> &mut CallMetrics {
+        let place = if let Some(place) = self.places.get(name) {
+            *place
+        } else {
+            self.calls.push((name.into(), CallMetrics::new()));
+            self.places.insert(name.into(), self.calls.len() - 1);
+            self.calls.len() - 1
+        };
+        &mut self.calls[place].1
+    }
+}
+
+impl Shard for MetricsShard {
+    fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
+        let at = event.at;
+        if self.take_fault(event) {
+            return Ok(());
+        }
+        match event.kind {
+            EventKind::Request {
+                method, tool, tag, ..
+            } => self.of(tag.phase, method, tool).send(tag.wait),
+            EventKind::Response {
+                request,
+                method,
+                tool,
+                duration,
+                tag,
+                ..
+            } => {
+                self.end(request);
+                self.of(tag.phase, method, tool).succeed(duration, tag.wait);
+                if let Some(tool) = tool {
+                    let latency = duration + tag.wait;
+                    let second = self.second(tag.phase, at);
+                    second.succeeded += 1;
+                    let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+                    second.latency_ns = second.latency_ns.saturating_add(nanoseconds);
+                    self.consider_slow(at, request, tool, tag, duration, None);
+                }
+            }
+            EventKind::Error {
+                request,
+                method,
+                tool,
+                duration,
+                failure,
+                tag,
+            } => {
+                let category = failure.category;
+                if category != ErrorCategory::Cancelled {
+                    self.end(request);
+                }
+                self.of(tag.phase, method, tool)
+                    .fail(at, duration, &failure);
+                if let Some(tool) = tool {
+                    if category != ErrorCategory::Cancelled {
+                        self.second(tag.phase, at).failed += 1;
+                    }
+                    self.consider_slow(at, request, tool, tag, duration, Some(category));
+                }
+            }
+            EventKind::Hang { request, .. } => {
+                self.rest.hangs += 1;
+                if self.hung.insert(request) {
+                    self.rest.hung_unanswered += 1;
+                }
+            }
+            EventKind::Deadlock { .. } => self.rest.deadlocks += 1,
+            EventKind::Crash { .. } => self.rest.crashes += 1,
+            EventKind::ProcessSample {
+                rss_mb,
+                cpu_pct,
+                threads,
+                descriptors,
+                processes,
+            } => self.rest.usage.push(UsageRecord {
+                at,
+                rss_mb,
+                cpu_pct,
+                threads,
+                descriptors,
+                processes,
+            }),
+            EventKind::ScenarioEvent {
+                name,
+                message,
+                data,
+            } => self.rest.note(Note {
+                at,
+                name: name.to_owned(),
+                data: data.to_owned(),
+                message: message.to_owned(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self) -> Result<(), SinkError> {
+        self.close_second();
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let Merged { metrics, interval } = &mut *merged;
+        metrics.add(std::mem::take(&mut self.rest));
+        for (phase, from) in self.slow_from.iter_mut().enumerate() {
+            *from = metrics.slow_from(u16::try_from(phase).unwrap_or(u16::MAX));
+        }
+        for (name, calls) in &mut self.methods.calls {
+            hand_over(&mut metrics.methods, name, calls);
+        }
+        let interval = interval.get_or_insert_default();
+        for (phase, tools) in self.tools.iter_mut().enumerate() {
+            let phase = u16::try_from(phase).unwrap_or(u16::MAX);
+            for (name, calls) in &mut tools.calls {
+                if calls.is_empty() {
+                    continue;
+                }
+                let mut ignored = 0;
+                add_histogram(&mut interval.latency_ns, &calls.latency_ns, &mut ignored);
+                interval.failed += calls.failed();
+                hand_over(metrics.phases.entry(phase).or_default(), name, calls);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn hand_over(sums: &mut BTreeMap<String, CallMetrics>, name: &str, calls: &mut CallMetrics) {
+    if calls.is_empty() {
+        return;
+    }
+    match sums.get_mut(name) {
+        Some(sum) => sum.add(calls),
+        None => {
+            sums.insert(name.to_owned(), calls.clone());
+        }
+    }
+    calls.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(tool: Option<&'static str>, milliseconds: u64) -> Event<'static> {
+        Event {
+            at: Duration::ZERO,
+            kind: EventKind::Response {
+                request: RequestKey { session: 0, id: 1 },
+                method: "tools/call",
+                tool,
+                duration: Duration::from_millis(milliseconds),
+                result: "{}",
+                tag: CallTag::default(),
+            },
+        }
+    }
+
+    #[test]
+    fn shards_of_several_threads_add_up() {
+        let sink = MetricsSink::new();
+        let mut shards = [sink.shard(), sink.shard()];
+        for (index, shard) in shards.iter_mut().enumerate() {
+            for milliseconds in 1..=100 {
+                shard
+                    .record(&answered(Some("echo"), milliseconds + index as u64))
+                    .unwrap();
+            }
+            shard.merge().unwrap();
+            shard.merge().unwrap();
+        }
+        let metrics = sink.snapshot();
+        let echo = &metrics.phases[&0]["echo"];
+        assert_eq!(echo.succeeded(), 200);
+        let median = echo.latency_ns.value_at_quantile(0.5);
+        assert!((49_000_000..52_000_000).contains(&median), "{median}");
+    }
+
+    #[test]
+    fn a_tool_named_like_a_method_is_kept_apart() {
+        let sink = MetricsSink::new();
+        let mut shard = sink.shard();
+        shard.record(&answered(Some("tools/call"), 1)).unwrap();
+        shard.record(&answered(None, 1)).unwrap();
+        shard.merge().unwrap();
+        let metrics = sink.snapshot();
+        assert_eq!(metrics.phases[&0]["tools/call"].succeeded(), 1);
+        assert_eq!(metrics.methods["tools/call"].succeeded(), 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! `cargo xtask docs` also counts, on the syntax tree, how often a thing that should be said once is said elsewhere.
+//! A count may only fall: whoever lowers one lowers its limit here.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use syn::visit::{self, Visit};
+
+/// The folder of the program, the only one that may name its flags.
+const PROGRAM: &str = "crates/mcprove/src/cli/";
+
+/// Settings that few files should name, with the limit of files.
+const SETTINGS: [(&str, usize); 4] = [
+    ("slow_share", 12),
+    ("hang_threshold", 12),
+    ("spike_multiplier", 6),
+    ("trace_value_bytes", 8),
+];
+
+/// Enums whose variants few files should name, with the limit of files.
+const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 18), ("FaultKind", 18)];
+
+/// Texts outside of the program that name one of its flags.
+const FLAG_TEXTS_MAX: usize = 125;
+
+/// What is wrong, one line each.
+pub fn check(root: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for source in sources(root)? {
+        let text = std::fs::read_to_string(root.join(&source))
+            .with_context(|| format!("cannot read {}", source.display()))?;
+        let name = source.to_string_lossy().into_owned();
+        let tree = syn::parse_file(&text).with_context(|| name.clone())?;
+        let mut names = Names::default();
+        names.visit_file(&tree);
+        files.push((name, names));
+    }
+    let flags: BTreeSet<&str> = files
+        .iter()
+        .filter(|(name, _)| name.starts_with(PROGRAM))
+        .flat_map(|(_, names)| names.flags.iter().map(String::as_str))
+        .collect();
+    let mut problems = Vec::new();
+    let mut hold = |what: &str, limit: usize, found: &[String]| {
+        if found.len() > limit {
+            let all = found.join("\n  ");
+            problems.push(format!("{what}: {}, at most {limit}\n  {all}", found.len()));
+        } else if found.len() < limit {
+            let now = found.len();
+            problems.push(format!(
+                "{what}: now {now}, so lower its limit in xtask/src/rules.rs"
+            ));
+        }
+    };
+    for (setting, limit) in SETTINGS {
+        let naming = files
+            .iter()
+            .filter(|(_, names)| names.words.contains(setting));
+        let naming: Vec<String> = naming.map(|(name, _)| name.clone()).collect();
+        hold(&format!("files that name `{setting}`"), limit, &naming);
+    }
+    for (kind, limit) in VARIANTS {
+        let naming = files.iter().filter(|(_, names)| names.kinds.contains(kind));
+        let naming: Vec<String> = naming.map(|(name, _)| name.clone()).collect();
+        hold(&format!("files with `{kind}::`"), limit, &naming);
+    }
+    let outside = files.iter().filter(|(name, _)| !name.starts_with(PROGRAM));
+    let naming: Vec<String> = outside
+        .flat_map(|(name, names)| {
+            let texts = names.texts.iter().filter(|text| names_a_flag(text, &flags));
+            texts.map(move |text| format!("{name}: {text:?}"))
+        })
+        .collect();
+    hold(
+        "texts outside of the program with a flag",
+        FLAG_TEXTS_MAX,
+        &naming,
+    );
+    Ok(problems)
+}
+
+/// The sources of the product, without tests.
+fn sources(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut open = vec![PathBuf::from("crates")];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        let entries = std::fs::read_dir(root.join(&folder))
+            .with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let path = folder.join(entry?.file_name());
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let is_test = matches!(
+                name.trim_end_matches(".rs"),
+                "tests" | "test" | "benches" | "examples" | "snapshots"
+            );
+            if is_test {
+                continue;
+            }
+            if root.join(&path).is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn names_a_flag(text: &str, flags: &BTreeSet<&str>) -> bool {
+    text.match_indices("--").any(|(at, _)| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+        let flag = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        flags.contains(flag.trim_end_matches('-'))
+    })
+}
+
+/// What one file says.
+#[derive(Default)]
+struct Names {
+    /// Identifiers, and words in texts.
+    words: BTreeSet<String>,
+    /// First parts of paths with more than one.
+    kinds: BTreeSet<String>,
+    texts: Vec<String>,
+    /// Flags that it declares.
+    flags: BTreeSet<String>,
+}
+
+impl Names {
+    fn add_text(&mut self, text: &str) {
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        self.words.extend(words.map(str::to_owned));
+        self.texts.push(text.to_owned());
+    }
+
+    fn add_tokens(&mut self, tokens: proc_macro2::TokenStream) {
+        let mut before = None;
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Group(group) => self.add_tokens(group.stream()),
+                proc_macro2::TokenTree::Ident(ident) => {
+                    let name = ident.to_string();
+                    self.words.insert(name.clone());
+                    before = Some(name);
+                    continue;
+                }
+                proc_macro2::TokenTree::Punct(punct) => {
+                    if punct.as_char() == ':' && punct.spacing() == proc_macro2::Spacing::Joint {
+                        self.kinds.extend(before.take());
+                    }
+                }
+                proc_macro2::TokenTree::Literal(literal) => {
+                    if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                        self.add_text(&text.value());
+                    }
+                }
+            }
+            before = None;
+        }
+    }
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute
+                .meta
+                .require_list()
+                .is_ok_and(|list| list.tokens.to_string().starts_with("test"))
+    })
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attributes = match item {
+            syn::Item::Mod(it) => &it.attrs,
+            syn::Item::Fn(it) => &it.attrs,
+            syn::Item::Impl(it) => &it.attrs,
+            syn::Item::Use(it) => &it.attrs,
+            syn::Item::Const(it) => &it.attrs,
+            syn::Item::Struct(it) => &it.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !is_for_tests(attributes) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        for attribute in field.attrs.iter().filter(|it| it.path().is_ident("arg")) {
+            let Ok(list) = attribute.meta.require_list() else {
+                continue;
+            };
+            let text = list.tokens.to_string();
+            let Some(at) = text.find("long") else {
+                continue;
+            };
+            let given = text.get(at..).unwrap_or_default().strip_prefix("long = \"");
+            let flag = match (given, &field.ident) {
+                (Some(given), _) => given.split('"').next().unwrap_or_default().to_owned(),
+                (None, Some(ident)) => ident.to_string().replace('_', "-"),
+                (None, None) => continue,
+            };
+            self.flags.insert(flag);
+        }
+        visit::visit_field(self, field);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        // Documentation is no text of the product, unless it becomes help.
+        if !attribute.path().is_ident("doc") {
+            visit::visit_attribute(self, attribute);
+        }
+    }
+
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        self.add_tokens(item.tokens.clone());
+        visit::visit_macro(self, item);
+    }
+
+    fn visit_ident(&mut self, ident: &'ast proc_macro2::Ident) {
+        self.words.insert(ident.to_string());
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let parts = path.segments.iter().rev().skip(1);
+        self.kinds.extend(parts.map(|part| part.ident.to_string()));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.add_text(&text.value());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_wherever_they_stand() {
+        let mut names = Names::default();
+        let text = r#"
+            /// Not this: slow_share
+            struct A { #[arg(long, value_name = "X")] tool_calls: u8, #[arg(long = "out")] to: u8 }
+            fn a() { format!("try --out {}", Kind::One); let x = Other::Two("slow_share"); }
+            #[cfg(test)] mod tests { fn b() { "hidden"; } }
+        "#;
+        names.visit_file(&syn::parse_file(text).unwrap());
+        let flags: Vec<&str> = names.flags.iter().map(String::as_str).collect();
+        assert_eq!(flags, ["out", "tool-calls"]);
+        assert!(names.kinds.contains("Kind") && names.kinds.contains("Other"));
+        assert!(names.words.contains("slow_share") && !names.words.contains("hidden"));
+        let flags = BTreeSet::from(["out", "tool-calls"]);
+        assert!(names_a_flag("try --out", &flags) && names_a_flag("`--tool-calls=5`", &flags));
+        assert!(!names_a_flag("--outer and -- out", &flags));
+    }
+}
