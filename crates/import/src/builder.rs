@@ -1,12 +1,12 @@
 //! Puts a run together from the messages of a conversation, in the order in which they come.
 
+use mcprove_settings::phrase;
+use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolCall, Turn};
 use serde_json::Value;
 
 use super::calls::Calls;
 use super::turn::OpenTurn;
 use super::{ImportedRun, names, tokens};
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolCall, Turn};
 
 /// A run that is being put together.
 #[derive(Debug, Default)]

@@ -13,6 +13,8 @@ mod reply;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_settings::phrase;
+use mcprove_trace::StopReason;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,8 +27,6 @@ use super::few::many;
 use super::lenient::{Maybe, Text};
 use super::names::caller;
 use super::{ImportError, ImportedRun, timestamp, tokens};
-use mcprove_settings::phrase;
-use mcprove_trace::StopReason;
 
 /// The model of messages that Claude Code made up itself.
 const SYNTHETIC: &str = "<synthetic>";

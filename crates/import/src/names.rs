@@ -1,11 +1,11 @@
 //! The words that transcripts share: names of tools, callers, results of MCP, reasons to stop.
 
-use serde_json::Value;
-
-use super::ImportError;
 use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::{Json, StopReason, ToolCall};
+use serde_json::Value;
+
+use super::ImportError;
 
 /// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
 /// the server is known, only its own prefix is taken off.

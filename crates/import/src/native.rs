@@ -4,6 +4,8 @@
 
 mod keys;
 
+use mcprove_settings::phrase;
+use mcprove_trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultKind, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -14,8 +16,6 @@ use super::few::{Few, HAS_ONE_ALREADY};
 use super::lenient::Maybe;
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
-use mcprove_settings::phrase;
-use mcprove_trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultKind, ToolCall};
 
 /// The runs of a file.
 #[derive(Deserialize)]

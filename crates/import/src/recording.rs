@@ -24,6 +24,12 @@ mod timeline;
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::number::finite;
+use mcprove_settings::phrase;
+use mcprove_trace::{
+    AgentRun, Conversation, ErrorCategory, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolCall,
+    ToolHints, ToolResult, TraceRecord,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,12 +41,6 @@ use super::few::{Few, HAS_ONE_ALREADY, many};
 use super::lenient::Text;
 use super::names::{self, mcp_result};
 use super::{ImportError, ImportedRun};
-use mcprove_settings::number::finite;
-use mcprove_settings::phrase;
-use mcprove_trace::{
-    AgentRun, Conversation, ErrorCategory, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolCall,
-    ToolHints, ToolResult, TraceRecord,
-};
 
 /// The version of the format.
 const TRACE_FORMAT: &str = "trace.v1";

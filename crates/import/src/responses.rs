@@ -1,6 +1,7 @@
 //! Reads items of the `OpenAI` Responses API. Items that follow each other without a result or a
 //! word of the user between them are one reply.
 
+use mcprove_trace::{Json, StopReason};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -9,7 +10,6 @@ use super::builder::RunBuilder;
 use super::lenient::Text;
 use super::names::{arguments, known_role, mcp_result, tool_call};
 use super::openai::{Response, say_content};
-use mcprove_trace::{Json, StopReason};
 
 /// An item. The keys are those of all its types.
 #[derive(Default, Deserialize)]

@@ -5,6 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::Lines;
 
+use mcprove_settings::phrase;
+use mcprove_settings::registry::nearest;
+use mcprove_trace::AgentTraceFile;
 use serde_ignored::Path;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -12,9 +15,6 @@ use serde_json::{Map, Value};
 use super::super::ImportError;
 use super::super::document::{Document, Element, Outline};
 use super::super::few::many;
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::AgentTraceFile;
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;

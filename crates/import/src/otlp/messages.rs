@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use mcprove_trace::canonical;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use super::super::lenient::{Maybe, Text};
 use super::super::names::{mcp_result, tool_call};
 use super::span::{ModelSpan, ToolSpan};
 use super::value::{arguments, list, structured};
-use mcprove_trace::canonical;
 
 /// A message as the conventions have it.
 #[derive(Default, Deserialize)]

@@ -1,12 +1,13 @@
 //! Puts the spans of one trace together to a run.
 
+use mcprove_settings::number::float;
+use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
+
 use super::super::few::{Few, many};
 use super::super::{ImportedRun, names, tokens};
 use super::messages::{Message, Messages, Time};
 use super::nesting;
 use super::span::{Kind, ModelSpan, Span, ToolSpan};
-use mcprove_settings::number::float;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
 
 /// What a trace is about.
 #[derive(Default)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::{Tokens, ToolCall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -10,7 +11,6 @@ use super::super::names::{mcp_result, tool_call};
 use super::super::tokens;
 use super::messages::Message;
 use super::value::{arguments, attributes, list, structured, text, unsigned};
-use mcprove_trace::{Tokens, ToolCall};
 
 /// The beginning of names of arguments, before there was one attribute for all.
 const ARGUMENT_PREFIX: &str = "mcp.request.argument.";

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_trace::Json;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use mcprove_trace::Json;
 
 /// The attributes of a span: a list of `{key, value}`, or, as some tools write it, an object.
 pub(super) fn attributes(attributes: Value) -> BTreeMap<String, Value> {

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_trace::{FaultKind, FaultMark, RealAnswer};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::lenient::{Maybe, Text};
 use super::Key;
 use super::timeline::Moment;
-use mcprove_trace::{FaultKind, FaultMark, RealAnswer};
 
 /// What a note has for programs, of whatever kind it is.
 #[derive(Default, Deserialize)]
