@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
+use mcprove_settings::message::{Message, assignment, message};
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::stream::EventStream;
 use serde::{Deserialize, Serialize};
@@ -51,10 +52,10 @@ impl Item {
         }
     }
 
-    fn bad(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+    fn bad(name: &str, found: impl Into<String>, fix: impl Into<Message>) -> Self {
         Self {
             passed: false,
-            fix: Some(fix.into()),
+            fix: Some(fix.into().text()),
             ..Self::good(name, found)
         }
     }
@@ -100,7 +101,7 @@ pub async fn examine_machine(program: &Path) -> Vec<Item> {
     items
 }
 
-fn find_program(name: &str, candidates: &[&str], fix: &str) -> Item {
+fn find_program(name: &str, candidates: &[&str], fix: &'static str) -> Item {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .flat_map(|directory| {
@@ -223,7 +224,7 @@ pub async fn examine_server(server: &Server, options: SessionOptions) -> Vec<Ite
         Item::bad(
             "revision",
             warning.clone(),
-            "let the server choose: --protocol auto",
+            message!["let the server choose: ", assignment("protocol", "auto")],
         )
     }));
     items.push(match session.list_tools().await {

@@ -1,153 +1,142 @@
-//! The health table of `mcprove probe`.
+//! What `mcprove probe` and `mcprove doctor` report, as documents.
 
 use std::collections::BTreeSet;
 
-use mcprove_document::style::Style;
-use mcprove_document::table::{lay_out, section, wrap};
-use mcprove_load::report::skipped::skipped_text;
+use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
+use mcprove_load::report::skipped::not_called;
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::printable::printable;
 use mcprove_trace::ErrorCategory;
 
+use crate::diagnosis::Item;
 use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
 
-/// The longest name that is shown whole.
-const NAME_MAX: usize = 60;
-/// The longest message that is shown whole.
+/// The longest line of the server's stderr that is shown whole.
 const LINE_MAX: usize = 600;
 
-const GREEN: &str = "32";
-const RED: &str = "31";
-const YELLOW: &str = "33";
-
-/// The report for people.
-pub fn probe_text(report: &ProbeReport, style: Style) -> String {
-    let mut text = headline(report);
-    text.push('\n');
+/// The health of a server.
+pub fn probe_document(report: &ProbeReport) -> Document {
+    let server = &report.server;
+    let name = match server.name.as_str() {
+        "" => "unnamed server",
+        name => name,
+    };
+    let mut table = Table::new(["", "", "", ""]);
     let called = report.tools.iter().filter(|tool| !tool.may_write);
-    let others = report.prompts.iter().chain(&report.resources);
-    let rows: Vec<Vec<String>> = called
-        .chain(others)
-        .map(|tool| {
-            let duration = tool
-                .duration_ms
-                .map(|milliseconds| format!("{milliseconds:.1} ms"))
-                .unwrap_or_default();
-            let message = printable(tool.message.as_deref().unwrap_or_default(), LINE_MAX);
-            vec![
-                printable(&tool.name, NAME_MAX),
-                outcome_name(tool.outcome).to_owned(),
-                duration,
-                message,
-            ]
-        })
-        .collect();
-    if report.coverage.registered == 0 {
-        text.push_str("  the server offers no tools\n");
+    for tool in called.chain(&report.prompts).chain(&report.resources) {
+        let (tone, word) = outcome(tool.outcome);
+        let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
+        table.push([
+            Line::code(&tool.name),
+            Line::toned(tone, word),
+            Line::plain(duration.unwrap_or_default()),
+            Line::sentence(tool.message.as_deref().unwrap_or_default()),
+        ]);
     }
-    if !rows.is_empty() {
-        text.push_str(&lay_out(&rows, style.width));
+    let mut first = Section::default();
+    if report.coverage.registered == 0 {
+        first = first.paragraph("the server offers no tools");
     }
     let skipped = report.tools.iter().filter(|tool| tool.may_write);
-    let skipped: Vec<(&str, &str)> = skipped
-        .map(|tool| {
+    let skipped = skipped.map(|tool| {
+        let reason = tool.message.as_deref().unwrap_or_default();
+        (tool.name.as_str(), reason)
+    });
+    let violations = report.violations.iter();
+    let violations = violations.map(|finding| Line::sentence(&finding.message));
+    let stderr = report.stderr.iter().map(|line| printable(line, LINE_MAX));
+    let mut document = Document {
+        title: format!("Probe of {name}"),
+        subject: vec![name.to_owned(), "probe".to_owned()],
+        verdict: Some(verdict(report)),
+        ends_with_verdict: true,
+        facts: vec![
+            ("Server", format!("{name} {}", server.version).into()),
             (
-                tool.name.as_str(),
-                tool.message.as_deref().unwrap_or_default(),
-            )
-        })
-        .collect();
-    text.push_str(&skipped_text(&skipped, style.width));
-    for (title, lines) in [
-        (
-            "protocol violations",
-            report
-                .violations
-                .iter()
-                .map(|finding| finding.message.clone())
-                .collect(),
-        ),
-        ("warnings", report.warnings.clone()),
-        ("the server's stderr ends with", report.stderr.clone()),
-    ] {
-        text.push_str(&section(title, &lines, style.width));
-    }
-    text.push('\n');
-    text.push_str(&verdict(report, style.width));
-    if style.color { paint(&text) } else { text }
+                "Protocol",
+                format!(
+                    "{}, {} era, over {}, ready in {:.0} ms",
+                    report.protocol, report.era, report.transport, report.startup_ms
+                )
+                .into(),
+            ),
+        ],
+        sections: vec![
+            first.table(table),
+            not_called(skipped),
+            Section::new("Protocol violations").list(violations),
+            Section::new("Warnings").list(&report.warnings),
+            Section::new("The server's stderr ends with").excerpt(stderr),
+        ],
+        ..Document::default()
+    };
+    let hints = hints(report).into_iter().map(Line::sentence);
+    let hints = hints.map(|hint| Line::plain("hint: ").and(hint));
+    document.push(hints.fold(Section::default(), Section::paragraph));
+    document
 }
 
-fn headline(report: &ProbeReport) -> String {
-    let name = if report.server.name.is_empty() {
-        "unnamed server"
-    } else {
-        &report.server.name
-    };
-    format!(
-        "{} {}\n{}, {} era, over {}, ready in {:.0} ms\n",
-        printable(name, NAME_MAX),
-        printable(&report.server.version, NAME_MAX),
-        report.protocol,
-        report.era,
-        report.transport,
-        report.startup_ms
-    )
+fn outcome(outcome: ToolOutcome) -> (Tone, &'static str) {
+    match outcome {
+        ToolOutcome::Ok => (Tone::Good, "ok"),
+        ToolOutcome::ToolError => (Tone::Unclear, "tool error"),
+        ToolOutcome::Error => (Tone::Bad, "error"),
+        ToolOutcome::Hang => (Tone::Bad, "hang"),
+        ToolOutcome::Skipped => (Tone::Unclear, "skipped"),
+    }
 }
 
-fn verdict(report: &ProbeReport, width: usize) -> String {
-    let count = |outcome| {
-        report
-            .tools
-            .iter()
-            .filter(|tool| tool.outcome == outcome)
-            .count()
+fn verdict(report: &ProbeReport) -> Verdict {
+    let (tone, word) = match report.outcome {
+        ProbeOutcome::Passed => (Tone::Good, "PASSED"),
+        ProbeOutcome::Failed => (Tone::Bad, "FAILED"),
+        ProbeOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
+        ProbeOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
     };
-    let mut parts = vec![format!("{} ok", count(ToolOutcome::Ok))];
-    for (outcome, name) in [
-        (ToolOutcome::ToolError, "tool error"),
-        (ToolOutcome::Error, "error"),
-        (ToolOutcome::Hang, "hang"),
-        (ToolOutcome::Skipped, "skipped"),
-    ] {
-        if count(outcome) > 0 {
-            parts.push(format!("{} {name}", count(outcome)));
-        }
-    }
-    let status = match report.outcome {
-        ProbeOutcome::Passed => "PASSED",
-        ProbeOutcome::Failed => "FAILED",
-        ProbeOutcome::Inconclusive => "INCONCLUSIVE",
-        ProbeOutcome::Interrupted => "INTERRUPTED",
-    };
-    let Coverage {
-        registered,
-        exercised,
-    } = report.coverage;
-    let mut text = format!(
-        "{status}  {exercised} of {registered} tools called: {}\n",
-        parts.join(", ")
-    );
     let others = report.prompts.len() + report.resources.len();
     if others > 0 {
         let all = report.prompts.iter().chain(&report.resources);
         let ok = all.filter(|other| other.outcome == ToolOutcome::Ok).count();
-        text = format!("{status}  {ok} of {others} prompts and resources answered\n");
+        let why = format!("{ok} of {others} prompts and resources answered");
+        return Verdict::new(tone, word, why);
     }
-    for hint in hints(report) {
-        text.push_str(&wrap(&format!("hint: {hint}"), width).join("\n      "));
-        text.push('\n');
-    }
-    text
+    let Coverage {
+        registered,
+        exercised,
+    } = report.coverage;
+    let kinds = [
+        ToolOutcome::Ok,
+        ToolOutcome::ToolError,
+        ToolOutcome::Error,
+        ToolOutcome::Hang,
+        ToolOutcome::Skipped,
+    ];
+    let parts = kinds.into_iter().filter_map(|kind| {
+        let count = report
+            .tools
+            .iter()
+            .filter(|tool| tool.outcome == kind)
+            .count();
+        (count > 0 || kind == ToolOutcome::Ok).then(|| format!("{count} {}", outcome(kind).1))
+    });
+    let parts: Vec<String> = parts.collect();
+    let why = format!(
+        "{exercised} of {registered} tools called: {}",
+        parts.join(", ")
+    );
+    Verdict::new(tone, word, why)
 }
 
 /// What to do next: one line for each kind of trouble.
-fn hints(report: &ProbeReport) -> Vec<&'static str> {
-    let mut hints = Vec::new();
+fn hints(report: &ProbeReport) -> Vec<String> {
+    let mut hints: Vec<Message> = Vec::new();
     let has = |outcome| report.tools.iter().any(|tool| tool.outcome == outcome);
     if has(ToolOutcome::Hang) {
-        hints.push(
-            "a tool that is only slow passes with a larger --call-timeout; otherwise look for \
-             blocking work inside its handler",
-        );
+        hints.push(message![
+            "a tool that is only slow passes with a larger ",
+            setting("call_timeout"),
+            "; otherwise look for blocking work inside its handler"
+        ]);
     }
     let failed = report
         .tools
@@ -159,79 +148,87 @@ fn hints(report: &ProbeReport) -> Vec<&'static str> {
     if has_run && !has(ToolOutcome::Ok) && hints.is_empty() {
         hints.push(
             "no tool succeeded with generated arguments: the server answers, but nothing shows that \
-             its tools work",
+             its tools work"
+                .into(),
         );
     }
     if report.coverage.exercised == 0 && report.coverage.registered > 0 && !report.partial {
-        hints.push("no tool was called, so nothing shows that they work");
+        hints.push("no tool was called, so nothing shows that they work".into());
     }
     let has_others = !report.prompts.is_empty() || !report.resources.is_empty();
     if report.coverage.registered == 0
         && !has_others
         && report.outcome == ProbeOutcome::Inconclusive
     {
-        hints.push("the server offers nothing to call, so nothing shows that it works");
+        hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }
     let kinds: BTreeSet<&str> = report
         .violations
         .iter()
         .map(|finding| finding.kind.as_str())
         .collect();
-    let violation_hints: BTreeSet<&str> = kinds.into_iter().map(violation_hint).collect();
-    hints.extend(violation_hints);
-    hints
+    let violation_hints: BTreeSet<String> = kinds
+        .into_iter()
+        .map(|kind| violation_hint(kind).text())
+        .collect();
+    let texts = hints.iter().map(Message::text);
+    texts.chain(violation_hints).collect()
 }
 
-fn violation_hint(kind: &str) -> &'static str {
-    match kind {
+fn violation_hint(kind: &str) -> Message {
+    let hint = match kind {
         "noise" => "write logs to stderr: stdout carries messages only",
         "unresponsive" => "look for what the last call leaves behind: a lock held, a loop, a panic",
         "tools_not_listed" => "answer tools/list, or do not declare the capability `tools`",
         "invalid_tool" => "correct the tool's definition",
-        "oversized" => "raise --max-frame if such large messages are meant",
-        _ => "answer every request once, with its own id, as one JSON-RPC message",
-    }
-}
-
-fn outcome_name(outcome: ToolOutcome) -> &'static str {
-    match outcome {
-        ToolOutcome::Ok => "ok",
-        ToolOutcome::ToolError => "tool error",
-        ToolOutcome::Error => "error",
-        ToolOutcome::Hang => "hang",
-        ToolOutcome::Skipped => "skipped",
-    }
-}
-
-/// Colours the outcome words; done last, so that the layout need not know of escape codes.
-fn paint(text: &str) -> String {
-    let mut painted = String::with_capacity(text.len() + 128);
-    for line in text.split_inclusive('\n') {
-        let colored = [
-            ("  ok  ", GREEN),
-            ("  hang  ", RED),
-            ("  error  ", RED),
-            ("  tool error  ", YELLOW),
-            ("  skipped  ", YELLOW),
-        ]
-        .into_iter()
-        .find(|(word, _)| line.starts_with("  ") && line.contains(word));
-        let status = [
-            ("PASSED", GREEN),
-            ("FAILED", RED),
-            ("INCONCLUSIVE", YELLOW),
-            ("INTERRUPTED", YELLOW),
-        ]
-        .into_iter()
-        .find(|(word, _)| line.starts_with(word));
-        match colored.or(status) {
-            Some((word, color)) => {
-                let inner = word.trim();
-                let replacement = word.replace(inner, &format!("\u{1b}[{color}m{inner}\u{1b}[0m"));
-                painted.push_str(&line.replacen(word, &replacement, 1));
-            }
-            None => painted.push_str(line),
+        "oversized" => {
+            return message![
+                "raise ",
+                setting("max_frame"),
+                " if such large messages are meant"
+            ];
         }
+        _ => "answer every request once, with its own id, as one JSON-RPC message",
+    };
+    hint.into()
+}
+
+/// The checklist of this machine, and of a server.
+pub fn doctor_document(items: &[Item], server: Option<&str>) -> Document {
+    let failed = items
+        .iter()
+        .filter(|item| !item.passed && !item.optional)
+        .count();
+    let ran_out = items.iter().any(|item| item.ran_out);
+    let verdict = match failed {
+        _ if ran_out => Verdict::new(
+            Tone::Unclear,
+            "INCONCLUSIVE",
+            "mcprove itself ran out of something",
+        ),
+        0 => Verdict::new(Tone::Good, "PASS", "all is well"),
+        1 => Verdict::new(Tone::Bad, "FAIL", "1 item failed"),
+        failed => Verdict::new(Tone::Bad, "FAIL", format!("{failed} items failed")),
+    };
+    let sections = items.iter().map(|item| {
+        let (tone, mark) = match (item.passed, item.optional) {
+            (true, _) => (Tone::Neutral, "✅"),
+            (false, true) => (Tone::Unclear, "❌"),
+            (false, false) => (Tone::Bad, "❌"),
+        };
+        let finding = Finding::new(tone, mark, &item.name).line(&item.found);
+        let section = Section::default().findings([finding.hint(item.fix.as_ref())]);
+        section.excerpt(&item.evidence)
+    });
+    Document {
+        title: "Doctor".to_owned(),
+        subject: vec![
+            server.unwrap_or("this machine").to_owned(),
+            "doctor".to_owned(),
+        ],
+        verdict: Some(verdict),
+        ends_with_verdict: true,
+        sections: sections.collect(),
+        ..Document::default()
     }
-    painted
 }

@@ -1,53 +1,161 @@
-//! A report as a document that is not yet markdown, HTML or a terminal's text: sections of
-//! paragraphs, lists and tables. `sections/` writes it, `markdown.rs` and `html/` draw it.
+//! A report as a document that is not yet Markdown, HTML or a terminal's text. Reports build it; the three
+//! renderers know blocks, and nothing of what a section is about.
 //!
 //! Every text goes through [`printable`] on its way in, so no renderer can forget it; escaping is
 //! the renderer's, in one place each.
 
 use mcprove_settings::printable::printable;
 
-/// The longest name that is shown whole.
-const NAME_MAX: usize = 80;
-/// The longest message that is shown whole.
+use crate::style::Style;
+use crate::{html, markdown, terminal};
+
+/// The longest text that is shown whole.
 const TEXT_MAX: usize = 600;
+
+/// The longest line of another program that is shown whole.
+const EXCERPT_MAX: usize = 1 << 20;
+
+/// Whether something is good news.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tone {
+    #[default]
+    Neutral,
+    Good,
+    Unclear,
+    Bad,
+}
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Span {
-    /// As it is.
     Plain(String),
     /// A name, a command, something from the server.
     Code(String),
     /// Something that matters.
-    Strong(String),
+    Strong(Tone, String),
 }
 
 /// A line of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line(pub Vec<Span>);
 
-/// Something with a title.
+/// A report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// What is reported: the heading of a page.
+    pub title: String,
+    /// What the title of an HTML page has after the verdict: the server, the scenario or file.
+    pub subject: Vec<String>,
+    pub verdict: Option<Verdict>,
+    /// Whether a terminal shows the verdict below everything else: a long list scrolls away.
+    pub ends_with_verdict: bool,
+    /// What was examined: labels and values.
+    pub facts: Vec<(&'static str, Line)>,
+    pub sections: Vec<Section>,
+    /// Where the rows are that a terminal leaves out, as the end of a line.
+    pub more_in: String,
+}
+
+/// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub tone: Tone,
+    pub word: &'static str,
+    pub why: Line,
+}
+
+/// Blocks under a title; the title may be empty.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Section {
-    pub title: &'static str,
+    pub title: String,
     pub blocks: Vec<Block>,
 }
 
 /// A part of a section.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     Paragraph(Line),
     List(Vec<Line>),
+    /// Numbers that are looked for first.
+    Figures(Vec<Figure>),
+    Findings(Vec<Finding>),
     Table(Table),
-    /// A drawing made of characters; only our own words.
-    Drawing(String),
+    Chart(Chart),
+    Bars(Bars),
+    /// Lines of another program, as they are.
+    Excerpt(Vec<String>),
+    /// What a terminal leaves out.
+    Detail(Box<Block>),
+}
+
+/// A number with its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    pub tone: Tone,
+    pub label: &'static str,
+    pub value: String,
+}
+
+/// Something that was checked, how it ended, and what to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub tone: Tone,
+    pub word: &'static str,
+    /// What was checked. A terminal shows nothing else of what passed.
+    pub name: Line,
+    pub lines: Vec<Line>,
+    pub hint: Option<Line>,
 }
 
 /// Rows under a header.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     pub header: Vec<String>,
     pub rows: Vec<Vec<Line>>,
+    /// The most rows that a terminal shows.
+    pub limit: Option<Limit>,
+}
+
+/// Which rows of a long table a terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    First(usize),
+    /// Every few, and the last.
+    Spread(usize),
+}
+
+/// A line chart. It is drawn on pages that can show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    pub title: &'static str,
+    pub x_label: &'static str,
+    pub y_label: &'static str,
+    pub tone: Tone,
+    /// The points from left to right; one without a value interrupts the line.
+    pub points: Vec<(f64, Option<f64>)>,
+    /// Where something began, as dashed lines, and what.
+    pub marks: Vec<f64>,
+    pub marked: String,
+    /// Whether the scale begins at zero; else at the smallest value.
+    pub from_zero: bool,
+}
+
+/// How often something fell into each stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bars {
+    pub title: &'static str,
+    /// What is counted.
+    pub noun: &'static str,
+    pub rows: Vec<Bar>,
+}
+
+/// One stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bar {
+    pub from: String,
+    pub until: String,
+    pub count: u64,
+    pub marks: Vec<&'static str>,
 }
 
 impl Line {
@@ -63,36 +171,47 @@ impl Line {
 
     /// Something that matters.
     pub fn strong(text: impl AsRef<str>) -> Self {
-        Self(vec![Span::Strong(printable(text.as_ref(), NAME_MAX))])
+        Self::toned(Tone::Neutral, text)
     }
 
-    /// A sentence in which names stand between backticks. A name that has backticks itself only
-    /// changes what counts as a name: every piece is escaped all the same.
+    /// Good or bad news.
+    pub fn toned(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self(vec![Span::Strong(tone, printable(text.as_ref(), TEXT_MAX))])
+    }
+
+    /// A sentence as `metrics.json` has it, where names are marked as `phrase::name` marks them: between as
+    /// many backticks as they need. A mark without its end is a text.
     pub fn sentence(text: impl AsRef<str>) -> Self {
         let text = printable(text.as_ref(), TEXT_MAX);
-        let pieces: Vec<&str> = text.split('`').collect();
-        if pieces.len().is_multiple_of(2) {
-            return Self(vec![Span::Plain(text)]);
+        let mut spans = Vec::new();
+        let (mut plain, mut rest) = (String::new(), text.as_str());
+        while let Some(start) = rest.find('`') {
+            let (before, marked) = rest.split_at(start);
+            let inside = marked.trim_start_matches('`');
+            let (fence, _) = marked.split_at(marked.len() - inside.len());
+            plain.push_str(before);
+            let Some((name, after)) = end_of(inside, fence) else {
+                plain.push_str(fence);
+                rest = inside;
+                continue;
+            };
+            if !plain.is_empty() {
+                spans.push(Span::Plain(std::mem::take(&mut plain)));
+            }
+            spans.push(Span::Code(name.to_owned()));
+            rest = after;
         }
-        let spans = pieces
-            .into_iter()
-            .enumerate()
-            .filter(|(_, piece)| !piece.is_empty())
-            .map(|(index, piece)| {
-                if index % 2 == 0 {
-                    Span::Plain(piece.to_owned())
-                } else {
-                    Span::Code(piece.to_owned())
-                }
-            })
-            .collect();
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            spans.push(Span::Plain(plain));
+        }
         Self(spans)
     }
 
     /// The same with more words.
     #[must_use]
-    pub fn and(mut self, text: impl AsRef<str>) -> Self {
-        self.0.extend(Self::plain(text).0);
+    pub fn and(mut self, more: impl Into<Self>) -> Self {
+        self.0.extend(more.into().0);
         self
     }
 
@@ -108,46 +227,127 @@ impl Line {
         self
     }
 
-    /// The same with something that matters.
-    #[must_use]
-    pub fn and_strong(mut self, text: impl AsRef<str>) -> Self {
-        self.0.extend(Self::strong(text).0);
-        self
-    }
-
     /// The words alone.
     pub fn text(&self) -> String {
         self.0.iter().map(Span::text).collect()
     }
+
+    /// Lines in one, with something between them.
+    pub fn join(lines: impl IntoIterator<Item = Self>, between: &str) -> Self {
+        let mut all = Self::default();
+        for line in lines {
+            if !all.0.is_empty() {
+                all.0.push(Span::Plain(between.to_owned()));
+            }
+            all.0.extend(line.0);
+        }
+        all
+    }
+}
+
+/// The name before the next run of backticks that is as long as `fence`, and what comes after it.
+fn end_of<'a>(inside: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
+    let mut from = 0;
+    while let Some(found) = inside.get(from..)?.find('`') {
+        let start = from + found;
+        let run = inside.get(start..)?.chars().take_while(|it| *it == '`');
+        from = start + run.count();
+        if from - start == fence.len() {
+            let name = inside.get(..start)?;
+            let padded = name
+                .strip_prefix(' ')
+                .and_then(|name| name.strip_suffix(' '));
+            return Some((padded.unwrap_or(name), inside.get(from..)?));
+        }
+    }
+    None
+}
+
+impl<Text: AsRef<str>> From<Text> for Line {
+    fn from(text: Text) -> Self {
+        Self::plain(text)
+    }
 }
 
 impl Span {
-    fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
-            Self::Plain(text) | Self::Code(text) | Self::Strong(text) => text,
+            Self::Plain(text) | Self::Code(text) | Self::Strong(_, text) => text,
         }
+    }
+}
+
+impl Document {
+    /// For a terminal.
+    pub fn terminal(&self, style: Style) -> String {
+        terminal::render(self, style)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        markdown::render(self)
+    }
+
+    /// What is reported, fit to be shown.
+    pub(crate) fn heading(&self) -> String {
+        printable(&self.title, TEXT_MAX)
+    }
+
+    /// The same in short, for the title of a window.
+    pub(crate) fn window_title(&self) -> String {
+        let subject = match self.subject.as_slice() {
+            [] => self.heading(),
+            subject => printable(&subject.join(" · "), TEXT_MAX),
+        };
+        match &self.verdict {
+            Some(verdict) => format!("{}: {subject}", verdict.word),
+            None => subject,
+        }
+    }
+
+    /// As an HTML page.
+    pub fn html(&self) -> String {
+        html::render(self)
+    }
+
+    /// Adds a section.
+    pub fn push(&mut self, section: Section) {
+        self.sections.push(section);
+    }
+
+    /// What to do next.
+    pub fn next_steps(&mut self, steps: Vec<Line>) {
+        self.push(Section::new("Next").list(steps));
+    }
+}
+
+impl Verdict {
+    pub fn new(tone: Tone, word: &'static str, why: impl Into<Line>) -> Self {
+        let why = why.into();
+        Self { tone, word, why }
     }
 }
 
 impl Section {
     /// A section with nothing in it yet.
-    pub fn new(title: &'static str) -> Self {
+    pub fn new(title: impl AsRef<str>) -> Self {
         Self {
-            title,
+            title: printable(title.as_ref(), TEXT_MAX),
             blocks: Vec::new(),
         }
     }
 
     /// The same with a paragraph.
     #[must_use]
-    pub fn paragraph(mut self, line: Line) -> Self {
-        self.blocks.push(Block::Paragraph(line));
+    pub fn paragraph(mut self, line: impl Into<Line>) -> Self {
+        self.blocks.push(Block::Paragraph(line.into()));
         self
     }
 
     /// The same with a list, unless it is empty.
     #[must_use]
-    pub fn list(mut self, lines: Vec<Line>) -> Self {
+    pub fn list<Item: Into<Line>>(mut self, lines: impl IntoIterator<Item = Item>) -> Self {
+        let lines: Vec<Line> = lines.into_iter().map(Into::into).collect();
         if !lines.is_empty() {
             self.blocks.push(Block::List(lines));
         }
@@ -164,10 +364,95 @@ impl Section {
         self
     }
 
-    /// The same with a drawing.
+    /// The same with findings, unless there are none.
     #[must_use]
-    pub fn drawing(mut self, text: String) -> Self {
-        self.blocks.push(Block::Drawing(text));
+    pub fn findings(mut self, findings: impl IntoIterator<Item = Finding>) -> Self {
+        let findings: Vec<Finding> = findings.into_iter().collect();
+        if !findings.is_empty() {
+            self.blocks.push(Block::Findings(findings));
+        }
+        self
+    }
+
+    /// The same with lines of another program, unless there are none.
+    #[must_use]
+    pub fn excerpt<Text: AsRef<str>>(mut self, lines: impl IntoIterator<Item = Text>) -> Self {
+        let lines = lines
+            .into_iter()
+            .map(|line| printable(line.as_ref(), EXCERPT_MAX));
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            self.blocks.push(Block::Excerpt(lines));
+        }
+        self
+    }
+
+    /// The same with another block.
+    #[must_use]
+    pub fn block(mut self, block: Block) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
+    /// The same with all of it left out by terminals.
+    #[must_use]
+    pub fn detail(mut self) -> Self {
+        let blocks = self.blocks.into_iter();
+        self.blocks = blocks.map(|block| Block::Detail(Box::new(block))).collect();
+        self
+    }
+
+    /// The same with the blocks of another section.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.blocks.extend(other.blocks);
+        self
+    }
+}
+
+impl Figure {
+    pub fn new(label: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            tone: Tone::Neutral,
+            label,
+            value: value.into(),
+        }
+    }
+
+    /// The same as bad news, if it is.
+    #[must_use]
+    pub fn bad_if(mut self, is_bad: bool) -> Self {
+        if is_bad {
+            self.tone = Tone::Bad;
+        }
+        self
+    }
+}
+
+impl Finding {
+    /// What was checked, and how it ended.
+    pub fn new(tone: Tone, word: &'static str, name: impl Into<Line>) -> Self {
+        Self {
+            tone,
+            word,
+            name: name.into(),
+            lines: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// The same with a sentence on it.
+    #[must_use]
+    pub fn line(mut self, line: impl Into<Line>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// The same with what to try.
+    #[must_use]
+    pub fn hint(mut self, hint: Option<impl AsRef<str>>) -> Self {
+        let hint = hint.map(Line::sentence);
+        self.hint = hint.filter(|hint| !hint.text().trim().is_empty());
         self
     }
 }
@@ -177,13 +462,13 @@ impl Table {
     pub fn new<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Self {
         Self {
             header: header.map(str::to_owned).into(),
-            rows: Vec::new(),
+            ..Self::default()
         }
     }
 
     /// Adds a row.
-    pub fn push<const COLUMNS: usize>(&mut self, row: [Line; COLUMNS]) {
-        self.rows.push(row.into());
+    pub fn push<Cell: Into<Line>, const COLUMNS: usize>(&mut self, row: [Cell; COLUMNS]) {
+        self.rows.push(row.map(Into::into).into());
     }
 
     /// The same without the columns that have nothing in any row.
@@ -223,22 +508,50 @@ const UNITS: [&str; 10] = ["", "%", "ms", "s", "m", "h", "/s", "B", "kB", "MB"];
 
 #[cfg(test)]
 mod tests {
+    use mcprove_settings::phrase;
+
     use super::*;
 
     #[test]
     fn sentences_keep_their_names() {
-        let line = Line::sentence("`a` waits for `b`.");
+        let code = |name: &str| Span::Code(name.into());
+        let plain = |text: &str| Span::Plain(text.into());
+        for name in ["a", "a`b", "`", "a`", "``a", "a ` `` b"] {
+            let sentence = format!("{} waits for `b`.", phrase::name(name));
+            assert_eq!(
+                Line::sentence(sentence).0,
+                [code(name), plain(" waits for "), code("b"), plain(".")]
+            );
+        }
+        for odd in ["a ` alone", "``", "a `` b ` c"] {
+            assert_eq!(Line::sentence(odd).0, [plain(odd)]);
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_backtick_is_right_in_every_format() {
+        let sentence = format!("{} is slow", phrase::name("a`b"));
+        let mut table = Table::new(["Tool"]);
+        table.push([Line::code("a`b")]);
+        let document = Document {
+            title: "T".to_owned(),
+            sections: vec![
+                Section::new("S")
+                    .list([Line::sentence(sentence)])
+                    .table(table),
+            ],
+            ..Document::default()
+        };
         assert_eq!(
-            line.0,
-            [
-                Span::Code("a".into()),
-                Span::Plain(" waits for ".into()),
-                Span::Code("b".into()),
-                Span::Plain(".".into()),
-            ]
+            document.terminal(Style::plain(80)),
+            "S\n  - \"a`b\" is slow\n  Tool\n  a`b\n"
         );
-        let odd = Line::sentence("a ` alone");
-        assert_eq!(odd.0, [Span::Plain("a ` alone".into())]);
+        assert_eq!(
+            document.markdown(),
+            "# T\n\n## S\n\n- ``a`b`` is slow\n\n| Tool    |\n| ------- |\n| ``a`b`` |\n"
+        );
+        let page = document.html();
+        assert!(page.contains("<li><code>a`b</code> is slow</li>"), "{page}");
     }
 
     #[test]
@@ -257,8 +570,8 @@ mod tests {
     #[test]
     fn columns_of_numbers_are_known() {
         let mut table = Table::new(["name", "value", "mixed"]);
-        table.push([Line::plain("a"), Line::plain("1.5ms"), Line::plain("1")]);
-        table.push([Line::plain("b"), Line::plain("–"), Line::plain("one")]);
+        table.push(["a", "1.5ms", "1"]);
+        table.push(["b", "–", "one"]);
         assert!(!table.is_numeric(0) && table.is_numeric(1) && !table.is_numeric(2));
         for (text, expected) in [
             ("12,345", true),

@@ -3,6 +3,6 @@
 pub mod block;
 pub mod figure;
 pub mod html;
-pub mod markdown;
+mod markdown;
 pub mod style;
-pub mod table;
+pub mod terminal;

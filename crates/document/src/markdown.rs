@@ -7,37 +7,111 @@
 
 use std::fmt::Write as _;
 
+use mcprove_settings::printable::escape_hidden;
 use unicode_width::UnicodeWidthStr;
 
-use crate::block::{Block, Line, Section, Span, Table};
+use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
+use crate::style::Style;
+use crate::terminal::draw_bars;
 
 /// A column is padded up to this width; a longer cell sticks out instead of widening all others.
 const COLUMN_MAX: usize = 40;
+/// How wide bars are drawn.
+const BARS_WIDTH: usize = 78;
 
-/// A section.
-pub fn draw_section(section: &Section, text: &mut String) {
-    let _ = write!(text, "\n## {}\n", section.title);
-    for block in &section.blocks {
-        text.push('\n');
-        match block {
-            Block::Paragraph(line) => {
-                text.push_str(&draw_line(line, false));
-                text.push('\n');
-            }
-            Block::List(lines) => {
-                for line in lines {
-                    let _ = writeln!(text, "- {}", draw_line(line, false));
-                }
-            }
-            Block::Table(table) => draw_table(table, text),
-            Block::Drawing(drawing) => {
-                let _ = write!(text, "```text\n{drawing}```\n");
-            }
+/// The whole document.
+pub(crate) fn render(document: &Document) -> String {
+    let mut text = format!("# {}\n", escape(&document.heading()));
+    let status = document.verdict.as_ref().map(|verdict| {
+        let picture = match verdict.tone {
+            Tone::Good => "✅ ",
+            Tone::Bad => "❌ ",
+            Tone::Unclear => "⚠️ ",
+            Tone::Neutral => "",
+        };
+        let why = draw_line(&verdict.why, false);
+        let why = if why.is_empty() {
+            why
+        } else {
+            format!(" ({why})")
+        };
+        format!("**Status:** {picture}{}{why}", verdict.word)
+    });
+    let facts = document.facts.iter();
+    let facts = facts.map(|(label, line)| format!("**{label}:** {}", draw_line(line, false)));
+    let top: Vec<String> = status.into_iter().chain(facts).collect();
+    if !top.is_empty() {
+        // Two spaces end a line within a paragraph.
+        let _ = write!(text, "\n{}\n", top.join("  \n"));
+    }
+    for section in &document.sections {
+        draw_section(section, &mut text);
+    }
+    escape_hidden(&text).into_owned()
+}
+
+fn draw_section(section: &Section, text: &mut String) {
+    let drawn = section.blocks.iter().map(draw);
+    let drawn: Vec<String> = drawn.filter(|block| !block.is_empty()).collect();
+    if drawn.is_empty() {
+        return;
+    }
+    if !section.title.is_empty() {
+        let _ = write!(text, "\n## {}\n", escape(&section.title));
+    }
+    let _ = write!(text, "\n{}", drawn.join("\n"));
+}
+
+fn draw(block: &Block) -> String {
+    let list = |lines: Vec<String>| {
+        let lines = lines.into_iter().map(|line| format!("- {line}\n"));
+        lines.collect()
+    };
+    match block {
+        Block::Paragraph(line) => draw_line(line, false) + "\n",
+        Block::List(lines) => list(lines.iter().map(|line| draw_line(line, false)).collect()),
+        Block::Figures(figures) => {
+            let figures = figures.iter();
+            list(
+                figures
+                    .map(|it| format!("{}: {}", it.label, escape(&it.value)))
+                    .collect(),
+            )
         }
+        Block::Findings(findings) => list(findings.iter().map(draw_finding).collect()),
+        Block::Table(table) => draw_table(table),
+        Block::Bars(bars) => format!(
+            "```text\n{}```\n",
+            draw_bars(bars, Style::plain(BARS_WIDTH))
+        ),
+        Block::Excerpt(lines) => {
+            let lines = lines.join("\n");
+            let fence = fence(&lines, 3);
+            format!("{fence}text\n{lines}\n{fence}\n")
+        }
+        Block::Chart(_) => String::new(),
+        Block::Detail(block) => draw(block),
     }
 }
 
-fn draw_table(table: &Table, text: &mut String) {
+fn draw_finding(finding: &Finding) -> String {
+    let mut lines = finding.named_lines();
+    lines.extend(
+        finding
+            .hint
+            .clone()
+            .map(|hint| Line::plain("Hint: ").and(hint)),
+    );
+    let lines: Vec<String> = lines.iter().map(|line| draw_line(line, false)).collect();
+    let word = match finding.tone {
+        Tone::Good => finding.word.to_owned(),
+        _ => format!("**{}**", finding.word),
+    };
+    format!("{word} {}", lines.join("  \n  "))
+}
+
+fn draw_table(table: &Table) -> String {
+    let mut text = String::new();
     let header: Vec<String> = table.header.iter().map(|name| escape(name)).collect();
     let rows: Vec<Vec<String>> = table
         .rows
@@ -65,15 +139,17 @@ fn draw_table(table: &Table, text: &mut String) {
         }
         text.push('\n');
     }
+    text
 }
 
 /// A line with its spans.
-pub fn draw_line(line: &Line, in_table: bool) -> String {
+fn draw_line(line: &Line, in_table: bool) -> String {
     let mut text = String::new();
     for span in &line.0 {
         match span {
             Span::Plain(plain) => push(&mut text, &escape_words(plain, in_table)),
-            Span::Strong(strong) => {
+            Span::Strong(Tone::Good, good) => push(&mut text, &escape_words(good, in_table)),
+            Span::Strong(_, strong) => {
                 let _ = write!(text, "**{}**", escape_words(strong, in_table));
             }
             Span::Code(code) => push(&mut text, &code_span(code, in_table)),
@@ -91,7 +167,7 @@ fn push(text: &mut String, more: &str) {
 }
 
 /// A text in which markdown, and whoever shows it, finds nothing to do.
-pub fn escape(text: &str) -> String {
+fn escape(text: &str) -> String {
     escape_words(text, false)
 }
 
@@ -183,12 +259,7 @@ fn code_span(text: &str, in_table: bool) -> String {
     } else {
         text.to_owned()
     };
-    let longest = text
-        .split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
+    let fence = fence(&text, 1);
     let is_touching = text.starts_with('`') || text.ends_with('`');
     let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
     if is_touching || is_padded {
@@ -196,6 +267,12 @@ fn code_span(text: &str, in_table: bool) -> String {
     } else {
         format!("{fence}{text}{fence}")
     }
+}
+
+/// More backticks than stand together in a text, and no fewer than `least`.
+fn fence(text: &str, least: usize) -> String {
+    let runs = text.split(|character| character != '`').map(str::len);
+    "`".repeat(runs.max().map_or(1, |longest| longest + 1).max(least))
 }
 
 #[cfg(test)]
@@ -263,12 +340,10 @@ mod tests {
     #[test]
     fn a_wide_cell_does_not_widen_the_others() {
         let mut table = Table::new(["a", "b"]);
-        table.push([Line::plain("x"), Line::plain("y".repeat(60))]);
-        table.push([Line::plain("xyz"), Line::plain("z")]);
-        let mut text = String::new();
-        draw_table(&table, &mut text);
+        table.push(["x", &"y".repeat(60)]);
+        table.push(["xyz", "z"]);
         assert_eq!(
-            text,
+            draw_table(&table),
             format!(
                 "| a   | b   |\n| --- | --- |\n| x   | {} |\n| xyz | z   |\n",
                 "y".repeat(60)

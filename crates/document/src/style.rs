@@ -1,5 +1,7 @@
 //! How a text is drawn: for a terminal, or plain for a pipe.
 
+use crate::block::Tone;
+
 /// How a text is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -21,34 +23,18 @@ impl Style {
         }
     }
 
-    /// `text` in a colour, if colours are used. Only for texts that are laid out already: the
-    /// codes have no width, and what measures texts does not know that.
-    pub fn paint(self, text: &str, color: Color) -> String {
-        if self.color {
-            format!("\u{1b}[{}m{text}\u{1b}[0m", color.code())
+    /// `text` in the colour of its tone, if colours are used.
+    pub fn paint(self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Unclear => "33",
+            Tone::Neutral => return text.to_owned(),
+        };
+        if self.color && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
             text.to_owned()
-        }
-    }
-}
-
-/// A colour with a meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
-    /// It holds.
-    Green,
-    /// It failed.
-    Red,
-    /// Worth a look.
-    Yellow,
-}
-
-impl Color {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Green => "32",
-            Self::Red => "31",
-            Self::Yellow => "33",
         }
     }
 }

@@ -1,131 +1,92 @@
-//! Rows of the lab's audit, for people: a line each, one wholly, or two against each other.
+//! Rows of the lab's audit as documents: a line each, one wholly, or two against each other.
 
-pub mod comparison;
-pub mod row;
-
-pub use comparison::{audit_comparison_text, audit_replay_text};
-pub use row::audit_row_text;
-
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use mcprove_document::style::{Color, Style};
-use mcprove_document::table::cut;
+use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
+use mcprove_document::style::Style;
+use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
+use serde_json::Value;
 
-use crate::audit::{AuditRow, format_time};
+use crate::audit::{AuditRow, COLUMNS, Cell, Difference, RowComparison, format_time};
 
-/// How wide the columns of a line are: id, time, what, outcome, how long.
-const WIDTHS: [usize; 5] = [7, 12, 24, 15, 9];
-/// What all columns take with what is between them.
-const LINE_WIDTH: usize = 77;
-/// A line has room for its detail beside it from this width on.
-const DETAIL_WIDTH_MIN: usize = 24;
-/// Where a detail below a line begins.
-const INDENT: usize = 10;
 /// The longest value that is shown whole in a list or a difference.
 const VALUE_MAX: usize = 1000;
+/// The least room for a detail beside a row.
+const LAST_WIDTH_MIN: usize = 24;
+/// The longest value that stands beside its name.
+const SHORT_MAX: usize = 58;
 
-/// Draws rows a line each, one after the other, with a line where the day changes.
-#[derive(Debug, Clone)]
-pub struct AuditLines {
-    style: Style,
-    day: String,
+/// Rows in this file, a line each.
+pub fn audit_document(rows: &[AuditRow], file: &str) -> Document {
+    let mut table = Table::new(["id", "time (UTC)", "what", "outcome", "took", "detail"]);
+    for row in rows {
+        let text = detail(row);
+        table.push([
+            Line::plain(row.id.to_string()),
+            Line::plain(time(row.ts)),
+            Line::plain(what(row)),
+            Line::toned(tone(row), outcome(row)),
+            Line::plain(took(row.duration_ms)),
+            Line::plain(if row.success {
+                cut(&text, SHORT_MAX)
+            } else {
+                text
+            }),
+        ]);
+    }
+    about(file, vec![Section::default().table(table)])
 }
 
-impl AuditLines {
-    /// Nothing drawn yet.
-    pub fn new(style: Style) -> Self {
-        Self {
-            style,
-            day: String::new(),
-        }
-    }
-
-    /// The names of the columns.
-    pub fn head(&self) -> String {
-        let names = ["id", "time (UTC)", "what", "outcome", "took"];
-        let mut line = columns(&names.map(str::to_owned));
-        if self.has_detail() {
-            line.push_str("  detail");
-        }
-        format!("{}\n", line.trim_end())
-    }
-
-    /// One row: a line, and what went wrong below it where there is no room beside.
-    pub fn row(&mut self, row: &AuditRow) -> String {
-        let (day, time) = day_and_time(row.ts);
-        let mut text = String::new();
-        if day != self.day {
-            let _ = writeln!(text, "  {day}");
-            self.day = day;
-        }
-        let cells = [
-            row.id.to_string(),
-            time,
-            what(row),
-            outcome(row),
-            took(row.duration_ms),
-        ];
-        let mut line = columns(&cells);
-        let detail = detail(row);
-        if self.has_detail() {
-            let room = self.style.width.saturating_sub(LINE_WIDTH + 2);
-            line.push_str("  ");
-            line.push_str(&cut(&detail, room));
-        }
-        text.push_str(&self.paint(row, line.trim_end()));
-        text.push('\n');
-        if !self.has_detail() && !row.success && !detail.is_empty() {
-            let room = self.style.width.saturating_sub(INDENT);
-            let _ = writeln!(text, "{}{}", " ".repeat(INDENT), cut(&detail, room));
-        }
-        text
-    }
-
-    fn has_detail(&self) -> bool {
-        self.style.width >= LINE_WIDTH + 2 + DETAIL_WIDTH_MIN
-    }
-
-    fn paint(&self, row: &AuditRow, line: &str) -> String {
-        match (row.success, row.cancelled) {
-            (true, _) => line.to_owned(),
-            (false, true) => self.style.paint(line, Color::Yellow),
-            (false, false) => self.style.paint(line, Color::Red),
-        }
+fn about(subject: &str, sections: Vec<Section>) -> Document {
+    Document {
+        title: format!("Audit of {subject}"),
+        subject: vec![subject.to_owned()],
+        sections,
+        ..Document::default()
     }
 }
 
-/// Cells in their columns; numbers to the right.
-fn columns(cells: &[String; 5]) -> String {
-    let mut line = String::new();
-    for (index, (cell, width)) in cells.iter().zip(WIDTHS).enumerate() {
-        // An id is of no use without its end.
-        let cell = if index == 0 {
-            cell.clone()
-        } else {
-            cut(cell, width)
-        };
-        let padding =
-            " ".repeat(width.saturating_sub(unicode_width::UnicodeWidthStr::width(cell.as_str())));
-        let is_right = index == 0 || index + 1 == cells.len();
-        line.push_str("  ");
-        if is_right {
-            line.push_str(&padding);
-        }
-        line.push_str(&cell);
-        if !is_right {
-            line.push_str(&padding);
-        }
-    }
-    line
+/// What stands above rows that are followed.
+pub const AUDIT_LINES_HEAD: &str =
+    "   id  time (UTC)               what                outcome               took\n";
+
+/// A row as it is followed: a line, and what went wrong below it where there is no room beside.
+pub fn audit_line(row: &AuditRow, style: Style) -> String {
+    let (id, time, took) = (row.id, time(row.ts), took(row.duration_ms));
+    let (what, outcome) = (cut(&what(row), 18), cut(&outcome(row), 15));
+    let line = format!("{id:>5}  {time}  {what:<18}  {outcome:<15}  {took:>9}");
+    let detail = detail(row);
+    let has_room = style.width >= AUDIT_LINES_HEAD.len() + LAST_WIDTH_MIN;
+    let (line, below) = match (has_room, row.success) {
+        (true, _) => (
+            cut(&format!("{line}  {detail}"), style.width),
+            String::new(),
+        ),
+        (false, true) => (line, String::new()),
+        (false, false) => (
+            line,
+            cut(&format!("{:>10}{detail}", ""), style.width) + "\n",
+        ),
+    };
+    style.paint(line.trim_end(), tone(row)) + "\n" + &below
 }
 
-/// `2026-01-31` and `12:00:00.000`.
-fn day_and_time(time: SystemTime) -> (String, String) {
-    let text = format_time(time);
-    let (day, time) = text.split_once('T').unwrap_or_default();
-    (day.to_owned(), time.chars().take(12).collect())
+fn tone(row: &AuditRow) -> Tone {
+    match (row.success, row.cancelled) {
+        (true, _) => Tone::Neutral,
+        (false, true) => Tone::Unclear,
+        (false, false) => Tone::Bad,
+    }
+}
+
+/// `2026-01-31 12:00:00.000`.
+fn time(time: SystemTime) -> String {
+    format_time(time)
+        .replace('T', " ")
+        .chars()
+        .take(23)
+        .collect()
 }
 
 /// The tool of a call, or the method.
@@ -179,4 +140,151 @@ fn detail(row: &AuditRow) -> String {
         _ => return String::new(),
     };
     printable(text, VALUE_MAX)
+}
+
+/// One row wholly; what is long, on lines of its own.
+pub fn audit_row_document(row: &AuditRow) -> Document {
+    let cut_columns = [
+        ("parameters", row.parameters_cut),
+        ("response", row.response_cut),
+        ("headers", row.headers_cut),
+    ];
+    let is_flag = |name: &str| {
+        let column = name.strip_suffix("_cut");
+        column.is_some_and(|column| cut_columns.iter().any(|(name, _)| *name == column))
+    };
+    let mut document = about(&format!("row {}", row.id), Vec::new());
+    for (name, cell) in COLUMNS.iter().zip(row.cells()) {
+        let note = if cut_columns.contains(&(name, true)) {
+            "  (cut)"
+        } else {
+            ""
+        };
+        match shown_cell(&cell).as_slice() {
+            _ if is_flag(name) => {}
+            [line] if line.chars().count() <= SHORT_MAX => {
+                document.facts.push((name, format!("{line}{note}").into()));
+            }
+            lines => document.push(Section::new(format!("{name}{note}")).excerpt(lines)),
+        }
+    }
+    document
+}
+
+/// A cell as lines.
+fn shown_cell(cell: &Cell<'_>) -> Vec<String> {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect();
+    match cell {
+        Cell::Empty | Cell::Text("") => vec!["-".to_owned()],
+        Cell::Flag(flag) => vec![if *flag { "yes" } else { "no" }.to_owned()],
+        Cell::Number(number) => vec![number.to_string()],
+        Cell::Milliseconds(time) => vec![format!("{time}")],
+        Cell::Time(text) => vec![text.clone()],
+        Cell::Text(text) => lines(text),
+        Cell::Json(json) => match serde_json::from_str::<Value>(json) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+                lines(&serde_json::to_string_pretty(&value).unwrap_or_default())
+            }
+            _ => vec![(*json).to_owned()],
+        },
+    }
+}
+
+/// Two rows against each other.
+pub fn audit_comparison_document(comparison: &RowComparison) -> Document {
+    let (left, right) = (comparison.left.id, comparison.right.id);
+    let end = if comparison.same {
+        "are alike"
+    } else {
+        "differ"
+    };
+    let mut document = about(
+        &format!("rows {left} and {right}"),
+        differences(&comparison.differences),
+    );
+    document.verdict = Some(verdict(
+        comparison.same,
+        format!("rows {left} and {right} {end}"),
+    ));
+    if !comparison.noted.is_empty() {
+        let mut names: Vec<&str> = comparison.noted.iter().map(|noted| noted.column).collect();
+        names.dedup();
+        let line = format!("Not counted, and different too: {}.", names.join(", "));
+        document.push(Section::default().paragraph(line));
+    }
+    document
+}
+
+fn verdict(is_same: bool, why: String) -> Verdict {
+    if is_same {
+        Verdict::new(Tone::Good, "SAME", why)
+    } else {
+        Verdict::new(Tone::Bad, "DIFFERENT", why)
+    }
+}
+
+/// What was recorded beside what came back now.
+pub fn audit_replay_document(comparison: &RowComparison) -> Document {
+    let (recorded, now) = (&comparison.left, &comparison.right);
+    let mut table = Table::new(["", "recorded", "now"]);
+    let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
+    table.push(["outcome".to_owned(), outcome(recorded), outcome(now)]);
+    table.push([
+        "took".to_owned(),
+        took(recorded.duration_ms),
+        took(now.duration_ms),
+    ]);
+    for (name, left, right) in [
+        ("error", &recorded.error_message, &now.error_message),
+        ("response", &recorded.response, &now.response),
+    ] {
+        table.push([name.to_owned(), part(left), part(right)]);
+    }
+    let is_cut = if recorded.response_cut {
+        ", as far as it was kept"
+    } else {
+        ""
+    };
+    let what_came = if comparison.same {
+        "the same"
+    } else {
+        "something else"
+    };
+    let mut sections = vec![Section::default().table(table)];
+    sections.extend(differences(&comparison.differences));
+    let asked = what(recorded);
+    let mut request = Line::code(&asked);
+    if let Some(parameters) = &recorded.parameters {
+        request = request.and(" ").and_code(parameters);
+    }
+    Document {
+        verdict: Some(verdict(
+            comparison.same,
+            format!("{what_came} came back{is_cut}"),
+        )),
+        facts: vec![("Request", request)],
+        ..about(&format!("row {}, {asked}", recorded.id), sections)
+    }
+}
+
+/// Differences as a diff: what was, with a minus, and what is, with a plus, under their column.
+fn differences(differences: &[Difference]) -> Vec<Section> {
+    let columns = differences.chunk_by(|one, other| one.column == other.column);
+    let sections = columns.map(|of_column| {
+        let findings = of_column.iter().flat_map(|difference| {
+            let sides = [
+                ("-", &difference.left, Tone::Bad),
+                ("+", &difference.right, Tone::Neutral),
+            ];
+            sides.into_iter().filter_map(|(sign, value, tone)| {
+                let value = printable(&value.as_ref()?.to_string(), VALUE_MAX);
+                let path = Some(&difference.path).filter(|path| !path.is_empty());
+                let path = path.map(Line::plain).unwrap_or_default();
+                Some(Finding::new(tone, sign, path).line(value))
+            })
+        });
+        let column = of_column.first().map(|first| first.column);
+        Section::new(column.unwrap_or_default()).findings(findings)
+    });
+    sections.collect()
 }

@@ -43,6 +43,23 @@ pub use mcprove_load::drive::{
 };
 pub use mcprove_load::run::{Progress, Run, Thresholds, ToolThresholds};
 
+/// The settings of each scenario, as [`ScenarioKind`] has them.
+///
+/// ```
+/// use mcprove::scenario::SlowMix;
+/// use mcprove::{Scenario, ScenarioKind};
+///
+/// let mix = SlowMix { slow_share: 0.5, ..SlowMix::default() };
+/// let scenario = Scenario::from(mix).concurrent(20);
+/// assert!(matches!(scenario.kind, ScenarioKind::SlowMix(_)));
+/// ```
+pub mod scenario {
+    pub use mcprove_load::drive::scenario::{
+        Churn, ColdStart, DeadlockProbe, EarlyCall, Fuzzer, InterruptedCall, Patterns, RaceCheck,
+        Ramp, Reconnect, SlowMix, Soak, Spike, Sustained,
+    };
+}
+
 // What happened
 pub use mcprove_trace::stream::{EventStream, Recorder, Shard, Sink, SinkError};
 pub use mcprove_trace::{ErrorCategory, Event, EventKind};
@@ -70,6 +87,7 @@ pub use mcprove_trace::hang::DeadlockKind;
 pub use mcprove_client::session::{CallError, ConnectError};
 pub use mcprove_client::transport::Failure;
 pub use mcprove_load::run::RunError;
+pub use mcprove_settings::message::{Diagnostic, Message};
 pub use mcprove_trace::protocol::RpcError;
 
 // Sessions
@@ -103,9 +121,14 @@ pub use mcprove_load::run::{
 /// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
 pub mod eval {
     pub use mcprove_import::import;
-    pub use mcprove_score::agent::Metric;
+    pub use mcprove_score::agent as metrics;
+    pub use mcprove_score::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
     pub use mcprove_score::eval::*;
-    pub use mcprove_score::gate::{Expectation, Gates, Matcher, ScoreReport, score};
+    pub use mcprove_score::gate::file::parse_yaml_with as parse_gates;
+    pub use mcprove_score::gate::{
+        Expectation, GateFailure, Gates, Matcher, RunCard, ScoreError, ScoreReport, Scorecard, key,
+        score, score_with,
+    };
     pub use mcprove_trace::{AgentRun, AgentTrace};
 }
 

@@ -1,4 +1,4 @@
-//! The example `probe` does what it says.
+//! The examples do what they say.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
@@ -29,6 +29,31 @@ fn probe_lists_and_calls_the_tools_of_a_server() {
         String::from_utf8(output.stdout).unwrap(),
         "shell speaks 2025-11-25\n\
          greet({\"name\":\"text\"}) = {\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}\n"
+    );
+}
+
+#[test]
+fn a_metric_of_ones_own_is_gated() {
+    let output = Command::new(example("metric")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "brevity: { max_words: 10 }
+  brevity.words = 8
+  passed: true
+brevity: { max_words: 5 }
+  brevity.words = 8
+  failed: 8 words, and 5 are allowed
+expect: [{ target: brevity.words, matcher: { exact: 8 } }]
+  brevity.words = 8
+  passed: true
+brevity: { max_word: 5 }
+error: gates.yml:1:12: unknown key \"max_word\" in `brevity`
+   |
+ 1 | brevity: { max_word: 5 }
+   |            ^^^^^^^^
+hint: did you mean \"max_words\"?
+"
     );
 }
 

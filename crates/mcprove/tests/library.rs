@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcprove_client::server::Server;
+use mcprove_load::drive::scenario::{Ramp, Spike, Sustained};
 use mcprove_load::drive::{Scenario, ScenarioKind, Stop, ToolCall};
 use mcprove_load::run::report::{Model, RunOutcome};
 use mcprove_load::run::{Report, Run, RunDirectory, RunError, Thresholds, ToolThresholds};
@@ -190,19 +191,14 @@ async fn the_open_model_keeps_its_schedule_and_counts_what_it_drops() {
 #[tokio::test]
 async fn a_spike_and_a_ramp_on_a_schedule_are_of_the_rate() {
     let server = listen("normal").await;
-    let spike = ScenarioKind::Spike {
-        baseline_concurrent: 2,
-        spike_concurrent: 20,
-        baseline_duration: Duration::from_millis(600),
-        spike_at: Duration::from_millis(200),
-        spike_duration: Duration::from_millis(200),
-    };
-    let ramp = ScenarioKind::Ramp {
-        from_concurrent: 1,
-        to_concurrent: 5,
-        step_increment: 2,
-        duration: Duration::from_millis(600),
-    };
+    let spike = ScenarioKind::Spike(Spike::new(
+        2,
+        20,
+        Duration::from_millis(600),
+        Duration::from_millis(200),
+        Duration::from_millis(200),
+    ));
+    let ramp = ScenarioKind::Ramp(Ramp::new(1, 5, 2, Duration::from_millis(600)));
     // Slots in 200 ms each: 10, 100 and 10; 10, 30 and 50.
     for (kind, rates, due) in [
         (spike, [50.0, 500.0, 50.0], 120),
@@ -292,7 +288,7 @@ async fn strict_mode_holds_results_and_arguments_against_the_schemas() {
     let report = only_wrong.execute().await.unwrap();
     let findings = report.findings();
     let success = findings.iter().find(|found| found.detector == "success");
-    let hint = success.and_then(|found| found.hint.as_deref()).unwrap();
+    let hint = success.and_then(|found| found.hint.clone()).unwrap().text();
     assert!(hint.contains("correct the schema"), "{hint}");
     let sound = listen("mixed").await;
     let strict = run(&sound, sustained().strict(true))
@@ -467,11 +463,11 @@ async fn counted_calls_are_all_that_is_made() {
 #[tokio::test]
 async fn a_limited_pace_holds_from_the_warm_up_on() {
     let server = listen("normal").await;
-    let kind = ScenarioKind::Sustained {
+    let kind = ScenarioKind::Sustained(Sustained {
         concurrent: 4,
         duration: SHORT * 2,
         rate_limit: Some(200),
-    };
+    });
     let scenario = Scenario::from(kind).tool("echo").warmup(SHORT);
     let running = run(&server, scenario).execute();
     let report = tokio::time::timeout(Duration::from_mins(1), running).await;

@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use mcprove_document::block::{Document, Limit, Line, Section, Table, Tone, Verdict};
+use mcprove_document::figure::counted;
 use mcprove_recording::RecordingSummary;
-use mcprove_settings::printable::{escape_hidden, printable};
 use mcprove_settings::quantity::{as_milliseconds, describe_duration, from_milliseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::summary::{CallSummary, NextStep, SUMMARY_FORMAT, summarise};
+use super::summary::{CallSummary, FaultedCallReport, NextStep, SUMMARY_FORMAT, summarise};
 use super::watch::Watch;
 
 /// How many faulted calls are shown to people.
 const SHOWN_MAX: usize = 20;
-/// How wide a screen may be.
-const COLUMNS: usize = 80;
-/// How much of a name is shown.
-const NAME_CHARACTERS: usize = 60;
 
 /// What passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,164 +90,117 @@ impl ProxySummary {
     }
 }
 
-/// The summary for people.
-pub fn summary_text(summary: &ProxySummary) -> String {
-    let mut text = String::new();
-    // Writing to a text cannot fail.
-    let _ = write_text(&mut text, summary);
-    escape_hidden(&text).into_owned()
-}
-
-fn write_text(text: &mut String, summary: &ProxySummary) -> std::fmt::Result {
+/// The summary as a document.
+pub fn summary_document(summary: &ProxySummary) -> Document {
     let traffic = &summary.traffic;
     let duration = from_milliseconds(summary.duration_ms).unwrap_or_default();
-    writeln!(
-        text,
-        "proxy: {} to the server, {} to the client, in {}",
-        many(traffic.messages_to_server, "message"),
-        many(traffic.messages_to_client, "message"),
+    let why = format!(
+        "{} to the server, {} to the client, in {}",
+        counted(traffic.messages_to_server, "message"),
+        counted(traffic.messages_to_client, "message"),
         describe_duration(duration)
-    )?;
-    if let Some(calls) = &summary.calls {
-        write_calls(text, calls)?;
+    );
+    let calls = summary.calls.as_ref();
+    let lines = calls.map(list_calls).unwrap_or_default().into_iter();
+    let recording = summary.recording.iter().map(recorded).map(Line::plain);
+    let mut section = Section::default().list(lines.chain(recording));
+    if let Some(calls) = calls {
+        section = section.table(faulted_calls(calls));
+        if calls.faulted_calls_omitted > 0 {
+            section = section.paragraph(format!("and {} more", calls.faulted_calls_omitted));
+        }
     }
-    if let Some(recording) = &summary.recording {
-        write_recording(text, recording)?;
+    let notes = summary.remarks.iter().map(|(remark, count)| match count {
+        1 => remark.clone(),
+        count => format!("{remark} ({count} times)"),
+    });
+    Document {
+        title: format!("Proxy of {}", summary.server),
+        subject: vec![summary.target.clone()],
+        verdict: Some(Verdict::new(Tone::Neutral, "PROXY", why)),
+        sections: vec![section, Section::new("Notes").list(notes)],
+        ..Document::default()
     }
-    for (remark, count) in &summary.remarks {
-        let times = match count {
-            1 => String::new(),
-            count => format!(" ({count} times)"),
-        };
-        let note = format!("note: {}{times}", printable(remark, 300));
-        write_wrapped(text, (2, 4), &note);
-    }
-    Ok(())
 }
 
-fn write_recording(text: &mut String, recording: &RecordingSummary) -> std::fmt::Result {
-    let requests = many(recording.requests, "request");
-    match recording.unrecorded {
-        0 => write!(text, "  recorded {requests}")?,
-        missing => write!(
-            text,
-            "  recorded {} of {requests}",
-            recording.requests - missing
-        )?,
-    }
+fn recorded(recording: &RecordingSummary) -> String {
+    let requests = counted(recording.requests, "request");
+    let mut text = match recording.unrecorded {
+        0 => format!("recorded {requests}"),
+        missing => format!("recorded {} of {requests}", recording.requests - missing),
+    };
     if recording.dropped > 0 {
-        let lines = many(recording.dropped, "line");
-        write!(text, "; {lines} came after its size limit")?;
+        let lines = counted(recording.dropped, "line");
+        let _ = write!(text, "; {lines} came after its size limit");
     }
     if let Some(failure) = &recording.failure {
-        let lines = many(recording.lost, "line");
-        write!(text, "; {lines} could not be written: {failure}")?;
+        let lines = counted(recording.lost, "line");
+        let _ = write!(text, "; {lines} could not be written: {failure}");
     }
-    writeln!(text)
+    text
 }
 
-fn write_calls(text: &mut String, calls: &CallSummary) -> std::fmt::Result {
-    let name = |name: &str| printable(name, NAME_CHARACTERS);
-    writeln!(
-        text,
-        "  {} of {}",
-        many(calls.calls, "call"),
-        many(calls.tools.len() as u64, "tool")
-    )?;
+fn list_calls(calls: &CallSummary) -> Vec<Line> {
+    let all = counted(calls.calls, "call");
+    let tools = counted(calls.tools.len() as u64, "tool");
+    let mut lines = vec![Line::plain(format!("{all} of {tools}"))];
+    let fault = |name: &str| Line::plain("fault ").and_code(name);
     for struck in &calls.faults {
-        writeln!(
-            text,
-            "  fault {} struck {} of {}",
-            name(&struck.fault),
-            many(struck.calls, "call"),
-            name(&struck.tool)
-        )?;
+        let text = format!(" struck {} of ", counted(struck.calls, "call"));
+        lines.push(fault(&struck.fault).and(text).and_code(&struck.tool));
     }
     for total in &calls.fault_totals {
         let by_tool = calls.faults.iter();
         let by_tool = by_tool.filter(|struck| struck.fault == total.fault);
         let told: u64 = by_tool.map(|struck| struck.calls).sum();
         if total.struck == 0 {
-            let aimed = many(total.aimed, "call");
-            writeln!(
-                text,
-                "  fault {} struck none of {aimed}",
-                name(&total.fault)
-            )?;
+            let aimed = counted(total.aimed, "call");
+            lines.push(fault(&total.fault).and(format!(" struck none of {aimed}")));
         } else if total.struck != told {
-            let all = many(total.struck, "call");
-            writeln!(text, "  fault {} struck {all} in all", name(&total.fault))?;
+            let all = counted(total.struck, "call");
+            lines.push(fault(&total.fault).and(format!(" struck {all} in all")));
         }
     }
     if !calls.next_steps.is_empty() {
-        let steps: Vec<String> = calls
-            .next_steps
-            .iter()
-            .map(|(step, count)| format!("{count} {}", step.describe()))
-            .collect();
-        let steps = format!("what the client did next: {}", steps.join(", "));
-        write_wrapped(text, (2, 4), &steps);
+        let steps = calls.next_steps.iter();
+        let steps = steps.map(|(step, count)| format!("{count} {}", step.describe()));
+        let steps: Vec<String> = steps.collect();
+        lines.push(format!("what the client did next: {}", steps.join(", ")).into());
     }
-    for call in calls.faulted_calls.iter().take(SHOWN_MAX) {
-        let mut line = format!(
-            "{:.3} s  {} met {}: {}",
-            call.at_ms / 1e3,
-            name(&call.tool),
-            name(&call.fault),
-            call.next.describe()
-        );
-        if let Some(tool) = &call.next_tool {
-            write!(line, " ({})", name(tool))?;
-        }
-        if let Some(after) = call.next_after_ms {
-            write!(line, ", {after:.0} ms after the call")?;
-        }
-        if let Some(after) = call.cancelled_after_ms {
-            write!(line, ", cancelled after {after:.0} ms")?;
-        }
-        line.push_str(match call.reached_server {
-            Some(2) => ": the server got it twice",
-            Some(1) => ": the server got it once",
-            Some(_) => ": the server did not get it yet",
-            None => "",
-        });
-        write_wrapped(text, (4, 12), &line);
-    }
-    let told = calls.faulted_calls.len().min(SHOWN_MAX) as u64;
-    let all = calls.faulted_calls.len() as u64 + calls.faulted_calls_omitted;
-    if all > told {
-        writeln!(text, "    and {} more", all - told)?;
-    }
-    Ok(())
+    lines
 }
 
-/// Writes words in lines of [`COLUMNS`], as far as they are no longer; the first and the further ones
-/// are indented by that much.
-fn write_wrapped(text: &mut String, (first, further): (usize, usize), words: &str) {
-    let mut width = 0;
-    for word in words.split(' ') {
-        let length = word.chars().count();
-        if width == 0 {
-            text.push_str(&" ".repeat(first));
-            width = first;
-        } else if width + 1 + length > COLUMNS {
-            text.push('\n');
-            text.push_str(&" ".repeat(further));
-            width = further;
-        } else {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
+fn faulted_calls(calls: &CallSummary) -> Table {
+    let mut table = Table::new(["at", "tool", "fault", "what the client did next"]);
+    for call in &calls.faulted_calls {
+        table.push([
+            Line::plain(format!("{:.3} s", call.at_ms / 1e3)),
+            Line::code(&call.tool),
+            Line::code(&call.fault),
+            next_step(call),
+        ]);
     }
-    text.push('\n');
+    table.limit = Some(Limit::First(SHOWN_MAX));
+    table
 }
 
-/// `1 call`, `2 calls`.
-fn many(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+fn next_step(call: &FaultedCallReport) -> Line {
+    let mut line = Line::plain(call.next.describe());
+    if let Some(tool) = &call.next_tool {
+        line = line.and(" (").and_code(tool).and(")");
+    }
+    if let Some(after) = call.next_after_ms {
+        line = line.and(format!(", {after:.0} ms after the call"));
+    }
+    if let Some(after) = call.cancelled_after_ms {
+        line = line.and(format!(", cancelled after {after:.0} ms"));
+    }
+    line.and(match call.reached_server {
+        Some(2) => ": the server got it twice",
+        Some(1) => ": the server got it once",
+        Some(_) => ": the server did not get it yet",
+        None => "",
+    })
 }
 
 impl NextStep {
@@ -267,24 +217,5 @@ impl NextStep {
             Self::Unknown => "unknown, for the proxy ended with it",
             Self::ServerDied => "unknown, for the server died by itself",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_fit_a_small_screen() {
-        let mut text = String::new();
-        let words = "note: a message of the server was too long to be looked at, and passed \
-                     untouched, and so on";
-        write_wrapped(&mut text, (2, 4), words);
-        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
-        assert!(
-            text.starts_with("  note: a") && text.contains("\n    "),
-            "{text}"
-        );
-        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), words);
     }
 }

@@ -22,6 +22,7 @@
 
 mod faults;
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::number::{finite, share};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -292,7 +293,11 @@ fn with_rate(verdict: Verdict, name: &str, rate_per_s: Option<f64>) -> Verdict {
 }
 
 fn unknown(sentence: &str) -> Verdict {
-    let hint = "let the ramp go to its end: with more time, and without --calls or with more";
+    let hint = message![
+        "let the ramp go to its end: with more time, and without ",
+        setting("calls"),
+        " or with more"
+    ];
     Verdict::inconclusive("breaking_point", sentence, hint)
 }
 
@@ -306,8 +311,10 @@ fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
         phrase::percent(error_share(last)),
         last.load()
     );
-    let hint =
-        "leave out the tools that fail, or mend their arguments; or start lower with --ramp-from";
+    let hint = message![
+        "leave out the tools that fail, or mend their arguments; or start lower with ",
+        setting("ramp_from")
+    ];
     Verdict::inconclusive("breaking_point", sentence, hint)
         .number("first_error_share", error_share(first))
         .number("error_share", error_share(last))

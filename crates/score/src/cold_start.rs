@@ -4,6 +4,7 @@
 //! when the first call takes at least 10 times the second **and** at least 500 ms longer. The factor
 //! alone would blame a fast tool for a cold cache; the difference alone, a slow tool for its noise.
 
+use mcprove_settings::message::{message, setting, tee_stderr};
 use mcprove_settings::number::{median, ratio};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -84,7 +85,13 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
         None => Verdict::inconclusive(
             "cold_start",
             "No start of the server came as far as two answered calls.",
-            "read the server's stderr (--tee-stderr shows that of a command live), or give arguments that the tool accepts (--args)",
+            message![
+                "read the server's stderr",
+                tee_stderr(),
+                ", or give arguments that the tool accepts (",
+                setting("args"),
+                ")"
+            ],
         ),
         Some((first, second)) => {
             let (first, second) = (phrase::milliseconds(first), phrase::milliseconds(second));

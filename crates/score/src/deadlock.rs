@@ -7,6 +7,7 @@
 //! answers, is CRITICAL too, since it shows nothing that works. [`hang`](mcprove_trace::hang) classifies
 //! the single call.
 
+use mcprove_settings::message::{Message, message, setting, tee_stderr};
 use mcprove_settings::number::float;
 use mcprove_settings::phrase;
 use mcprove_trace::hang::DeadlockKind;
@@ -164,7 +165,11 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
             "deadlock",
             Severity::Critical,
             "SERVER_INIT_ERROR: the server did not answer the handshake, so no call could be made.",
-            "read the server's stderr (--tee-stderr shows that of a command live), or raise the startup timeout",
+            message![
+                "read the server's stderr",
+                tee_stderr(),
+                ", or raise the startup timeout"
+            ],
         ),
         ProbeOutcome::ToolsListHang => Verdict::finding(
             "deadlock",
@@ -188,7 +193,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
     let tail = report
         .kind
         .map_or(String::new(), |kind| format!("; {}", kind.explanation()));
-    let critical = |sentence: String, hint: &str| {
+    let critical = |sentence: String, hint: Message| {
         Verdict::finding("deadlock", Severity::Critical, sentence, hint)
     };
     if report.deadlock > 0 {
@@ -207,7 +212,11 @@ fn completed(report: &DeadlockReport) -> Verdict {
         });
         critical(
             format!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
-            "give arguments that the tool accepts (--args), or pick another tool",
+            message![
+                "give arguments that the tool accepts (",
+                setting("args"),
+                "), or pick another tool"
+            ],
         )
     } else if let Some(kind) = report.kind.filter(|_| report.is_down()) {
         critical(

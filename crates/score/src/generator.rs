@@ -7,6 +7,7 @@
 //! of it without. Our own delay only ever adds, so [`threshold`](crate::threshold) still believes a
 //! latency limit that holds.
 
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::number::{finite, share};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -78,7 +79,7 @@ pub struct GeneratorReport {
     /// Why it was.
     pub reasons: Vec<String>,
     /// What to change.
-    pub advice: Option<String>,
+    pub advice: Option<Message>,
 }
 
 /// Judges the generator. What is not finite counts as not measured.
@@ -103,13 +104,13 @@ pub fn judge(
             phrase::percent(share)
         ));
         advice.extend([
-            "open more sessions (--sessions)",
-            "turn the trace off (--no-trace)",
+            message!["open more sessions (", setting("sessions"), ")"],
+            message!["turn the trace off (", setting("trace"), ")"],
             // Only calls on a schedule can be late.
             if late_share.is_some() {
-                "lower the rate"
+                "lower the rate".into()
             } else {
-                "lower the load"
+                "lower the load".into()
             },
         ]);
     }
@@ -118,15 +119,18 @@ pub fn judge(
             "{} of the calls were sent late",
             phrase::percent(share)
         ));
-        advice.extend(["lower the rate", "run on a machine with a free core"]);
+        advice.extend(["lower the rate", "run on a machine with a free core"].map(Message::from));
     }
     if let Some(share) = missed_share.filter(|share| *share > MISSED_SHARE_MAX) {
         reasons.push(format!("it missed {} of the rate", phrase::percent(share)));
-        advice.extend(["lower the rate", "raise --max-in-flight"]);
+        advice.extend([
+            "lower the rate".into(),
+            message!["raise ", setting("max_in_flight")],
+        ]);
     }
     if let Some((reason, hints)) = calibration.and_then(|most| near_the_most(most, rate)) {
         reasons.push(reason);
-        advice.extend(hints);
+        advice.extend(hints.into_iter().map(Message::from));
     }
     GeneratorReport {
         cpu_share,
@@ -141,19 +145,22 @@ pub fn judge(
 }
 
 /// `a, b or c`, each once; none of nothing.
-fn one_of(advice: &[&str]) -> Option<String> {
-    let mut once: Vec<&str> = Vec::new();
+fn one_of(advice: &[Message]) -> Option<Message> {
+    let mut once: Vec<&Message> = Vec::new();
     for each in advice {
-        if !once.contains(each) {
+        if !once.contains(&each) {
             once.push(each);
         }
     }
     let (last, rest) = once.split_last()?;
-    Some(if rest.is_empty() {
-        (*last).to_owned()
-    } else {
-        format!("{} or {last}", rest.join(", "))
-    })
+    let mut all = Message::default();
+    for (place, each) in rest.iter().enumerate() {
+        all = all.then(if place == 0 { "" } else { ", " }).and(each);
+    }
+    Some(
+        all.then(if rest.is_empty() { "" } else { " or " })
+            .and(last),
+    )
 }
 
 /// Whether a run came near the most that the generator can do, and what to change.
@@ -243,9 +250,9 @@ mod tests {
         let late = Starts { due: 100, late: 50 };
         let report = judge(None, 1, Some(late), Some(0.5), Some(1000.0), rate);
         assert_eq!(
-            report.advice.as_deref(),
+            report.advice.map(|advice| advice.text()).as_deref(),
             Some(
-                "lower the rate, run on a machine with a free core, raise --max-in-flight or run on a faster machine"
+                "lower the rate, run on a machine with a free core, raise `max_in_flight` or run on a faster machine"
             )
         );
     }

@@ -12,6 +12,7 @@
 //! Fewer than five samples of a kind are inconclusive, and so is a slow tool that takes less than
 //! 5 times the fast one: then there is no slow tool in the mix.
 
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::number::{float, median};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -104,11 +105,15 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// What is to be known of them: who they are and why, and what to do.
-    fn sentence_and_hint(&self) -> (String, &'static str) {
+    fn sentence_and_hint(&self) -> (String, Message) {
         if self.tools.is_empty() {
             return (
                 String::new(),
-                "name the fast tool, then a slow one (--tool FAST --tool SLOW), or give arguments that make it slow",
+                message![
+                    "name the fast tool, then a slow one (",
+                    setting("tool_call"),
+                    "), or give arguments that make it slow"
+                ],
             );
         }
         let count = u64::try_from(self.tools.len()).unwrap_or(u64::MAX);
@@ -120,7 +125,13 @@ impl LeftOut {
         );
         (
             sentence,
-            "raise --hang-timeout beyond what the slow tool takes, and name the fast tool, then the slow one (--tool FAST --tool SLOW)",
+            message![
+                "raise ",
+                setting("hang_timeout"),
+                " beyond what the slow tool takes, and name the fast tool, then the slow one (",
+                setting("tool_call"),
+                ")"
+            ],
         )
     }
 }
@@ -271,7 +282,7 @@ mod tests {
             ),
             "{sentence}"
         );
-        let hint = verdict.hint.unwrap_or_default();
-        assert!(hint.starts_with("raise --hang-timeout"), "{hint}");
+        let hint = verdict.hint.unwrap_or_default().text();
+        assert!(hint.starts_with("raise `hang_timeout`"), "{hint}");
     }
 }

@@ -5,6 +5,7 @@
 //! lived on is lost, and a reply without any token is unchecked: the tool does not echo. No formula,
 //! only counts: one crossed reply is one too many.
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,11 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         Verdict::inconclusive(
             "isolation",
             "No tool echoes what it is given, so it could not be checked whether replies reach the right caller.",
-            "call a tool that returns a text argument, and leave out --args so that it carries a token",
+            message![
+                "call a tool that returns a text argument, and leave out ",
+                setting("args"),
+                " so that it carries a token"
+            ],
         )
     } else {
         Verdict::pass(

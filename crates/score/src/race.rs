@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,11 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         RaceOutcome::Inconclusive if report.baseline_calls == 0 => Verdict::inconclusive(
             "race",
             "No call made alone succeeded, so there is nothing to compare with.",
-            "give arguments that the tool accepts (--args), or pick another tool",
+            message![
+                "give arguments that the tool accepts (",
+                setting("args"),
+                "), or pick another tool"
+            ],
         ),
         RaceOutcome::Inconclusive if report.concurrent_calls > 0 => Verdict::inconclusive(
             "race",

@@ -12,6 +12,7 @@
 
 use core::time::Duration;
 
+use mcprove_settings::message::{message, tee_stderr};
 use mcprove_settings::number::{finite, float, ratio};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -154,12 +155,12 @@ fn too_few_opened(detector: &str, opened: u64) -> Verdict {
     let (sentence, hint) = if opened == 0 {
         (
             "No session could be opened, so there is nothing that one could leave behind.",
-            "read the server's stderr (--tee-stderr shows that of a command live)",
+            message!["read the server's stderr", tee_stderr()],
         )
     } else {
         (
             "Only one session was opened, so none followed that could show what another left behind.",
-            "give the run more time, or more sessions",
+            "give the run more time, or more sessions".into(),
         )
     };
     Verdict::inconclusive(detector, sentence, hint)

@@ -16,6 +16,7 @@
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
 //! recover.
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::number::{finite, ratio, share};
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
@@ -224,7 +225,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
     with_numbers(verdict, report)
 }
 
-fn finding(severity: Severity, sentence: String, hint: &str) -> Verdict {
+fn finding(severity: Severity, sentence: String, hint: &'static str) -> Verdict {
     Verdict::finding("spike_recovery", severity, sentence, hint)
 }
 
@@ -288,7 +289,11 @@ fn too_short(report: &SpikeReport) -> Verdict {
             "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
             phrase::decimal(report.recovery.duration_secs, 2)
         ),
-        "leave at least 1 s after the burst: let the run last longer (--duration)",
+        message![
+            "leave at least 1 s after the burst: let the run last longer (",
+            setting("duration"),
+            ")"
+        ],
     )
 }
 
@@ -296,7 +301,11 @@ fn unknown(report: &SpikeReport) -> Verdict {
     let (sentence, hint) = if report.burst.calls == 0 {
         (
             "The run ended before the burst, so nothing is known about it.".to_owned(),
-            "let the run last until after the burst: without --calls, or with more",
+            message![
+                "let the run last until after the burst: without ",
+                setting("calls"),
+                ", or with more"
+            ],
         )
     } else {
         let succeeded = |phase: &PhaseCalls| phase.calls.saturating_sub(phase.errors);
@@ -306,7 +315,13 @@ fn unknown(report: &SpikeReport) -> Verdict {
                 phrase::count(succeeded(&report.baseline), "call"),
                 phrase::count(succeeded(&report.recovery), "call")
             ),
-            "let the run last longer, or leave more time after the burst (--spike-at, --spike-duration)",
+            message![
+                "let the run last longer, or leave more time after the burst (",
+                setting("spike_at"),
+                ", ",
+                setting("spike_duration"),
+                ")"
+            ],
         )
     };
     Verdict::inconclusive("spike_recovery", sentence, hint)

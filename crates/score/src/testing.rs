@@ -3,17 +3,27 @@
 use mcprove_trace::AgentTrace;
 use proptest::prelude::*;
 
-use crate::agent::{Case, Metric};
-use crate::gate::{Gates, ScoreError, Scorecard};
+use crate::agent::AnyMetric;
+use crate::gate::{GateFailure, GateId, Gates, ScoreError, Scorecard};
 
-/// What a metric puts on the card, and what its default gate does.
-pub fn gated(metric: &Metric, trace: &AgentTrace, gates: &Gates) -> Result<Scorecard, ScoreError> {
-    let case = Case { trace, gates };
+/// What a metric puts on the card, with what its default gate finds.
+pub fn gated(
+    metric: &dyn AnyMetric,
+    trace: &AgentTrace,
+    gates: &Gates,
+) -> Result<Scorecard, ScoreError> {
     let mut card = Scorecard::new(trace.runs.len());
-    (metric.score)(&case, &mut card)?;
-    metric
-        .default_gate
-        .map_or(Ok(()), |gate| gate(&case, &mut card))?;
+    metric.score_under(gates, trace, &mut card)?;
+    let name = metric.about().name;
+    if let Some(block) = gates.get(name) {
+        let offered = std::mem::take(&mut card.default_gate);
+        if block.is_default() {
+            card.found.adopt(offered, |_| GateId::Default(name));
+        }
+        let limits = std::mem::take(&mut card.limits);
+        let gate = |failure: &GateFailure| GateId::Target(failure.target.clone());
+        card.found.adopt(limits, gate);
+    }
     Ok(card)
 }
 

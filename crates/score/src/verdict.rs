@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::message::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +65,7 @@ pub struct Verdict {
     pub sentence: String,
     /// What to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl Verdict {
@@ -78,7 +79,7 @@ impl Verdict {
         detector: impl Into<String>,
         severity: Severity,
         sentence: impl Into<String>,
-        hint: impl Into<String>,
+        hint: impl Into<Message>,
     ) -> Self {
         Self::new(
             detector,
@@ -93,7 +94,7 @@ impl Verdict {
     pub fn inconclusive(
         detector: impl Into<String>,
         sentence: impl Into<String>,
-        hint: impl Into<String>,
+        hint: impl Into<Message>,
     ) -> Self {
         Self::new(
             detector,
@@ -109,7 +110,7 @@ impl Verdict {
         outcome: Outcome,
         severity: Severity,
         sentence: impl Into<String>,
-        hint: Option<String>,
+        hint: Option<Message>,
     ) -> Self {
         Self {
             detector: detector.into(),

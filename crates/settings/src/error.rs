@@ -5,7 +5,9 @@ use std::fmt;
 use unicode_width::UnicodeWidthStr;
 
 use super::outside;
+use crate::message::{Diagnostic, Message, Spelling, message, setting};
 use crate::printable::printable;
+use crate::tree::COMMAND_LINE;
 
 /// How many problems of one file are shown to people: the first by their places.
 pub const ERRORS_MAX: usize = 50;
@@ -18,9 +20,8 @@ const EXCERPT_AFTER: usize = 60;
 /// The longest message or hint that is shown whole.
 const MESSAGE_MAX: usize = 500;
 
-/// What to do about more problems than are shown, or than are kept.
-const MORE: &str = "mend those above first; `mcprove validate --json` tells all";
-const MEND: &str = "mend those above first";
+/// What to do about more problems than are kept.
+const FIX_FIRST: &str = "fix those above first";
 
 /// One problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +33,13 @@ pub struct ConfigError {
     /// The line, with what is meant.
     pub excerpt: Option<Excerpt>,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
+    /// What is said of it where nothing of the file may be shown.
+    pub gist: &'static str,
+    /// Whether the file is YAML, so that keys are spelled as there.
+    pub is_yaml: bool,
 }
 
 /// A place in a file.
@@ -70,14 +75,41 @@ pub struct ConfigErrors(pub Vec<ConfigError>);
 
 impl ConfigError {
     /// A problem of a file as a whole.
-    pub fn of_file(file: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn of_file(file: &str, message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             file: file.to_owned(),
             place: None,
             excerpt: None,
             message: message.into(),
             hint: Some(hint.into()),
+            gist: outside::OTHER,
+            is_yaml: false,
         }
+    }
+
+    /// The same, with what is said of it where nothing of the file may be shown.
+    #[must_use]
+    pub const fn with_gist(mut self, gist: &'static str) -> Self {
+        self.gist = gist;
+        self
+    }
+
+    /// What is wrong and what to try, in the words of its file.
+    pub fn texts(&self) -> (String, Option<String>) {
+        if self.is_command_line() {
+            return (self.message.text(), self.hint.as_ref().map(Message::text));
+        }
+        let spelling = if self.is_yaml {
+            Spelling::Yaml
+        } else {
+            Spelling::Toml
+        };
+        let hint = self.hint.as_ref().map(|hint| hint.spelled(spelling));
+        (self.message.spelled(spelling), hint)
+    }
+
+    fn is_command_line(&self) -> bool {
+        self.file == COMMAND_LINE
     }
 
     /// The same without its line, which holds a secret.
@@ -128,8 +160,8 @@ impl Problems {
         if self.left_out > 0 {
             self.errors.push(ConfigError::of_file(
                 file,
-                format!("{} more problems are not told", self.left_out),
-                MEND,
+                format!("{} more problems are not listed", self.left_out),
+                FIX_FIRST,
             ));
         }
         ConfigErrors(self.errors.into_iter().map(outside::checked).collect())
@@ -187,11 +219,15 @@ impl fmt::Display for Place {
 /// As compilers print it: what, where, the line with a mark below it, what to try.
 impl fmt::Display for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "error: {}:", printable(&self.file, MESSAGE_MAX))?;
+        formatter.write_str("error:")?;
+        if !self.is_command_line() {
+            write!(formatter, " {}:", printable(&self.file, MESSAGE_MAX))?;
+        }
         if let Some(place) = &self.place {
             write!(formatter, "{place}:")?;
         }
-        write!(formatter, " {}", printable(&self.message, MESSAGE_MAX))?;
+        let (message, hint) = self.texts();
+        write!(formatter, " {}", printable(&message, MESSAGE_MAX))?;
         if let (Some(place), Some(excerpt)) = (&self.place, &self.excerpt) {
             let number = place.line.to_string();
             let gutter = " ".repeat(number.len());
@@ -200,8 +236,8 @@ impl fmt::Display for ConfigError {
             write!(formatter, "\n {gutter} |\n {number} | {}", excerpt.text)?;
             write!(formatter, "\n {gutter} | {indent}{mark}")?;
         }
-        if let Some(hint) = &self.hint {
-            write!(formatter, "\nhint: {}", printable(hint, MESSAGE_MAX))?;
+        if let Some(hint) = hint {
+            write!(formatter, "\nhint: {}", printable(&hint, MESSAGE_MAX))?;
         }
         Ok(())
     }
@@ -220,11 +256,30 @@ impl fmt::Display for ConfigErrors {
             let more = errors.len().saturating_sub(ERRORS_MAX);
             if let (1.., Some(last)) = (more, errors.last()) {
                 let message = format!("{more} more problems are not shown");
-                let more = ConfigError::of_file(&last.file, message, MORE);
+                let hint = message![
+                    "fix those above first; `mcprove validate` with ",
+                    setting("json"),
+                    " lists all"
+                ];
+                let more = ConfigError::of_file(&last.file, message, hint);
                 write!(formatter, "{between}{more}")?;
             }
         }
         Ok(())
+    }
+}
+
+/// The first of them.
+impl From<ConfigErrors> for Diagnostic {
+    fn from(errors: ConfigErrors) -> Self {
+        let first = errors.0.into_iter().next();
+        first.map_or_else(
+            || Message::default().into(),
+            |error| Self {
+                message: error.message,
+                hint: error.hint,
+            },
+        )
     }
 }
 

@@ -9,12 +9,17 @@
 //! | secrets | [`secret`]: what is one, and taking it out |
 //! | files and limits | [`input`], [`private_file`], [`whole_file`], [`loss`], [`own_limits`] |
 
+// The derived code names this crate as others do.
+extern crate self as mcprove_settings;
+
 pub mod common_keys;
 pub mod error;
 pub mod hash;
 pub mod input;
 pub mod json_schema;
+pub mod kind;
 pub mod loss;
+pub mod message;
 pub mod number;
 pub mod outside;
 pub mod own_limits;
@@ -25,6 +30,7 @@ pub mod quantity;
 pub mod reader;
 pub mod registry;
 pub mod secret;
+pub mod setting;
 pub mod table;
 pub mod text;
 pub mod tree;

@@ -6,25 +6,11 @@
 use std::path::Path;
 
 use crate::error::{ConfigError, ConfigErrors};
+use crate::message::Message;
+use crate::reader::Warning;
 
-/// What problems begin with that say what is wrong in kind, and what is told of them.
-const KINDS: &[(&str, &str)] = &[
-    ("not valid YAML", "not valid YAML"),
-    ("not valid TOML", "not valid TOML"),
-    ("not valid JSON", "not valid JSON"),
-    ("unknown key", "an unknown key"),
-    ("is larger than", "is too large"),
-    ("is not UTF-8", "is not UTF-8 text from here on"),
-    ("cannot be read", "cannot be read"),
-    (
-        "is neither TOML nor YAML by its name",
-        "is neither TOML nor YAML by its name",
-    ),
-    ("there are no tools in it", "there are no tools in it"),
-    ("there are no tests in it", "there are no tests in it"),
-];
-/// What is told of all others.
-const OTHER: &str = "not as it must be in such a file";
+/// What is told of most problems.
+pub(crate) const OTHER: &str = "not as it must be in such a file";
 
 const OUTSIDE: &str = "it is outside of the folder of the suite, so nothing of it is shown here; `mcprove validate` \
                        with the file itself tells more";
@@ -57,7 +43,9 @@ pub fn is_linked(file: &Path) -> bool {
 /// A problem of a file, without a word of it if the file is a link. A name that cannot be shown cannot be looked up
 /// either, so the file may be one.
 pub(super) fn checked(error: ConfigError) -> ConfigError {
-    let is_hidden = [LINKED, OUTSIDE].map(Some).contains(&error.hint.as_deref());
+    let is_hidden = [LINKED, OUTSIDE]
+        .map(|hint| Some(Message::from(hint)))
+        .contains(&error.hint);
     let is_unknown = error.file.contains('\u{fffd}');
     if !is_hidden && (is_unknown || is_linked(Path::new(&error.file))) {
         hide(error, LINKED)
@@ -72,23 +60,23 @@ pub fn without_words(errors: ConfigErrors) -> ConfigErrors {
     ConfigErrors(told.collect())
 }
 
-fn hide(error: ConfigError, hint: &str) -> ConfigError {
-    // One that was hidden before stays what it is.
-    let is_it =
-        |(begin, told): &&(&str, &str)| error.message.starts_with(begin) || error.message == *told;
-    let kind = KINDS.iter().find(is_it);
+fn hide(error: ConfigError, hint: &'static str) -> ConfigError {
     ConfigError {
-        message: kind.map_or(OTHER, |(_, told)| told).to_owned(),
-        hint: Some(hint.to_owned()),
+        message: error.gist.into(),
+        hint: Some(hint.into()),
         excerpt: None,
         ..error
     }
 }
 
 /// What stands for all warnings of such a file.
-pub fn warning(file: &Path) -> String {
-    let file = file.display();
-    format!("{file}: something is odd in it; `mcprove validate` with the file itself tells what")
+pub fn warning(file: &Path) -> Warning {
+    Warning {
+        place: file.display().to_string(),
+        message: "something is odd in it; `mcprove validate` with the file itself shows what"
+            .into(),
+        is_besides: false,
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -110,14 +98,16 @@ mod tests {
         for name in ["file", "device", "dangling", "folder", "missing"] {
             assert!(!is_linked(&at(name)), "{name}");
         }
-        let error =
-            |file: String| ConfigError::of_file(&file, "unknown key \"hunter2\"", "known: x");
+        let error = |file: String| {
+            ConfigError::of_file(&file, "unknown key \"hunter2\"", "known: x")
+                .with_gist("an unknown key")
+        };
         let shown = |name: &str| checked(error(at(name).display().to_string()));
-        assert_eq!(shown("file").message, "unknown key \"hunter2\"");
-        assert_eq!(shown("link").message, "an unknown key");
+        assert_eq!(shown("file").texts().0, "unknown key \"hunter2\"");
+        assert_eq!(shown("link").texts().0, "an unknown key");
         // It may be anything.
         assert_eq!(
-            checked(error("\u{fffd}.yml".into())).message,
+            checked(error("\u{fffd}.yml".into())).texts().0,
             "an unknown key"
         );
     }

@@ -108,9 +108,13 @@ pub fn text(text: &str) -> String {
     one_line(text, TEXT_CHARS_MAX)
 }
 
-/// A name that a server chose, in quotes.
+/// A name that a server chose, marked as Markdown marks code: between more backticks than stand together in it.
 pub fn name(name: &str) -> String {
-    format!("`{}`", one_line(name, NAME_CHARS_MAX))
+    let name = one_line(name, NAME_CHARS_MAX);
+    let runs = name.split(|character| character != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or_default() + 1);
+    let pad = if name.contains('`') { " " } else { "" };
+    format!("{fence}{pad}{name}{pad}{fence}")
 }
 
 fn one_line(text: &str, max: usize) -> String {

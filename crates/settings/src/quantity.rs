@@ -42,6 +42,19 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
         .ok_or_else(error)
 }
 
+/// A duration as [`parse_duration`] reads it back.
+pub fn write_duration(time: Duration) -> String {
+    let nanoseconds = time.subsec_nanos();
+    if nanoseconds == 0 {
+        format!("{}s", time.as_secs())
+    } else if nanoseconds.is_multiple_of(1_000_000) {
+        format!("{}ms", time.as_millis())
+    } else {
+        let text = format!("{}.{nanoseconds:09}", time.as_secs());
+        format!("{}s", text.trim_end_matches('0'))
+    }
+}
+
 /// A duration for people: `30 s`, `250 ms`.
 pub fn describe_duration(duration: Duration) -> String {
     if duration >= Duration::from_secs(1) {

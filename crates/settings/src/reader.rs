@@ -12,6 +12,8 @@ use crate::registry::nearest;
 
 use super::error::{ConfigErrors, Place, Problems};
 use super::outside::{is_linked, warning};
+use crate::message::{Message, Part, assignment, message, setting};
+use crate::setting::Setting;
 use crate::text::shorten;
 use crate::tree::{Data, Document, Field, Node};
 
@@ -24,21 +26,39 @@ pub use values::Least;
 pub struct Reader<'d> {
     document: &'d Document,
     problems: Problems,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+/// What is odd about a file, but harmless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// The file and the place in it.
+    pub place: String,
+    /// What is odd.
+    pub message: Message,
+    /// Whether it is about a value that was given besides the file.
+    pub is_besides: bool,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let message = self.message.spelled(crate::message::Spelling::Toml);
+        write!(formatter, "{}: {message}", self.place)
+    }
 }
 
 /// A table whose names are known.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Section<'d> {
     /// How it is called in messages: `[scenario]`.
-    pub label: &'d str,
+    pub label: Part,
     fields: &'d [Field],
     span: &'d Range<usize>,
 }
 
 /// What to say about a name that a section does not have, if something better than the nearest
 /// known one is known.
-pub(crate) type Advice = fn(&str) -> Option<String>;
+pub(crate) type Advice = fn(&str) -> Option<Message>;
 
 impl<'d> Section<'d> {
     /// The entry of that name.
@@ -72,7 +92,7 @@ impl<'d> Reader<'d> {
     }
 
     /// The warnings, if there was no problem.
-    pub fn finish(self) -> Result<Vec<String>, ConfigErrors> {
+    pub fn finish(self) -> Result<Vec<Warning>, ConfigErrors> {
         if self.problems.is_empty() {
             let file = Path::new(&self.document.file);
             Ok(if !self.warnings.is_empty() && is_linked(file) {
@@ -96,10 +116,53 @@ impl<'d> Reader<'d> {
     }
 
     /// Takes a problem down.
-    pub fn problem(&mut self, span: &Range<usize>, message: String, hint: impl Into<String>) {
+    pub fn problem(
+        &mut self,
+        span: &Range<usize>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) {
+        let document = self.document;
+        self.problems.push(|| document.error(span, message, hint));
+    }
+
+    /// Takes down a problem that shows nothing of the file.
+    pub fn open_problem(
+        &mut self,
+        span: &Range<usize>,
+        message: &'static str,
+        hint: impl Into<Message>,
+    ) {
         let document = self.document;
         self.problems
-            .push(|| document.error(span, message, hint.into()));
+            .push(|| document.error(span, message, hint).with_gist(message));
+    }
+
+    /// Takes down that a key is unknown.
+    pub fn unknown_key(
+        &mut self,
+        field: &Field,
+        label: impl Into<Part>,
+        hint: impl FnOnce() -> Message,
+    ) {
+        let document = self.document;
+        self.problems.push(|| {
+            let name = shorten(&field.name, SHOWN_MAX);
+            let hint = if document.is_bare(field) {
+                "put the text before it in quotes, if the comma belongs to it".into()
+            } else {
+                hint()
+            };
+            let message = message![format!("unknown key {name:?} in "), label];
+            document
+                .error(&field.span, message, hint)
+                .with_gist("an unknown key")
+        });
+    }
+
+    /// Whether a value was given besides the file, such as a flag.
+    pub const fn is_given_besides(&self, span: &Range<usize>) -> bool {
+        self.document.is_given_besides(span)
     }
 
     /// Takes down the problems of another file.
@@ -110,7 +173,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Takes down what is odd about another file.
-    pub fn adopt_warnings(&mut self, warnings: Vec<String>) {
+    pub fn adopt_warnings(&mut self, warnings: Vec<Warning>) {
         self.warnings.extend(warnings);
     }
 
@@ -121,34 +184,59 @@ impl<'d> Reader<'d> {
     }
 
     /// Takes a problem down on a line that must not be shown.
-    pub fn secret_problem(&mut self, span: &Range<usize>, message: String, hint: &str) {
+    pub fn secret_problem(
+        &mut self,
+        span: &Range<usize>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+    ) {
         let document = self.document;
         self.problems
             .push(|| document.error(span, message, hint).without_excerpt());
     }
 
     /// Takes down what is odd, but harmless.
-    pub fn warn(&mut self, span: &Range<usize>, message: &str) {
+    pub fn warn(&mut self, span: &Range<usize>, message: impl Into<Message>) {
         let place = self.document.error(span, "", "").place;
         let place = place.map_or_else(String::new, |place| format!(":{place}"));
-        self.warnings
-            .push(format!("{}{place}: {message}", self.document.file));
+        self.warnings.push(Warning {
+            place: format!("{}{place}", self.document.file),
+            message: message.into(),
+            is_besides: self.document.is_given_besides(span),
+        });
+    }
+
+    /// A table with these settings; nothing at all is an empty one.
+    pub fn section_of<'n>(
+        &mut self,
+        node: &'n Node,
+        label: impl Into<Part>,
+        settings: &[Setting],
+        advice: Advice,
+    ) -> Section<'n> {
+        let known: Vec<&str> = settings.iter().flat_map(Setting::names).collect();
+        self.section(node, label, &known, advice)
     }
 
     /// A table with these names; nothing at all is an empty one.
     pub fn section<'n>(
         &mut self,
         node: &'n Node,
-        label: &'n str,
+        label: impl Into<Part>,
         known: &[&str],
         advice: Advice,
     ) -> Section<'n> {
+        let label = label.into();
         let fields: &[Field] = match &node.data {
             Data::Table(fields) => fields,
             Data::Null => &[],
             _ => {
-                let message = format!("{label} must be a table, not {}", node.kind());
-                self.problem(&node.span, message, "write one `name = value` per line");
+                let message = message![label.clone(), " must be a table, not ", node.kind()];
+                self.problem(
+                    &node.span,
+                    message,
+                    message!["write one ", assignment("name", "value"), " per line"],
+                );
                 &[]
             }
         };
@@ -156,16 +244,8 @@ impl<'d> Reader<'d> {
             if known.contains(&field.name.as_str()) {
                 continue;
             }
-            let document = self.document;
-            self.problems.push(|| {
-                let name = shorten(&field.name, SHOWN_MAX);
-                let hint = if document.is_bare(field) {
-                    "put the text before it in quotes, if the comma belongs to it".to_owned()
-                } else {
-                    advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name))
-                };
-                let message = format!("unknown key {name:?} in {label}");
-                document.error(&field.span, message, hint)
+            self.unknown_key(field, label.clone(), || {
+                advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name).into())
             });
         }
         Section {
@@ -176,7 +256,7 @@ impl<'d> Reader<'d> {
     }
 
     /// A value of the wrong form.
-    pub fn wrong(&mut self, field: &Field, expected: &str, hint: impl Into<String>) {
+    pub fn wrong(&mut self, field: &Field, expected: &str, hint: impl Into<Message>) {
         let found = match &field.value.data {
             Data::Boolean(value) => value.to_string(),
             Data::Integer(value) => value.to_string(),
@@ -184,7 +264,10 @@ impl<'d> Reader<'d> {
             Data::Text(text) => format!("{:?}", shorten(text, SHOWN_MAX)),
             _ => field.value.kind().to_owned(),
         };
-        let message = format!("`{}` must be {expected}, not {found}", field.name);
+        let message = message![
+            setting(&field.name),
+            format!(" must be {expected}, not {found}")
+        ];
         self.problem(&field.value.span, message, hint);
     }
 }
@@ -248,7 +331,7 @@ fn is_abbreviated(known: &str, name: &str) -> bool {
 }
 
 /// The nearest known name, or all of them.
-fn suggestion(known: &[&str], name: &str) -> String {
+pub fn suggestion(known: &[&str], name: &str) -> String {
     near(known, name).map_or_else(|| one_of(known), |close| format!("did you mean {close:?}?"))
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::message::{Part, assignment, message, setting};
 use crate::reader::{Reader, Section, near};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
@@ -21,7 +22,11 @@ pub fn spelled(reader: &mut Reader<'_>, node: &Node, label: &str, known: &[&str]
         Data::Null => Data::Null,
         _ => {
             let message = format!("{label} must be a map, not {}", node.kind());
-            let hint = "write one `name: value` per line, or {} for none";
+            let hint = message![
+                "write one ",
+                assignment("name", "value"),
+                " per line, or {} for none"
+            ];
             reader.problem(&node.span, message, hint);
             return None;
         }
@@ -39,7 +44,7 @@ pub fn section<'n>(
     label: &'n str,
     known: &[&str],
 ) -> Section<'n> {
-    reader.section(spelled, label, known, |_| None)
+    reader.section(spelled, label.to_owned(), known, |_| None)
 }
 
 fn respelled(field: &Field, known: &[&str]) -> Field {
@@ -61,7 +66,7 @@ pub fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&str]) {
     for field in fields {
         let normal = field.name.replace('-', "_");
         if known.contains(&normal.as_str()) && !seen.insert(normal.clone()) {
-            let message = format!("`{normal}` is given twice");
+            let message = message![setting(&normal), " is given twice"];
             reader.problem(&field.span, message, "leave one of them out");
         }
     }
@@ -80,8 +85,9 @@ pub fn unknown(reader: &mut Reader<'_>, field: &Field, noun: &str, known: &[&str
 /// A text that must be there and is not empty.
 pub fn required(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<String> {
     if section.get(name).is_none() {
-        let message = format!("{} has no `{name}`", section.label);
-        reader.problem(section.span(), message, format!("add `{name}: …`"));
+        let message = message![section.label.clone(), " has no ", setting(name)];
+        let hint = Part::Assignment(name.to_owned().into(), "…".into());
+        reader.problem(section.span(), message, message!["add ", hint]);
         return None;
     }
     reader.text(section, name).map(str::to_owned)
@@ -105,7 +111,7 @@ pub fn name_of(reader: &mut Reader<'_>, node: &Node, list: &str) -> Option<Strin
         Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
         _ => {
             let found = node.text().map_or(node.kind(), |_| "an empty one");
-            let message = format!("`{list}` must hold names, not {found}");
+            let message = message![setting(list), format!(" must hold names, not {found}")];
             reader.problem(&node.span, message, "write the name of a tool, as a text");
             None
         }

@@ -6,19 +6,24 @@
 mod json;
 mod read;
 mod toml;
-mod words;
 mod yaml;
 
 use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::setting::Setting;
+
 use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
+use crate::message::Message;
 
 pub use read::{Wanted, not_text, read_text, too_large};
 
 /// The largest file that is read.
 pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The name of what is no file.
+pub const COMMAND_LINE: &str = "command line";
 
 /// Numbers with a fraction are exact below this: 2^53.
 const WHOLE_NUMBER_MAX: f64 = 9_007_199_254_740_992.0;
@@ -34,6 +39,8 @@ pub struct Document {
     /// Keys that are there twice, where these are told with all the rest. The first of each is kept.
     repeats: Vec<ConfigError>,
     is_yaml: bool,
+    /// The text that its own values end before; what is given besides, such as flags, has places beyond it.
+    end: usize,
 }
 
 /// A value and where it stands.
@@ -101,7 +108,7 @@ impl Document {
         let mut repeats = Problems::default();
         let mut document = Self::from_text(text, file, |source, report| {
             yaml::parse_with_repeats(source, report, &mut |error| {
-                repeats.push(|| source.error(file, &error.span, error.message, error.hint));
+                repeats.push(|| error.into_error(source, file));
             })
         })?;
         document.is_yaml = true;
@@ -143,7 +150,7 @@ impl Document {
         let source = Source::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         let mut problems = Problems::default();
         let root = parse(&source, &mut |error: SyntaxError| {
-            problems.push(|| source.error(file, &error.span, error.message, error.hint));
+            problems.push(|| error.into_error(&source, file));
         });
         match root {
             Some(root) if problems.is_empty() => Ok(Self {
@@ -152,23 +159,102 @@ impl Document {
                 source,
                 repeats: Vec::new(),
                 is_yaml: false,
+                end: text.len(),
             }),
             _ => Err(problems.into_errors(file)),
         }
+    }
+
+    /// Nothing but what is given besides a file.
+    pub fn empty(name: &str) -> Self {
+        Self {
+            file: name.to_owned(),
+            root: Node::new(Data::Table(Vec::new())),
+            source: Source::new(""),
+            repeats: Vec::new(),
+            is_yaml: false,
+            end: 0,
+        }
+    }
+
+    /// Puts values that were given besides the file in the place of its own: of a table, under whichever of its
+    /// names each is there.
+    pub fn overlay(
+        &mut self,
+        table: &str,
+        values: impl IntoIterator<Item = (&'static Setting, Data)>,
+    ) {
+        let mut next = self.end + 1;
+        let file_end = self.source.text.len();
+        let root = self.root.fields_mut();
+        if !root.iter().any(|field| field.name == table) {
+            root.push(Field::given(table, Data::Table(Vec::new()), next));
+        }
+        let Some(within) = root.iter_mut().find(|field| field.name == table) else {
+            return;
+        };
+        let fields = within.value.fields_mut();
+        for (setting, data) in values {
+            // Another flag of the same meaning stays, and is a problem.
+            fields.retain(|field| field.span.start > file_end || !setting.has_name(&field.name));
+            fields.push(Field::given(setting.name, data, next));
+            next += 1;
+        }
+        self.end = next;
+    }
+
+    /// Adds values that were given besides the file to a list at its top.
+    pub fn append(&mut self, list: &str, values: impl IntoIterator<Item = Data>) {
+        let mut next = self.end + 1;
+        let mut added = Vec::new();
+        for data in values {
+            added.push(Node {
+                data,
+                span: next..next,
+            });
+            next += 1;
+        }
+        self.end = next;
+        if added.is_empty() {
+            return;
+        }
+        let root = self.root.fields_mut();
+        match root.iter_mut().find(|field| field.name == list) {
+            Some(Field {
+                value:
+                    Node {
+                        data: Data::List(nodes),
+                        ..
+                    },
+                ..
+            }) => nodes.extend(added),
+            // What is no list is a problem of its own.
+            Some(field) if field.value.data != Data::Null => {}
+            _ => root.push(Field::given(list, Data::List(added), next)),
+        }
+    }
+
+    /// Whether a value was given besides the file.
+    pub const fn is_given_besides(&self, span: &Range<usize>) -> bool {
+        span.start > self.source.text.len()
     }
 
     /// A problem at these bytes of the file, with the line that they are on.
     pub fn error(
         &self,
         span: &Range<usize>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
     ) -> ConfigError {
-        let (mut message, mut hint) = (message.into(), hint.into());
-        if self.is_yaml {
-            (message, hint) = (words::message(message), words::hint(hint));
+        let error = if self.is_given_besides(span) {
+            ConfigError::of_file(COMMAND_LINE, message, hint)
+        } else {
+            self.source.error(&self.file, span, message, hint)
+        };
+        ConfigError {
+            is_yaml: self.is_yaml,
+            ..error
         }
-        self.source.error(&self.file, span, message, hint)
     }
 }
 
@@ -186,9 +272,78 @@ struct SyntaxError {
     span: Range<usize>,
     message: String,
     hint: String,
+    gist: &'static str,
+}
+
+impl SyntaxError {
+    fn into_error(self, source: &Source, file: &str) -> ConfigError {
+        let error = source.error(file, &self.span, self.message, self.hint);
+        error.with_gist(self.gist)
+    }
+}
+
+impl Data {
+    /// A list of texts.
+    pub fn texts(texts: impl IntoIterator<Item = String>) -> Self {
+        Self::List(
+            texts
+                .into_iter()
+                .map(|text| Node::new(Self::Text(text)))
+                .collect(),
+        )
+    }
+}
+
+impl Field {
+    /// A value that is in no file.
+    fn given(name: &str, data: Data, place: usize) -> Self {
+        let mut value = Node::new(data);
+        value.place_at(place);
+        Self {
+            name: name.to_owned(),
+            span: place..place,
+            value,
+        }
+    }
+
+    /// A value that was made here.
+    pub fn new(name: &str, data: Data) -> Self {
+        Self::given(name, data, 0)
+    }
 }
 
 impl Node {
+    /// A value that was made here.
+    pub const fn new(data: Data) -> Self {
+        Self { data, span: 0..0 }
+    }
+
+    /// Puts it, and all that is in it, at a place beyond the file.
+    fn place_at(&mut self, place: usize) {
+        self.span = place..place;
+        match &mut self.data {
+            Data::List(nodes) => nodes.iter_mut().for_each(|node| node.place_at(place)),
+            Data::Table(fields) => {
+                for field in fields {
+                    field.span = place..place;
+                    field.value.place_at(place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The entries, if it is a table; one is made of nothing.
+    fn fields_mut(&mut self) -> &mut Vec<Field> {
+        if !matches!(self.data, Data::Table(_)) {
+            self.data = Data::Table(Vec::new());
+        }
+        match &mut self.data {
+            Data::Table(fields) => fields,
+            _ => unreachable!("it was made a table"),
+        }
+    }
+
     /// What kind of value it is, for messages.
     pub const fn kind(&self) -> &'static str {
         match &self.data {
@@ -287,8 +442,8 @@ impl Source {
         &self,
         file: &str,
         span: &Range<usize>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
     ) -> ConfigError {
         let start = floor_boundary(&self.text, span.start);
         let line = self.lines.partition_point(|begin| *begin <= start).max(1);
@@ -304,7 +459,6 @@ impl Source {
         let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let before = part(begin..start);
         ConfigError {
-            file: file.to_owned(),
             place: Some(Place {
                 line,
                 column: before.chars().count() + 1,
@@ -314,8 +468,7 @@ impl Source {
                 part(start..meant_end),
                 part(meant_end..end),
             )),
-            message: message.into(),
-            hint: Some(hint.into()),
+            ..ConfigError::of_file(file, message, hint)
         }
     }
 

@@ -96,12 +96,13 @@ impl FileKind {
 
 impl From<&ConfigError> for Problem {
     fn from(error: &ConfigError) -> Self {
+        let (message, hint) = error.texts();
         Self {
             file: error.file.clone(),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message: error.message.clone(),
-            hint: error.hint.clone(),
+            message,
+            hint,
         }
     }
 }
@@ -194,12 +195,12 @@ fn look(
             count("tools", plan.tools.len());
             count("agents", plan.agents.len());
             count("load", plan.load.len());
-            checked.warnings = plan.warnings;
+            checked.warnings = plan.warnings.iter().map(ToString::to_string).collect();
         }
         FileKind::Load => {
             let config = LoadConfig::from_document(&document)?;
             count("faults", config.faults.len());
-            checked.warnings = config.warnings;
+            checked.warnings = config.warnings.iter().map(ToString::to_string).collect();
         }
         FileKind::Gates => {
             gates::from_document(&document)?;
@@ -241,7 +242,7 @@ fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErr
     .filter(|(_, count)| *count > 0)
     .map(|(what, count)| (what.to_owned(), count))
     .collect();
-    checked.warnings = read.warnings;
+    checked.warnings = read.warnings.iter().map(ToString::to_string).collect();
     Ok(())
 }
 

@@ -5,12 +5,16 @@
 //! it: scoring the same trace gives the same bytes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mcprove_score::gate::{GateFailure, ScoreError};
-use mcprove_score::report::{Judged, Scored, judge};
+use mcprove_score::report::{GateResult, Scored, gate_results};
 use mcprove_settings::error::{ConfigError, ConfigErrors};
 use mcprove_settings::printable::{escape_hidden, printable};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::report::problems;
+use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The longest text that is written whole.
 const TEXT_MAX: usize = 4000;
@@ -18,16 +22,16 @@ const TEXT_MAX: usize = 4000;
 const SCORE: &str = "mcprove score";
 
 /// Why a case did not pass.
-pub(super) struct Problem {
-    pub kind: NonSuccessKind,
-    pub name: String,
-    pub message: String,
-    pub text: String,
+struct Problem {
+    kind: NonSuccessKind,
+    name: String,
+    message: String,
+    text: String,
 }
 
 /// A scored trace as `JUnit` XML.
 pub fn score_junit(scored: &Scored<'_>) -> String {
-    let verdicts = judge(scored.gates, scored.report);
+    let verdicts = gate_results(scored.gates, scored.report);
     let runs = (0..scored.report.runs.len()).map(Some);
     let suites = std::iter::once(None).chain(runs).map(|run| {
         let name = match (run, run.and_then(|run| scored.file(run))) {
@@ -38,7 +42,7 @@ pub fn score_junit(scored: &Scored<'_>) -> String {
         let mut suite = TestSuite::new(line(&name));
         let gates = verdicts.gates.iter();
         for gate in gates.filter(|gate| gate.of_each_run == run.is_some()) {
-            suite.add_test_case(case(gate.block, gate.name(), &problems(gate, run)));
+            suite.add_test_case(case(gate.block, gate.name(), &of_gate(gate, run)));
         }
         let errors = verdicts.other_errors.iter();
         for error in errors.filter(|error| error.run == run) {
@@ -72,13 +76,13 @@ fn unread(error: &ConfigError) -> Problem {
     Problem {
         kind: NonSuccessKind::Error,
         name: "unusable".to_owned(),
-        message: error.message.clone(),
+        message: error.texts().0,
         text: error.to_string(),
     }
 }
 
 /// What is wrong with a gate in one run, or in all together.
-fn problems(gate: &Judged<'_>, run: Option<usize>) -> Vec<Problem> {
+fn of_gate(gate: &GateResult<'_>, run: Option<usize>) -> Vec<Problem> {
     let failures = of(&gate.failures, run).map(failed);
     let errors = of(&gate.errors, run).map(unjudged);
     let problems: Vec<Problem> = failures.chain(errors).collect();
@@ -102,7 +106,7 @@ fn of<'m, Found>(
 
 /// Says that a gate may not have been judged in a run: after one that cannot be, nothing is promised
 /// of those behind it.
-fn not_reached(gate: &Judged<'_>, run: Option<usize>) -> Option<Problem> {
+fn not_reached(gate: &GateResult<'_>, run: Option<usize>) -> Option<Problem> {
     let (before, _) = gate.errors.first_key_value()?;
     let before = before.filter(|before| run.is_some_and(|run| *before < run))?;
     let message = format!("not counted as passed, because run {before} cannot be judged");
@@ -114,7 +118,7 @@ fn not_reached(gate: &Judged<'_>, run: Option<usize>) -> Option<Problem> {
     })
 }
 
-pub(super) fn unjudged(error: &ScoreError) -> Problem {
+fn unjudged(error: &ScoreError) -> Problem {
     Problem {
         kind: NonSuccessKind::Error,
         name: "inconclusive".to_owned(),
@@ -123,7 +127,7 @@ pub(super) fn unjudged(error: &ScoreError) -> Problem {
     }
 }
 
-pub(super) fn failed(failure: &GateFailure) -> Problem {
+fn failed(failure: &GateFailure) -> Problem {
     let GateFailure {
         target,
         place,
@@ -143,7 +147,7 @@ pub(super) fn failed(failure: &GateFailure) -> Problem {
 }
 
 /// A case; it has the name and message of the first problem, and the text of all.
-pub(super) fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
+fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
     let status = match problems.first() {
         None => TestCaseStatus::success(),
         Some(first) => {
@@ -162,7 +166,7 @@ pub(super) fn case(class: &str, name: &str, problems: &[Problem]) -> TestCase {
 }
 
 /// The whole of a report with this name.
-pub(super) fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> String {
+fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> String {
     let mut report = Report::new(name);
     report.add_test_suites(suites);
     // Only writing to a file could fail.
@@ -171,7 +175,7 @@ pub(super) fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> Stri
 }
 
 /// A text on one line, without what a terminal would act on and what XML cannot hold.
-pub(super) fn line(text: &str) -> String {
+fn line(text: &str) -> String {
     let text = printable(text, TEXT_MAX);
     text.replace(|character| !is_xml(character), "\u{fffd}")
 }
@@ -181,9 +185,102 @@ fn is_xml(character: char) -> bool {
     !matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
-pub(super) fn lines(text: &str) -> String {
+fn lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(line).collect();
     lines.join("\n")
+}
+
+/// The name of a report on suites.
+const SUITE: &str = "mcprove run";
+
+/// A report on suites as `JUnit` XML: a suite per file and a case per test.
+pub(crate) fn suite_junit(report: &SuiteReport) -> String {
+    let mut suites: Vec<TestSuite> = Vec::new();
+    let mut file = None;
+    for test in &report.tests {
+        if file != Some(&test.file) {
+            suites.push(TestSuite::new(line(&test.file)));
+            file = Some(&test.file);
+        }
+        if let Some(suite) = suites.last_mut() {
+            suite.add_test_case(of_test(test));
+        }
+    }
+    suites.extend(unrun(&report.problems));
+    if report.partial {
+        suites.push(interrupted());
+    }
+    write(SUITE, suites.into_iter())
+}
+
+/// What was broken off did not pass, though no test of it failed.
+fn interrupted() -> TestSuite {
+    let wrong = Problem {
+        kind: NonSuccessKind::Error,
+        name: "interrupted".to_owned(),
+        message: "the run was interrupted".to_owned(),
+        text: "the run was interrupted, so tests are missing\nhint: run it again".to_owned(),
+    };
+    let mut suite = TestSuite::new(SUITE);
+    suite.add_test_case(case("suite", "run", &[wrong]));
+    suite
+}
+
+/// What kept all tests from being run: an error for each file.
+fn unrun(unrun: &[SuiteProblem]) -> Vec<TestSuite> {
+    let of_files = unrun.chunk_by(|one, other| one.file == other.file);
+    let suites = of_files.map(|of_file| {
+        let file = of_file.first().and_then(|problem| problem.file.as_deref());
+        let wrong = of_file.iter().map(|problem| Problem {
+            kind: NonSuccessKind::Error,
+            name: "unusable".to_owned(),
+            message: problem.message.clone(),
+            text: match &problem.hint {
+                Some(hint) => format!("{}\nhint: {hint}", problems::told(problem)),
+                None => problems::told(problem),
+            },
+        });
+        let wrong: Vec<Problem> = wrong.collect();
+        let mut suite = TestSuite::new(line(file.unwrap_or(SUITE)));
+        suite.add_test_case(case("suite", "input", &wrong));
+        suite
+    });
+    suites.collect()
+}
+
+fn of_test(test: &TestReport) -> TestCase {
+    let errors = test.errors.iter().map(unjudged);
+    let mut wrong: Vec<Problem> = errors.chain(test.failures.iter().map(failed)).collect();
+    if wrong.is_empty() {
+        // One that says nothing does not pass for that.
+        wrong = problems::problems(test)
+            .iter()
+            .map(|problem| Problem {
+                kind: NonSuccessKind::Error,
+                name: "unknown".to_owned(),
+                message: problem.message.clone(),
+                text: problem.sentence(),
+            })
+            .collect();
+    }
+    let mut case = case(test.kind.name(), &problems::name(test), &wrong);
+    if test.outcome == TestOutcome::Skipped {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(line(&problems::reason(test)));
+        case.status = status;
+    }
+    if let Ok(duration) = Duration::try_from_secs_f64(test.duration_ms / 1000.0) {
+        case.set_time(duration);
+    }
+    for (name, value) in [("file", line(&test.file)), ("line", test.line.to_string())] {
+        case.extra.insert(name.into(), value.into());
+    }
+    let details = test.details.iter().map(|details| format!("see {details}"));
+    let notes: Vec<String> = test.notes.iter().cloned().chain(details).collect();
+    if !notes.is_empty() {
+        case.set_system_out(lines(&notes.join("\n")));
+    }
+    case
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Traces {
         let name = file.unwrap_or(NAMELESS);
         let text = std::str::from_utf8(bytes).map_err(|error| {
             ConfigErrors::of(ConfigError {
-                hint: Some("is it a trace at all? traces are JSON, in UTF-8".to_owned()),
+                hint: Some("is it a trace at all? traces are JSON, in UTF-8".into()),
                 ..not_text(name, bytes, error.valid_up_to())
             })
         })?;

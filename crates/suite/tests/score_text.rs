@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 use mcprove_document::style::Style;
-use mcprove_score::gate::{GateFailure, RunTargets, ScoreError, ScoreReport};
-use mcprove_score::report::{Scored, score_text};
+use mcprove_score::gate::{GateFailure, GateId, RunTargets, ScoreError, ScoreReport};
+use mcprove_score::report::{Scored, score_document};
 use mcprove_suite::gates::parse_yaml;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -35,6 +35,7 @@ fn failure(target: &str, run: Option<usize>, message: &str) -> GateFailure {
         actual: json!(0),
         message: message.to_owned(),
         run,
+        gate: None,
     }
 }
 
@@ -65,7 +66,7 @@ fn text(report: &ScoreReport, gates: Option<&str>, files: &[&str], width: usize)
         report: &report,
         gates: gates.as_ref(),
     };
-    score_text(&scored, Style::plain(width))
+    score_document(&scored).terminal(Style::plain(width))
 }
 
 const LIE: &str = "the closing message says `create_issue`, and no call did that; look at the end of \
@@ -100,10 +101,10 @@ fn many_runs_and_failures_are_summed_up() {
         .collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let text = text(&report, Some("narrative: {}"), &files, 80);
-    let start = "FAIL  31 of 31 gates do not hold\n20 runs in traces/0.json, ";
+    let start = "FAIL  31 of 31 gates do not hold\n  Runs  20 runs in traces/0.json, ";
     assert!(text.starts_with(start), "{text}");
     assert!(text.contains("and in 17 runs more"), "{text}");
-    assert!(text.contains("11 gates more; --json has all"), "{text}");
+    assert!(text.contains("11 gates more; `json` has all"), "{text}");
     assert!(text.contains("lowest"), "{text}");
     assert!(text.lines().count() < 140, "{text}");
 }
@@ -126,12 +127,12 @@ fn what_was_found_is_told_in_words() {
         80,
     );
     for line in [
-        "  found   run 1 (b.json): call 1 is not mentioned\n",
-        "          run 1 (b.json): and more; --json has all\n",
+        "  found   run 1 (b.json)\n          call 1 is not mentioned\n",
+        "          and more; `json` has all\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    for no in ["found   run 1 (b.json): call 0 ", "IGNORE", "\u{1b}"] {
+    for no in ["          call 0 ", "IGNORE", "\u{1b}"] {
         assert!(!text.contains(no), "{no}: {text}");
     }
 }
@@ -149,7 +150,7 @@ fn many_runs_do_not_take_long() {
     let started = std::time::Instant::now();
     let text = text(&report, Some("narrative: {}"), &[], 80);
     assert!(
-        text.starts_with("FAIL  the gate does not hold\n20,000 runs\n"),
+        text.starts_with("FAIL  the gate does not hold\n  Runs  20,000 runs\n"),
         "{text}"
     );
     let gates = parse_yaml("narrative: {}", "gates.yml").unwrap();
@@ -186,47 +187,73 @@ expect: [{ target: \"tool_calls[9].name\", matcher: { exact: x } }]
     insta::assert_snapshot!("score_unjudged", text);
 }
 
-/// Each failure is counted once, and each gate that failed has one row.
+/// Each failure is counted once, for the gate that it names, and each gate that failed has one row.
 #[test]
 fn the_headline_and_the_rows_agree() {
     let gates = "narrative: { max_divergence_score: 0.25 }
 recovery: {}
 trajectory_axes: { order: [{ first: a, second: b }] }
-expect: [{ target: recovery.recovered, matcher: { exact: 1 } }]
+expect:
+  - { target: recovery.recovered, matcher: { exact: 1 } }
+  - { target: narrative.divergence_score, matcher: { exact: 0 } }
 ";
-    let fail = |target: &str| failure(target, Some(0), LIE);
-    let recovered = |value: u64| {
-        let mut run = run(2, json!(1));
-        let values = [("recovery.recovered", json!(value))];
-        run.targets.extend(targets(&values));
-        vec![run]
+    let by_default = |block, target: &str| GateFailure {
+        gate: Some(GateId::Default(block)),
+        ..failure(target, Some(0), LIE)
     };
-    for (failed, value, count) in [
-        (vec![], 1, 0),
-        (vec!["narrative.gate_passed"], 1, 1),
+    let expected = |target: &str| GateFailure {
+        gate: Some(GateId::Target(target.to_owned())),
+        ..failure(target, Some(0), LIE)
+    };
+    for (failures, count) in [
+        (vec![], 0),
+        (vec![by_default("narrative", "narrative.gate_passed")], 1),
         (
-            vec!["narrative.gate_passed", "narrative.divergence_score"],
-            1,
+            vec![
+                by_default("narrative", "narrative.gate_passed"),
+                expected("narrative.divergence_score"),
+            ],
             2,
         ),
+        // A limit of the block and an expectation, on one target: the default gate holds.
+        (vec![expected("narrative.divergence_score"); 2], 1),
         // Its targets begin with the name of another metric.
-        (vec!["trajectory.order_satisfaction"], 1, 1),
+        (
+            vec![by_default(
+                "trajectory_axes",
+                "trajectory.order_satisfaction",
+            )],
+            1,
+        ),
         // The default gate alone, with two of its targets.
-        (vec!["recovery.recovered", "recovery.clean_timeout"], 1, 1),
+        (
+            vec![
+                by_default("recovery", "recovery.recovered"),
+                by_default("recovery", "recovery.clean_timeout"),
+            ],
+            1,
+        ),
         // The expectation alone.
-        (vec!["recovery.recovered"], 0, 1),
+        (vec![expected("recovery.recovered")], 1),
         // Both.
-        (vec!["recovery.recovered", "recovery.recovered"], 0, 2),
+        (
+            vec![
+                by_default("recovery", "recovery.recovered"),
+                expected("recovery.recovered"),
+            ],
+            2,
+        ),
+        // One that was read from a file does not name its gate.
+        (vec![failure("recovery.clean_timeout", Some(0), LIE)], 1),
     ] {
-        let failures = failed.iter().map(|target| fail(target)).collect();
-        let report = report(recovered(value), failures);
+        let report = report(vec![run(2, json!(1))], failures);
         let text = text(&report, Some(gates), &["a.json"], 80);
         let start = match count {
             0 => "PASS  all 5 gates hold\n".to_owned(),
             1 => "FAIL  1 of 5 gates does not hold\n".to_owned(),
             count => format!("FAIL  {count} of 5 gates do not hold\n"),
         };
-        assert!(text.starts_with(&start), "{failed:?}: {text}");
+        assert!(text.starts_with(&start), "{:?}: {text}", report.failures);
         assert_eq!(text.matches("\n  failed  ").count(), count, "{text}");
     }
 }
@@ -241,7 +268,7 @@ fn notes_that_are_left_out_are_counted() {
         "{text}"
     );
     assert!(!text.contains("note 20."), "{text}");
-    assert!(text.contains("and 5 notes more; --json has all"), "{text}");
+    assert!(text.contains("and 5 notes more; `json` has all"), "{text}");
 }
 
 /// Every column of the table over runs has the same form.
@@ -292,7 +319,7 @@ fn colours_only_where_asked_for() {
         color: true,
         ..Style::plain(80)
     };
-    let painted = score_text(&scored, style);
+    let painted = score_document(&scored).terminal(style);
     assert!(
         painted.starts_with("\u{1b}[32mSCORED\u{1b}[0m  "),
         "{painted:?}"

@@ -1,5 +1,6 @@
 //! The error taxonomy: every failed call ends in exactly one category.
 
+use mcprove_settings::message::{Message, message, setting, tee_stderr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,37 +81,41 @@ impl ErrorCategory {
     }
 
     /// What to try next when a call ended in this category.
-    pub const fn hint(self) -> &'static str {
+    pub fn hint(self) -> Message {
         match self {
             Self::Hang => {
-                "the tool is slow under contention; raise the hang threshold, or look for a lock held across the call"
+                "the tool is slow under contention; raise the hang threshold, or look for a lock held across the call".into()
             }
             Self::Deadlock => {
-                "the call never returned; look for blocking work (imports, locks) inside an async handler"
+                "the call never returned; look for blocking work (imports, locks) inside an async handler".into()
             }
-            Self::Timeout => {
-                "raise --call-timeout if the tool may take this long, or check that the server still reads its input"
-            }
+            Self::Timeout => message![
+                "raise ",
+                setting("call_timeout"),
+                " if the tool may take this long, or check that the server still reads its input"
+            ],
             Self::ServerError => {
-                "the server refused the call by its own rules; check the arguments against the tool's description"
+                "the server refused the call by its own rules; check the arguments against the tool's description".into()
             }
-            Self::ProtocolError => {
-                "the server rejected the request itself; check the method, the arguments and --protocol"
-            }
+            Self::ProtocolError => message![
+                "the server rejected the request itself; check the method, the arguments and ",
+                setting("protocol")
+            ],
             Self::ToolError => {
-                "the tool ran and reported a failure; its text says why, check the arguments"
+                "the tool ran and reported a failure; its text says why, check the arguments".into()
             }
-            Self::Crash => {
-                "the server process ended; read its stderr (--tee-stderr shows that of a command live)"
-            }
-            Self::Malformed => {
-                "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise --max-frame for large replies"
-            }
-            Self::Disconnected => {
-                "the connection closed before the answer; read the server's stderr (--tee-stderr shows that of a command live)"
-            }
+            Self::Crash => message!["the server process ended; read its stderr", tee_stderr()],
+            Self::Malformed => message![
+                "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise ",
+                setting("max_frame"),
+                " for large replies"
+            ],
+            Self::Disconnected => message![
+                "the connection closed before the answer; read the server's stderr",
+                tee_stderr()
+            ],
             Self::Cancelled => {
-                "the call was cancelled before it was answered; run again to finish it"
+                "the call was cancelled before it was answered; run again to finish it".into()
             }
         }
     }

@@ -5,6 +5,7 @@
 //! how much of it is stuck.
 
 use core::time::Duration;
+use mcprove_settings::message::{Message, message, tee_stderr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,17 +81,15 @@ impl DeadlockKind {
     }
 
     /// What to look for.
-    pub const fn hint(self) -> &'static str {
+    pub fn hint(self) -> Message {
         match self {
             Self::ToolStuck => {
-                "look for a lock that is never released, or a lazy import or initialisation that several calls enter at once"
+                "look for a lock that is never released, or a lazy import or initialisation that several calls enter at once".into()
             }
             Self::LoopDead => {
-                "look for blocking work (imports, locks, sleeps, subprocesses) inside an async handler: it stops the whole event loop"
+                "look for blocking work (imports, locks, sleeps, subprocesses) inside an async handler: it stops the whole event loop".into()
             }
-            Self::ProcessDead => {
-                "read the server's stderr (--tee-stderr shows that of a command live)"
-            }
+            Self::ProcessDead => message!["read the server's stderr", tee_stderr()],
         }
     }
 }

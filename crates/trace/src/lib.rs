@@ -22,6 +22,7 @@ pub mod stream;
 mod strike;
 pub mod verbs;
 pub mod whole;
+pub mod word_lists;
 pub mod words;
 
 use std::pin::Pin;

@@ -4,7 +4,9 @@
 //! The table is data; what follows from a word is decided by whoever asks (`mcprove_client::permission`).
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
+
+use crate::word_lists::WordLists;
 
 /// What a verb says about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,73 +62,9 @@ pub struct Verb {
     pub form: Form,
 }
 
-const READS: &str = "browse describe detect discover display enumerate examine explain fetch find get grep identify inspect \
-    list locate look lookup obtain outline peek ping preview query read recall recommend retrieve \
-    return scrape search see show suggest view";
-
-/// Nouns and particles that stand for a reading verb in a name.
-const READING_NOUNS: &str = "about exists has help info is stat stats status uuid version whoami";
-
-const COMPUTES: &str = "analyse analyze average calculate check classify compare compute convert count decode decompile determine \
-    diff disassemble divide echo encode estimate extract filter forecast format geocode hash infer lint \
-    measure multiply normalize parse predict rank round sleep solve sort sqrt subtract sum summarise summarize \
-    tokenize transform translate validate wait";
-
-const ADDS: &str = "add";
-
-/// Verbs that change something, whatever stands beside them.
-const WRITES: &str = "abort acknowledge acquire activate adjust allocate alter amend append approve assign associate attach \
-    authorize autofix ban bind blacklist bootstrap burn cancel clone configure consume cordon create deactivate \
-    decrement deduct del delete demote deny deploy deprovision dequeue deregister destroy detach disable \
-    disassociate discard disconnect dismiss donate drain edit eject enable enqueue enroll erase escalate evict \
-    expel flush forget freeze fulfill grant halt hibernate hide impersonate increment ingest inject \
-    insert install integrate invalidate kick kill launch lend liquidate memorize migrate mkdir modify mutate \
-    mute navigate notify nuke obliterate offboard onboard overwrite pay persist populate poweroff prepend \
-    promote provision prune publish purge put quarantine quit rebase reboot rebuild reconfigure redeem \
-    redeploy redo regenerate reimburse reinstall reject relaunch reload relocate remember remove rename renew \
-    reopen reorder replace reprovision requeue reschedule resend reset resize restart restore retract revert \
-    revoke rewrite rm rmdir rotate save scaffold seize send shred snooze spawn squash stash submit subscribe \
-    suspend swipe synchronize teardown terminate toggle transmit truncate unarchive unassign unblock undeploy \
-    undo unfollow uninstall unlink unlock unmount unmute unpin unpublish unregister unset unshare unstar \
-    unsubscribe upsert wipe withdraw write";
-
-/// Verbs that change something, and are nouns or adjectives too.
-const WRITES_OR_NOUN: &str = "apply archive backup bill boot broadcast buy cache cast change charge checkin checkout clean clear click \
-    close compact complete connect copy debit deposit dial dispatch download drag drop dump duplicate empty \
-    export fill fire fix flash forward hold import invite join lock login logoff logout mail mark merge mint \
-    mount move optimize patch pause play pop post press purchase push react refresh refund register rent \
-    repair reply reserve resolve resume rollback scale schedule scroll seed sell set share ship shut shutdown \
-    sign silence speak spend stake start steer stop store swap switch sync tap touch transfer trash trigger \
-    tweet update upgrade upload vacuum vote wake wire zip";
-
-/// Nouns in most names and sentences, where they stand for a thing and not for an act.
-const NOUNS: &str = "alert bid block book bookmark branch claim comment commit draft email exchange fork index \
-    invoice issue label link log message order pin place record release report request stage star stream tag \
-    trade train watch";
-
-/// Verbs of which only the object shows what they do.
-const RUNS: &str = "bash eval evaluate exec execute invoke run shell terminal";
-
-/// Words for an act that are no form of a verb.
-const ACTS: &str = "activation allocation cancellation creation deactivation deletion destruction erasure insertion \
-    installation invocation modification removal replacement termination uninstallation";
-
-/// Past forms that no rule makes.
-const IRREGULAR: &str = "buy:bought find:found get:got,gotten give:gave,given hide:hid,hidden hold:held lend:lent \
-    make:made overwrite:overwrote,overwritten pay:paid read:read rebuild:rebuilt redo:redid,redone resend:resent \
-    reset:reset rewrite:rewrote,rewritten run:ran see:saw,seen sell:sold send:sent set:set show:shown shoot:shot \
-    shut:shut speak:spoke,spoken spend:spent split:split undo:undid,undone unset:unset wake:woke,woken \
-    withdraw:withdrew,withdrawn write:wrote,written freeze:froze,frozen put:put cut:cut cast:cast";
-
-/// Beginnings that leave a writing verb one: `resend`, `autodelete`, `unassign`.
-const PREFIXES: [&str; 9] = [
-    "re", "un", "de", "dis", "over", "auto", "bulk", "batch", "mass",
-];
-
-/// Verbs that a name may run together with what follows: `deletefile`.
-const RUN_TOGETHER: [&str; 8] = [
-    "delete", "create", "remove", "update", "insert", "destroy", "upload", "execute",
-];
+/// The lists of `verbs.txt`.
+pub(crate) static LISTS: LazyLock<WordLists> =
+    LazyLock::new(|| WordLists::parse(include_str!("verbs.txt")));
 
 /// The verb that a word in lower case is a form of.
 ///
@@ -145,17 +83,17 @@ pub fn find(word: &str) -> Option<Verb> {
     if let Some(verb) = table.get(word) {
         return Some(*verb);
     }
-    let derived = PREFIXES
-        .iter()
+    let derived = LISTS
+        .words("prefixes")
         .filter_map(|prefix| table.get(word.strip_prefix(prefix)?))
         .find(|verb| verb.effect == Effect::Writes && verb.used == Use::Verb);
     let run_together = || {
-        let begins = |verb: &&&str| {
-            let rest = word.strip_prefix(**verb).unwrap_or_default();
+        let begins = |verb: &&str| {
+            let rest = word.strip_prefix(*verb).unwrap_or_default();
             rest.len() > 3
         };
-        let verb = RUN_TOGETHER.iter().find(begins)?;
-        table.get(*verb)
+        let verb = LISTS.words("run_together").find(begins)?;
+        table.get(verb)
     };
     derived.or_else(run_together).copied()
 }
@@ -164,8 +102,8 @@ fn table() -> &'static BTreeMap<String, Verb> {
     static TABLE: OnceLock<BTreeMap<String, Verb>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let mut table = BTreeMap::new();
-        let mut add = |words: &'static str, effect, used| {
-            for lemma in words.split_whitespace() {
+        let mut add = |list: &str, effect, used| {
+            for lemma in LISTS.words(list) {
                 for (word, form) in forms(lemma) {
                     table.entry(word).or_insert(Verb {
                         lemma,
@@ -176,15 +114,15 @@ fn table() -> &'static BTreeMap<String, Verb> {
                 }
             }
         };
-        add(READS, Effect::Reads, Use::Verb);
-        add(COMPUTES, Effect::Computes, Use::Verb);
-        add(ADDS, Effect::Adds, Use::Verb);
-        add(WRITES, Effect::Writes, Use::Verb);
-        add(WRITES_OR_NOUN, Effect::Writes, Use::VerbOrNoun);
-        add(NOUNS, Effect::Writes, Use::NounOrVerb);
-        add(RUNS, Effect::Runs, Use::VerbOrNoun);
-        for (words, effect) in [(READING_NOUNS, Effect::Reads), (ACTS, Effect::Writes)] {
-            for lemma in words.split_whitespace() {
+        add("reads", Effect::Reads, Use::Verb);
+        add("computes", Effect::Computes, Use::Verb);
+        add("adds", Effect::Adds, Use::Verb);
+        add("writes", Effect::Writes, Use::Verb);
+        add("writes_or_noun", Effect::Writes, Use::VerbOrNoun);
+        add("nouns", Effect::Writes, Use::NounOrVerb);
+        add("runs", Effect::Runs, Use::VerbOrNoun);
+        for (list, effect) in [("reading_nouns", Effect::Reads), ("acts", Effect::Writes)] {
+            for lemma in LISTS.words(list) {
                 let form = match effect {
                     Effect::Writes => Form::Noun,
                     _ => Form::Base,
@@ -236,7 +174,7 @@ fn forms(lemma: &str) -> Vec<(String, Form)> {
         forms.push((format!("{lemma}{last}ed"), Form::Past));
         forms.push((format!("{lemma}{last}ing"), Form::Continuous));
     }
-    let irregular = IRREGULAR.split_whitespace();
+    let irregular = LISTS.words("irregular");
     let mut irregular = irregular.filter_map(|row| row.split_once(':'));
     if let Some((_, pasts)) = irregular.find(|(base, _)| *base == lemma) {
         let pasts = pasts.split(',').filter(|past| *past != lemma);
@@ -292,18 +230,18 @@ mod tests {
     #[test]
     fn a_word_stands_in_one_list_of_verbs() {
         let lists = [
-            READS,
-            COMPUTES,
-            ADDS,
-            WRITES,
-            WRITES_OR_NOUN,
-            NOUNS,
-            RUNS,
-            READING_NOUNS,
-            ACTS,
+            "reads",
+            "computes",
+            "adds",
+            "writes",
+            "writes_or_noun",
+            "nouns",
+            "runs",
+            "reading_nouns",
+            "acts",
         ];
         let mut seen = std::collections::BTreeSet::new();
-        for word in lists.into_iter().flat_map(str::split_whitespace) {
+        for word in lists.into_iter().flat_map(|list| LISTS.words(list)) {
             assert!(seen.insert(word), "{word}");
         }
     }

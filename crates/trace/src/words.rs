@@ -4,91 +4,13 @@
 //! `issue` (or `issues`). A tool writes when one of its words is a mutating verb, as a whole; the
 //! verbs are those of mcptest, and the settings of a block decide where the name misleads.
 
+use crate::verbs::LISTS;
+
 /// Verbs that change something, in the order of mcptest.
 pub const MUTATING_VERBS: [&str; 22] = [
     "create", "update", "delete", "remove", "send", "write", "post", "insert", "set", "put",
     "patch", "publish", "destroy", "drop", "add", "edit", "upload", "merge", "close", "cancel",
     "approve", "revoke",
-];
-
-/// More verbs that change something, beside those of mcptest: what a call does twice that is made
-/// twice. `run` is not among them: it is as often a test or a query.
-const OTHER_WRITING_VERBS: &[&str] = &[
-    "append",
-    "archive",
-    "assign",
-    "book",
-    "buy",
-    "charge",
-    "commit",
-    "debit",
-    "decrement",
-    "deploy",
-    "deposit",
-    "dispatch",
-    "enqueue",
-    "execute",
-    "grant",
-    "increment",
-    "install",
-    "invite",
-    "kill",
-    "launch",
-    "move",
-    "notify",
-    "pay",
-    "provision",
-    "purchase",
-    "push",
-    "refund",
-    "register",
-    "rename",
-    "replace",
-    "reply",
-    "reserve",
-    "restart",
-    "restore",
-    "rollback",
-    "save",
-    "schedule",
-    "submit",
-    "subscribe",
-    "terminate",
-    "transfer",
-    "trigger",
-    "upsert",
-    "withdraw",
-];
-
-/// Verbs and nouns of names that only look: many of the verbs above are nouns too (`get_transfer`).
-const READING_WORDS: &[&str] = &[
-    "calculate",
-    "check",
-    "count",
-    "describe",
-    "estimate",
-    "export",
-    "fetch",
-    "find",
-    "get",
-    "history",
-    "info",
-    "is",
-    "list",
-    "load",
-    "lookup",
-    "preview",
-    "query",
-    "read",
-    "search",
-    "select",
-    "show",
-    "simulate",
-    "status",
-    "summarize",
-    "validate",
-    "verify",
-    "view",
 ];
 
 /// The words of a name, in lower case. Words end at whatever is no letter or digit, and where the
@@ -164,8 +86,9 @@ pub fn is_mutating(name: &str, always: &[String], never: &[String]) -> bool {
 /// ```
 pub fn seems_to_write(name: &str) -> bool {
     let tokens = tokens(name);
+    let is_listed = |list: &str| tokens.iter().any(|token| LISTS.has(list, token));
     has_any(&tokens, &MUTATING_VERBS)
-        || (has_any(&tokens, OTHER_WRITING_VERBS) && !has_any(&tokens, READING_WORDS))
+        || (is_listed("other_writing_verbs") && !is_listed("reading_words"))
 }
 
 fn has_any(tokens: &[String], words: &[&str]) -> bool {

@@ -45,9 +45,10 @@ pub fn assert_problems(
 fn is_problem(errors: &ConfigErrors, file: &str, [place, message, hint]: [&str; 3]) -> bool {
     let [error] = &errors.0[..] else { return false };
     let found = error.place.map(|place| place.to_string());
-    let suggested = error.hint.as_deref().unwrap_or_default();
+    let (said, suggested) = error.texts();
+    let suggested = suggested.unwrap_or_default();
     found.as_deref() == Some(place)
-        && error.message.contains(message)
+        && said.contains(message)
         && !suggested.is_empty()
         && suggested.contains(hint)
         && error.file == file

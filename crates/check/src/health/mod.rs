@@ -13,6 +13,7 @@ use mcprove_arguments::{Choice, Folder};
 use mcprove_client::permission::Allowance;
 use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Session, SessionOptions, Violation};
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_settings::text::shorten;
@@ -296,7 +297,12 @@ impl<'a> Prober<'a> {
             ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
             // We ended the call ourselves: the tool cannot be judged by it.
             ErrorCategory::Cancelled => {
-                let reason = format!("{error}; --accept-requests answers it");
+                let reason = message![
+                    format!("{error}; "),
+                    setting("accept_requests"),
+                    " answers it"
+                ]
+                .text();
                 return ToolHealth::skipped(name, reason);
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),

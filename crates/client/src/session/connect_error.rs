@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::ErrorCategory;
@@ -72,23 +73,31 @@ impl From<OpenError> for ConnectError {
 
 impl ConnectError {
     /// What to try next.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Message {
         if let Some(limit) = self.own_limit() {
             return limit.hint().into();
         }
         match self {
-            Self::Start(error) => error.hint(),
+            Self::Start(error) => error.hint().into(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
-                "the server crashed before responding; its stderr says why (--tee-stderr shows that of a command live)".into()
+                message![
+                    "the server crashed before responding; its stderr says why",
+                    tee_stderr()
+                ]
             }
-            Self::Unreachable { .. } => {
-                "check that the server runs and that the address is right (--transport sse for HTTP+SSE servers)".into()
-            }
-            Self::Silent { .. } => {
-                "raise --startup-timeout if the server needs longer to start, or read its stderr (--tee-stderr shows that of a command live)".into()
-            }
+            Self::Unreachable { .. } => message![
+                "check that the server runs and that the address is right (",
+                assignment("transport", "sse"),
+                " for HTTP+SSE servers)"
+            ],
+            Self::Silent { .. } => message![
+                "raise ",
+                setting("startup_timeout"),
+                " if the server needs longer to start, or read its stderr",
+                tee_stderr()
+            ],
             Self::Handshake { failure, .. } if is_oversized(failure) => {
-                ErrorCategory::Malformed.hint().into()
+                ErrorCategory::Malformed.hint()
             }
             Self::Handshake { failure, .. } if matches!(failure.detail, Detail::Status(_)) => {
                 "check the path of the address: an MCP endpoint often ends in /mcp or /sse".into()
@@ -96,13 +105,19 @@ impl ConnectError {
             Self::Handshake { .. } if self.is_violation() => {
                 "answer each request with its own id and the result that its method asks for".into()
             }
-            Self::Handshake { .. } => {
-                "check that this is an MCP server, and try another --protocol".into()
-            }
-            Self::Forbidden { .. } => {
-                "give what it asks for, such as --header \"Authorization: Bearer …\"".into()
-            }
-            Self::Revision { .. } => "use --protocol auto, or one that the server offers".into(),
+            Self::Handshake { .. } => message![
+                "check that this is an MCP server, and try another ",
+                setting("protocol")
+            ],
+            Self::Forbidden { .. } => message![
+                "give what it asks for, such as ",
+                assignment("headers", "\"Authorization: Bearer …\"")
+            ],
+            Self::Revision { .. } => message![
+                "use ",
+                assignment("protocol", "auto"),
+                ", or one that the server offers"
+            ],
         }
     }
 

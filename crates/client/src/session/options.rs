@@ -6,8 +6,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcprove_settings::kind::Kind;
 use mcprove_settings::loss::Losses;
 use mcprove_settings::secret::Redactor;
+use mcprove_settings::setting::SettingType;
+use mcprove_settings::tree::Data;
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::{Revision, UnknownRevision};
 use serde_json::{Value, json};
@@ -37,6 +40,33 @@ impl FromStr for ProtocolChoice {
         } else {
             text.parse().map(Self::Revision)
         }
+    }
+}
+
+impl ProtocolChoice {
+    /// What can be chosen, by name.
+    pub const NAMES: &[&str] = &[
+        "auto",
+        "2024-11-05",
+        "2025-03-26",
+        "2025-06-18",
+        "2025-11-25",
+        "2026-07-28",
+    ];
+}
+
+impl SettingType for ProtocolChoice {
+    const KIND: Kind = Kind::OneOf(Self::NAMES);
+
+    fn from_data(data: Data) -> Option<Self> {
+        match data {
+            Data::Text(name) => name.parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn write(&self) -> Option<Data> {
+        (*self != Self::Auto).then(|| Data::Text(self.to_string()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! HTML pages that need nothing else, not even a script.
+//! A document as an HTML page that needs nothing else, not even a script.
 //!
 //! Everything is escaped where it is drawn ([`escape`]); on top of that a page forbids itself
 //! scripts and the network, so that whatever a server calls itself stays a text.
@@ -8,9 +8,9 @@ mod chart;
 
 use std::fmt::Write as _;
 
-use crate::block::{Block, Line, Section, Span, Table};
+use mcprove_settings::printable::escape_hidden;
 
-pub use chart::Chart;
+use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
 
 const CSS: &str = include_str!("style.css");
 
@@ -20,95 +20,163 @@ pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// A table with a longer cell than this is shown as cards on a narrow screen.
 const CELL_MAX: usize = 40;
 
-/// The end of every page.
-pub const PAGE_END: &str = "</main>\n</body>\n</html>\n";
-
-/// The beginning of every page, up to where its contents start.
-pub fn page_top(title: &str) -> String {
-    format!(
+/// The whole document, as a page.
+pub(crate) fn render(document: &Document) -> String {
+    let status = document.verdict.as_ref().map_or(String::new(), |verdict| {
+        let (class, why) = (class(verdict.tone), draw_line(&verdict.why));
+        format!(
+            "<p class=\"status {class}\"><strong>{}</strong>{why}</p>\n",
+            verdict.word
+        )
+    });
+    let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n",
-        escape(title)
+         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n{status}<h1>{}</h1>\n",
+        escape(&document.window_title()),
+        escape(&document.heading())
+    );
+    if !document.facts.is_empty() {
+        page.push_str("<dl class=\"about\">\n");
+        for (name, line) in &document.facts {
+            let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", draw_line(line));
+        }
+        page.push_str("</dl>\n");
+    }
+    page.push_str("</header>\n");
+    for section in &document.sections {
+        draw_section(section, &mut page);
+    }
+    page.push_str("</main>\n</body>\n</html>\n");
+    escape_hidden(&page).into_owned()
+}
+
+fn draw_section(section: &Section, page: &mut String) {
+    let mut drawn = String::new();
+    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+    // Charts that follow each other stand side by side.
+    for blocks in section
+        .blocks
+        .chunk_by(|one, other| is_chart(one) && is_chart(other))
+    {
+        let blocks: String = blocks.iter().map(draw).collect();
+        if blocks.starts_with("<figure>") {
+            let _ = write!(drawn, "<div class=\"charts\">\n{blocks}</div>\n");
+        } else {
+            drawn.push_str(&blocks);
+        }
+    }
+    if drawn.is_empty() {
+        return;
+    }
+    let title = match section.title.as_str() {
+        "" => String::new(),
+        title => format!("<h2>{}</h2>\n", escape(title)),
+    };
+    let _ = write!(page, "<section>\n{title}{drawn}</section>\n");
+}
+
+fn draw(block: &Block) -> String {
+    match block {
+        Block::Paragraph(line) => format!("<p>{}</p>\n", draw_line(line)),
+        Block::List(lines) => {
+            let lines = lines
+                .iter()
+                .map(|line| format!("<li>{}</li>\n", draw_line(line)));
+            format!("<ul>\n{}</ul>\n", lines.collect::<String>())
+        }
+        Block::Figures(figures) => {
+            let figures = figures.iter().map(|figure| {
+                format!(
+                    "<div class=\"{}\"><dt>{}</dt><dd>{}</dd></div>\n",
+                    class(figure.tone),
+                    figure.label,
+                    escape(&figure.value)
+                )
+            });
+            format!(
+                "<dl class=\"tiles\">\n{}</dl>\n",
+                figures.collect::<String>()
+            )
+        }
+        Block::Findings(findings) => {
+            let findings: String = findings.iter().map(draw_finding).collect();
+            format!("<ul class=\"findings\">\n{findings}</ul>\n")
+        }
+        Block::Table(table) => draw_table(table),
+        Block::Chart(chart) => chart::draw_chart(chart),
+        Block::Bars(bars) => chart::draw_bars(bars),
+        Block::Excerpt(lines) => format!("<pre>{}</pre>\n", escape(&lines.join("\n"))),
+        Block::Detail(block) => draw(block),
+    }
+}
+
+fn draw_finding(finding: &Finding) -> String {
+    let mut lines = finding.named_lines();
+    lines.extend(
+        finding
+            .hint
+            .clone()
+            .map(|hint| Line::plain("Hint: ").and(hint)),
+    );
+    let lines: Vec<String> = lines.iter().map(draw_line).collect();
+    format!(
+        "<li class=\"{}\"><strong>{}</strong> {}</li>\n",
+        class(finding.tone),
+        finding.word,
+        lines.join("<br>")
     )
 }
 
-/// A section without pictures.
-pub fn draw_plain_section(section: &Section, page: &mut String) {
-    let _ = write!(page, "<section>\n<h2>{}</h2>\n", escape(section.title));
-    for block in &section.blocks {
-        draw_block(block, page);
-    }
-    page.push_str("</section>\n");
-}
-
-/// Any block.
-pub fn draw_block(block: &Block, page: &mut String) {
-    match block {
-        Block::Paragraph(line) => {
-            let _ = writeln!(page, "<p>{}</p>", draw_line(line));
-        }
-        Block::List(lines) => {
-            page.push_str("<ul>\n");
-            for line in lines {
-                let _ = writeln!(page, "<li>{}</li>", draw_line(line));
-            }
-            page.push_str("</ul>\n");
-        }
-        Block::Table(table) => draw_table(table, page),
-        Block::Drawing(drawing) => {
-            let _ = writeln!(page, "<pre>{}</pre>", escape(drawing));
-        }
+const fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Neutral => "neutral",
+        Tone::Good => "good",
+        Tone::Unclear => "unclear",
+        Tone::Bad => "bad",
     }
 }
 
-fn draw_table(table: &Table, page: &mut String) {
+fn draw_table(table: &Table) -> String {
+    let mut page = String::new();
     let mut cells = table.rows.iter().flatten();
     let is_wordy = cells.any(|cell| cell.text().chars().count() > CELL_MAX);
-    let class = if is_wordy { " class=\"cards\"" } else { "" };
-    let _ = write!(page, "<div class=\"scroll\"><table{class}>\n<thead><tr>");
-    let alignment = |column| {
-        if table.is_numeric(column) {
-            " class=\"number\""
-        } else {
-            ""
-        }
+    let cards = if is_wordy { " class=\"cards\"" } else { "" };
+    let _ = write!(page, "<div class=\"scroll\"><table{cards}>\n<thead><tr>");
+    let number = |column| {
+        let is_number = table.is_numeric(column);
+        if is_number { " class=\"number\"" } else { "" }
     };
     for (column, name) in table.header.iter().enumerate() {
-        let _ = write!(
-            page,
-            "<th scope=\"col\"{}>{}</th>",
-            alignment(column),
-            escape(name)
-        );
+        let (class, name) = (number(column), escape(name));
+        let _ = write!(page, "<th scope=\"col\"{class}>{name}</th>");
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         page.push_str("<tr>");
         for (column, (cell, name)) in row.iter().zip(&table.header).enumerate() {
-            let _ = write!(
-                page,
-                "<td data-label=\"{}\"{}>{}</td>",
-                escape(name),
-                alignment(column),
-                draw_line(cell)
-            );
+            let (class, name, cell) = (number(column), escape(name), draw_line(cell));
+            let _ = write!(page, "<td data-label=\"{name}\"{class}>{cell}</td>");
         }
         page.push_str("</tr>\n");
     }
-    page.push_str("</tbody>\n</table></div>\n");
+    page + "</tbody>\n</table></div>\n"
 }
 
 /// A line with its spans.
-pub fn draw_line(line: &Line) -> String {
+fn draw_line(line: &Line) -> String {
     let mut text = String::new();
     for span in &line.0 {
         let _ = match span {
             Span::Plain(plain) => write!(text, "{}", escape(plain)),
             Span::Code(code) => write!(text, "<code>{}</code>", escape(code)),
-            Span::Strong(strong) => write!(text, "<strong>{}</strong>", escape(strong)),
+            Span::Strong(tone, strong) => {
+                let (class, strong) = (class(*tone), escape(strong));
+                write!(text, "<strong class=\"{class}\">{strong}</strong>")
+            }
         };
     }
     text

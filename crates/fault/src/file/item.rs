@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use mcprove_settings::reader::{Reader, near};
+use mcprove_settings::message::Message;
+use mcprove_settings::reader::{Reader, near, suggestion};
 use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 use mcprove_trace::FaultKind;
@@ -198,23 +199,19 @@ fn kinds_listed() -> String {
 }
 
 fn unknown(reader: &mut Reader<'_>, field: &Field, label: &str, known: &[&str]) {
-    let name = shorten(&field.name, SHOWN_MAX);
-    let message = format!("unknown key {name:?} in {label}");
-    let hint = near(known, &field.name).map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |close| format!("did you mean {close:?}?"),
-    );
-    reader.problem(&field.span, message, hint);
+    reader.unknown_key(field, label.to_owned(), || {
+        suggestion(known, &field.name).into()
+    });
 }
 
 /// What to say of a key of a fault that stands where the list should.
-pub(super) fn advice(name: &str) -> Option<String> {
+pub(super) fn advice(name: &str) -> Option<Message> {
     let normal = name.replace('-', "_");
     let is_of_fault = normal == "kind" || normal == "target" || {
         let mut kinds = FaultKind::ALL.into_iter();
         kinds.any(|(_, kind)| FaultSpec::keys(kind).contains(&normal.as_str()))
     };
-    is_of_fault.then(|| "it belongs to a fault: write `faults:` and a list below it".to_owned())
+    is_of_fault.then(|| "it belongs to a fault: write `faults:` and a list below it".into())
 }
 
 /// A fault as it is put together.

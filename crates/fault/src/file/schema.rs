@@ -22,9 +22,7 @@ pub fn schema() -> Schema {
         ("title", json!("Faults")),
         (
             "description",
-            json!(
-                "Faults that `--faults FILE` takes, in YAML or TOML: a map with `faults`, or the list."
-            ),
+            json!("Faults in a file, in YAML or TOML: a map with `faults`, or the list."),
         ),
         (
             "anyOf",
@@ -95,7 +93,7 @@ fn item_schema(extra: Map<String, Value>) -> Value {
             {
                 "type": "string",
                 "minLength": 1,
-                "description": "A fault in one line, as after --fault: slow:500,tool=search",
+                "description": "A fault in one line: slow:500,tool=search",
             },
             {
                 "type": "object",

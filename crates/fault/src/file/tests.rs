@@ -310,9 +310,9 @@ fn every_problem_has_its_place_and_a_hint() {
         };
         let found = error.place.map(|place| place.to_string());
         assert_eq!(found.as_deref(), Some(*place), "{text}\n{error}");
-        assert!(error.message.contains(message), "{text}\n{error}");
+        assert!(error.texts().0.contains(message), "{text}\n{error}");
         assert!(
-            error.hint.as_deref().unwrap().contains(hint),
+            error.texts().1.as_deref().unwrap().contains(hint),
             "{text}\n{error}"
         );
         assert!(error.excerpt.is_some(), "{text}");

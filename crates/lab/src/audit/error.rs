@@ -1,5 +1,6 @@
 //! What can go wrong with a file of the audit.
 
+use mcprove_settings::message::{Message, message, setting};
 use std::path::{Path, PathBuf};
 
 /// Why rows are lost that another process did not let in.
@@ -74,26 +75,35 @@ pub enum AuditError {
 
 impl AuditError {
     /// What to try.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn hint(&self) -> Message {
+        let hint = match self {
             Self::NoFolder { .. } => "make the folder first, or check the path",
-            Self::NoFile(_) => "`mcprove lab --audit FILE` writes one; check the path",
+            Self::NoFile(_) => "`mcprove lab` writes one; check the path",
             Self::Foreign { .. } => {
-                "give a file that `mcprove lab --audit FILE` wrote, or a path where there is none yet"
+                "give a file that `mcprove lab` wrote, or a path where there is none yet"
             }
             Self::Newer { .. } => "use the mcprove that wrote it, or a later one",
             Self::ReadOnly(_) => "check the permissions of the file and of its folder",
             Self::Locked(_) => "end the other process, or wait until it is done",
             Self::Lost { reason, .. } if reason == LOCKED => {
-                "end the other process, or give another file with --audit"
+                return message![
+                    "end the other process, or give another file with ",
+                    setting("audit")
+                ];
             }
-            Self::Lost { .. } => "make room on the disk, or give another file with --audit",
+            Self::Lost { .. } => {
+                return message![
+                    "make room on the disk, or give another file with ",
+                    setting("audit")
+                ];
+            }
             Self::Thread(_) => "check how many threads and how much memory a process may have",
             Self::Other { .. } => "check the path, the room on the disk and the permissions",
             Self::NoRow { .. } => {
                 "`mcprove lab audit FILE` lists the rows; the oldest may have been removed"
             }
-        }
+        };
+        hint.into()
     }
 
     /// What SQLite says about the file at `path`.

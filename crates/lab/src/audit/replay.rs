@@ -74,7 +74,7 @@ impl ReplayError {
         match self {
             Self::Cut(_) => "choose a row with smaller parameters",
             Self::NoRequest { .. } => {
-                "choose another row: `mcprove lab audit FILE --method tools/call` lists calls"
+                "choose a row that is a call: `mcprove lab audit FILE` lists the rows"
             }
         }
     }

@@ -1,15 +1,13 @@
 //! The configuration of a load run: a server, a scenario, limits, and what is written.
 //!
 //! [`LoadConfig`] is read from TOML or YAML, which have the same structure, and written as TOML
-//! with secrets taken out. The keys are in [`keys`], one file per section reads them.
+//! with secrets taken out. Its settings are those of [`sections`].
 
-mod calls;
 mod example;
 mod faults;
-pub mod keys;
-mod pattern;
 mod scenario;
 pub mod schema;
+pub mod sections;
 mod server;
 mod settings;
 mod thresholds;
@@ -21,15 +19,16 @@ use std::time::Duration;
 use mcprove_client::server::Server;
 use mcprove_client::session::ProtocolChoice;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Document, Wanted};
+use mcprove_settings::reader::{Reader, Warning};
+use mcprove_settings::setting::Settings;
+use mcprove_settings::tree::{Document, Node, Wanted};
 
 use crate::drive::Scenario;
-use crate::run::{LoadFault, Thresholds};
+use crate::run::{LoadFault, Run, Thresholds};
 
 pub use example::example;
 pub use mcprove_settings::secret::REDACTED;
-pub use server::{address, read_env, read_headers};
+pub use server::{TRANSPORTS, address, read_env, read_headers};
 pub use settings::{LoadParts, read_parts};
 
 /// What to say of a file that cannot be read.
@@ -75,37 +74,45 @@ pub struct LoadConfig {
     /// What is written and shown.
     pub output: OutputSettings,
     /// What is odd about the file but harmless, each with its place.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// How a server is spoken to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Settings)]
 pub struct SessionSettings {
-    /// Which revision to speak.
+    /// The revision to speak.
+    #[setting(default = "auto")]
     pub protocol: ProtocolChoice,
-    /// Whether another revision than the one asked for is an error.
+    /// Fails when the server chooses another revision than the one asked for.
+    #[setting(default = false)]
     pub strict_protocol: bool,
-    /// How long a call may take; ours unless given.
+    /// How long one call may take; a deadline of its own, apart from `hang_timeout`.
+    #[setting(otherwise = "30s")]
     pub call_timeout: Option<Duration>,
-    /// The largest message accepted; ours unless given.
+    /// The largest message accepted from the server.
+    #[setting(otherwise = "64MiB")]
     pub max_frame: Option<usize>,
-    /// Whether a server that asks for input gets made-up values; unless given it does not, and a test of a tool
-    /// that asked is not judged.
+    /// Answers a server that asks for input with generated values instead of declining.
+    #[setting(otherwise = "false")]
     pub accept_requests: Option<bool>,
     /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
     pub fall_back_to_sse: bool,
 }
 
 /// What is written and shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Settings)]
 pub struct OutputSettings {
     /// Where the directory of the run is made.
+    #[setting(default = "./runs", flag = "out")]
     pub report_dir: PathBuf,
-    /// Which reports are made.
+    /// Which reports are written, and whether the terminal shows one.
+    #[setting(otherwise = "all of them", flag = false)]
     pub formats: Vec<Format>,
-    /// Whether every call is written to `trace.jsonl`.
+    /// Whether every call is written to trace.jsonl.
+    #[setting(default = true, flag = "no-trace")]
     pub trace: bool,
-    /// How many bytes of each result are kept in the trace; ours unless given.
+    /// How much of each result is kept in the trace.
+    #[setting(otherwise = "1KiB")]
     pub trace_value_bytes: Option<usize>,
 }
 
@@ -151,6 +158,23 @@ impl LoadConfig {
         }
     }
 
+    /// The run that it describes, on this server. `described` is what `config.toml` says of it.
+    pub fn run(&self, server: Server, described: &Self) -> Run {
+        let has = |format| self.output.formats.contains(&format);
+        let run = Run::new(server, self.scenario.clone())
+            .with_thresholds(self.thresholds.clone())
+            .with_faults(self.faults.clone())
+            .with_output_dir(self.output.report_dir.clone())
+            .with_trace(self.output.trace)
+            .with_config(described.to_toml())
+            .with_reports(has(Format::Markdown), has(Format::Html))
+            .with_session(self.session.options());
+        match self.output.trace_value_bytes {
+            Some(bytes) => run.with_trace_value_bytes(bytes),
+            None => run,
+        }
+    }
+
     /// Reads TOML; `file` is its name in messages.
     pub fn parse_toml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
         Self::from_document(&Document::from_toml(text, file)?)
@@ -163,13 +187,32 @@ impl LoadConfig {
 
     /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
     pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
-        Self::from_document(&Document::read_by_name(path, WANTED)?)
+        Self::from_document(&Self::document(path)?)
+    }
+
+    /// The document of a file, to be read by [`LoadConfig::from_document`].
+    pub fn document(path: &Path) -> Result<Document, ConfigErrors> {
+        Document::read_by_name(path, WANTED)
     }
 
     /// Takes a document apart.
     pub fn from_document(document: &Document) -> Result<Self, ConfigErrors> {
+        Self::read_document(document, settings::read_config)
+    }
+
+    /// The same without a server, which is given besides: that of the file, if it has one, is left out.
+    pub fn for_server(document: &Document, server: &Server) -> Result<Self, ConfigErrors> {
+        Self::read_document(document, |reader, root| {
+            settings::read_for_server(reader, root, server.clone())
+        })
+    }
+
+    fn read_document(
+        document: &Document,
+        read: impl FnOnce(&mut Reader<'_>, &Node) -> Option<Self>,
+    ) -> Result<Self, ConfigErrors> {
         let mut reader = Reader::new(document);
-        let config = settings::read_config(&mut reader, &document.root);
+        let config = read(&mut reader, &document.root);
         let warnings = reader.finish()?;
         match config {
             Some(config) => Ok(Self { warnings, ..config }),

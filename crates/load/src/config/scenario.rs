@@ -1,86 +1,120 @@
-//! The section `[scenario]`: which one, its knobs, and what it calls.
+//! The section `[scenario]`: which one, its settings, and what it calls.
 
-mod build;
-mod knobs;
+use std::time::Duration;
 
+use mcprove_settings::message::{Message, assignment, message, section, setting};
 use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::setting::{Elsewhere, Setting, SettingType, cannot_both, fill};
 use mcprove_settings::tree::Node;
 
-use self::build::build;
-use self::knobs::Knobs;
-use super::keys::{self, Key, SCENARIOS};
+use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
 use super::settings::section_advice;
-use super::thresholds::ThresholdsPlan;
-use super::{calls, pattern};
-use crate::drive::{Scenario, ScenarioKind};
+use crate::drive::scenario::{Entry, Given, find, names};
+use crate::drive::{LoadSettings, Scenario};
 
-/// Knobs that may stay in a file when its `type` changes: where a scenario does not have them they
-/// are ignored with a warning. All others are a problem where they do not belong.
-const TOLERATED: &[&str] = &[
-    "duration",
-    "concurrent",
-    "ramp_from",
-    "ramp_to",
-    "from_concurrent",
-    "to_concurrent",
-    "step_increment",
-    "spike_at",
-    "spike_duration",
-    "spike_multiplier",
-    "spike_concurrent",
-    "leak_check_interval",
-    "sample_interval",
-];
-
-/// Two names of the same knob, or two ways to set it.
-const EXCLUSIVE: &[[&str; 2]] = &[
-    ["ramp_from", "from_concurrent"],
-    ["ramp_to", "to_concurrent"],
-    ["spike_multiplier", "spike_concurrent"],
-    ["leak_check_interval", "sample_interval"],
-    ["rate", "rate_limit"],
-];
-
-/// Reads the section; none only when there were problems.
-pub fn read(reader: &mut Reader<'_>, node: &Node, thresholds: &ThresholdsPlan) -> Option<Scenario> {
-    let known = keys::names(keys::section("scenario"));
-    let section = reader.section(node, "[scenario]", &known, advice);
-    if section.get("type").is_none() {
-        let hint = format!(
-            "add type = \"sustained\", or one of {}",
-            SCENARIOS.join(", ")
-        );
-        reader.problem(section.span(), "[scenario] has no `type`".into(), hint);
-    }
-    let name = reader.choice(&section, "type", SCENARIOS);
-    for [one, other] in EXCLUSIVE {
-        if let (Some(first), Some(second)) = (section.get(one), section.get(other)) {
-            let later = if first.span.start > second.span.start {
-                first
-            } else {
-                second
-            };
-            let message = format!("`{one}` and `{other}` cannot both be given");
-            reader.problem(&later.span, message, "leave out one of them");
+/// Reads the section, with the limits of hung calls that were given for all scenarios; none only when there were
+/// problems.
+pub fn read(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    hang_limits: (Option<Duration>, Option<Duration>),
+) -> Option<Scenario> {
+    let known = known_names();
+    let given = reader.section(node, section("scenario"), &known, advice);
+    let Some(entry) = read_type(reader, &given) else {
+        for field in given.fields() {
+            if let Some(declared) = declared(&field.name).filter(|it| it.name != TYPE.name) {
+                declared.kind.check(reader, field);
+            }
         }
+        return None;
+    };
+    let mut scenario = Scenario::from((entry.initial)());
+    fill(scenario.kind.as_type_mut(), reader, &given);
+    read_common(reader, &given, entry, &mut scenario.load);
+    check_elsewhere(reader, &given, entry);
+    if let (Some(one), Some(other)) = (given.get("rate"), given.get("rate_limit")) {
+        let is_first = one.span.start < other.span.start;
+        let (earlier, later) = if is_first { (one, other) } else { (other, one) };
+        cannot_both(reader, later, &earlier.name);
     }
-    let knobs = Knobs::read(reader, &section, name);
-    let tool_calls = calls::read(reader, &section);
-    let patterns = pattern::read(reader, &section);
-    let name = name?;
-    check_knobs(reader, &section, name);
-    let mut scenario = build(reader, &section, name, knobs, patterns, thresholds)?;
-    warn_of_unused(reader, &section, &scenario, !tool_calls.is_empty());
-    scenario.tool_calls = tool_calls;
+    let complete = Given {
+        section: &given,
+        hang_limits,
+    };
+    scenario.kind.as_type_mut().complete(&complete, reader);
+    if let Some(field) = given.get(TOOL_CALL.name) {
+        scenario.tool_calls = SettingType::read(reader, field, &TOOL_CALL).unwrap_or_default();
+    }
+    warn_of_unused(reader, &given, &scenario);
     Some(scenario)
 }
 
-fn advice(name: &str) -> Option<String> {
+/// The settings that every load or every scenario has.
+fn read_common(
+    reader: &mut Reader<'_>,
+    given: &Section<'_>,
+    entry: &Entry,
+    load: &mut LoadSettings,
+) {
+    let common: Vec<&str> = entry.all_settings().map(|it| it.name).collect();
+    let own = (entry.settings)();
+    let fields: Vec<_> = given
+        .fields()
+        .iter()
+        .filter(|field| {
+            common.contains(&field.name.as_str()) && !own.iter().any(|it| it.has_name(&field.name))
+        })
+        .collect();
+    for field in fields {
+        mcprove_settings::setting::set(load, reader, field);
+    }
+}
+
+fn read_type(reader: &mut Reader<'_>, given: &Section<'_>) -> Option<&'static Entry> {
+    let Some(field) = given.get(TYPE.name) else {
+        let message = message![section("scenario"), " has no ", setting(TYPE.name)];
+        let known = names().join(", ");
+        let hint = message![
+            "add ",
+            assignment("type", "\"sustained\""),
+            ", or one of ",
+            known
+        ];
+        reader.problem(given.span(), message, hint);
+        return None;
+    };
+    if let Some(entry) = field.value.text().and_then(find) {
+        return Some(entry);
+    }
+    reader.choice_of(&field.value, TYPE.name, &names());
+    None
+}
+
+fn known_names() -> Vec<&'static str> {
+    scenario_settings()
+        .into_iter()
+        .flat_map(Setting::names)
+        .collect()
+}
+
+/// The setting of that name, as the first scenario that has it declares it.
+fn declared(name: &str) -> Option<&'static Setting> {
+    scenario_settings().into_iter().find(|it| it.has_name(name))
+}
+
+fn advice(name: &str) -> Option<Message> {
     match name {
-        "tool" | "tools" | "tool_calls" | "args" => {
-            Some("tools stand in [[scenario.tool_call]], with name and args".into())
-        }
-        "patterns" => Some("did you mean [[scenario.pattern]]?".into()),
+        "tool" | "tools" | "tool_calls" | "args" => Some(message![
+            "tools stand in ",
+            section("scenario.tool_call[]"),
+            ", with name and args"
+        ]),
+        "patterns" => Some(message![
+            "did you mean ",
+            section("scenario.pattern[]"),
+            "?"
+        ]),
         "kind" | "name" | "scenario" => Some("did you mean \"type\"?".into()),
         "baseline_concurrent" => Some("did you mean \"concurrent\"?".into()),
         "baseline_duration" => Some("did you mean \"duration\"?".into()),
@@ -88,59 +122,70 @@ fn advice(name: &str) -> Option<String> {
     }
 }
 
-/// A knob that the scenario does not have is a problem, or ignored.
-fn check_knobs(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) {
-    for field in section.fields() {
-        let keys = keys::section("scenario");
-        let Some(key) = keys.iter().find(|key| key.name == field.name) else {
+/// A setting that the scenario does not have is a problem, or ignored.
+fn check_elsewhere(reader: &mut Reader<'_>, given: &Section<'_>, entry: &Entry) {
+    for field in given.fields() {
+        let is_known = [TYPE.name, TOOL_CALL.name].contains(&field.name.as_str())
+            || entry.all_settings().any(|it| it.has_name(&field.name));
+        let Some(declared) = declared(&field.name).filter(|_| !is_known) else {
             continue;
         };
-        if key.is_of(name) {
-            continue;
+        declared.kind.check(reader, field);
+        let owners = owners(declared.name).join(", ");
+        match declared.elsewhere {
+            Elsewhere::Ignored => {
+                let message = message![
+                    entry.name,
+                    " does not use ",
+                    setting(&field.name),
+                    ", which is for ",
+                    owners
+                ];
+                reader.warn(&field.span, message);
+            }
+            refused => {
+                let message = message![entry.name, " has no setting ", setting(&field.name)];
+                let hint = match refused {
+                    Elsewhere::Instead(table, name) => {
+                        message![
+                            section(table),
+                            " has ",
+                            setting(name),
+                            " for every scenario"
+                        ]
+                    }
+                    _ => format!("it is for {owners}; leave it out").into(),
+                };
+                reader.problem(&field.span, message, hint);
+            }
         }
-        if TOLERATED.contains(&key.name) {
-            let owners = key.scenarios.join(", ");
-            let message = format!("{name} does not use `{}`, which is for {owners}", key.name);
-            reader.warn(&field.span, &message);
-        } else {
-            let message = format!("{name} has no knob `{}`", key.name);
-            reader.problem(&field.span, message, knob_hint(key, name));
-        }
-    }
-}
-
-fn knob_hint(key: &Key, scenario: &str) -> String {
-    match (key.name, scenario) {
-        ("iterations", "race_check") => "race_check has `rounds`".into(),
-        ("rounds", _) => "it is for race_check; others have `iterations`".into(),
-        ("hang_threshold", _) => "[thresholds] has hang_timeout for every scenario".into(),
-        ("grace_period", _) => "[thresholds] has grace_period for every scenario".into(),
-        _ => format!("it is for {}; leave it out", key.scenarios.join(", ")),
     }
 }
 
 /// What is given, allowed, and yet without effect.
-fn warn_of_unused(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    scenario: &Scenario,
-    has_calls: bool,
-) {
-    if scenario.load.rate.is_none() {
-        for name in ["max_in_flight", "catch_up"] {
-            if let Some(field) = section.get(name) {
-                let message = format!("`{name}` does nothing without `rate`");
-                reader.warn(&field.span, &message);
-            }
+fn warn_of_unused(reader: &mut Reader<'_>, given: &Section<'_>, scenario: &Scenario) {
+    for field in given.fields() {
+        let declared = declared(&field.name);
+        if declared.is_some_and(|it| !scenario.load.is_used(it)) {
+            let message = message![
+                setting(&field.name),
+                " does nothing without ",
+                setting("rate")
+            ];
+            reader.warn(&field.span, message);
         }
     }
-    if let ScenarioKind::Pattern { patterns, .. } = &scenario.kind
+    let patterns = scenario.kind.as_type().patterns();
+    if !patterns.is_empty()
         && patterns.iter().all(|pattern| !pattern.steps.is_empty())
-        && let Some(field) = section.get("tool_call").filter(|_| has_calls)
+        && let Some(field) = given
+            .get(TOOL_CALL.name)
+            .filter(|_| !scenario.tool_calls.is_empty())
     {
-        reader.warn(
-            &field.span,
-            "`tool_call` does nothing: every pattern has its own steps",
-        );
+        let message = message![
+            setting(TOOL_CALL.name),
+            " does nothing: every pattern has its own steps"
+        ];
+        reader.warn(&field.span, message);
     }
 }

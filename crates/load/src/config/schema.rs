@@ -1,17 +1,17 @@
 //! The JSON Schema of a load configuration, for editors and other programs: `config.v1`.
 //!
-//! It is made from the table of keys. It cannot say all that the reader checks (which scenario has
-//! which knob, what fits together), but takes everything that the reader takes.
+//! It is made from the settings. It cannot say all that the reader checks (what fits together), but takes
+//! everything that the reader takes.
 
-use mcprove_settings::quantity::{parse_duration, parse_size};
+use mcprove_client::session::ProtocolChoice;
+use mcprove_settings::kind::{self, TIME, TIME_OR_ZERO, properties, table_schema};
+use mcprove_settings::setting::{Elsewhere, Setting, SettingType};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::faults;
-use super::keys::{CALLS_MAX, COUNT_MAX, Form, Key, PROTOCOLS, RATE_MAX, SECTIONS};
-
-pub const TIME: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
-pub const TIME_OR_ZERO: &str = "^\\s*([0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)|0+(\\.0+)?)\\s*$";
+use super::sections::{SECTIONS, TOOL_CALL, TYPE, defaults, owners, scenario_settings};
+use crate::drive::scenario::{ENTRIES, Entry};
 
 /// The schema.
 pub fn schema() -> Schema {
@@ -43,156 +43,98 @@ pub fn schema() -> Schema {
 
 /// What stands at the top of a file, by name.
 pub fn sections() -> Map<String, Value> {
-    let mut properties: Map<String, Value> = SECTIONS
+    let mut all: Map<String, Value> = SECTIONS
         .iter()
         .map(|section| {
-            let mut table = table(section.keys, required(section.name));
-            insert(&mut table, "description", json!(section.explanation));
+            let mut table = if section.name == "scenario" {
+                scenario()
+            } else {
+                let mut table = table_schema(&[]);
+                insert(
+                    &mut table,
+                    "properties",
+                    properties((section.settings)()).into(),
+                );
+                table
+            };
+            insert(&mut table, "description", json!(section.about));
             (section.name.to_owned(), table)
         })
         .collect();
-    let mut protocol = one_of(PROTOCOLS);
-    insert(
-        &mut protocol,
-        "description",
-        json!("Another place for `protocol` of [session]"),
+    let mut protocol = ProtocolChoice::KIND.schema();
+    let description = json!("Another place for `protocol` of [session]");
+    insert(&mut protocol, "description", description);
+    all.insert("protocol".into(), protocol);
+    all.insert(
+        "faults".into(),
+        faults::schema(&TIME.schema(), &TIME_OR_ZERO.schema()),
     );
-    properties.insert("protocol".into(), protocol);
-    let time = json!({ "type": "string", "pattern": TIME });
-    properties.insert("faults".into(), faults::schema(&time, &time_or_zero()));
-    properties
+    all
 }
 
-fn required(section: &str) -> &'static [&'static str] {
-    match section {
-        "scenario" => &["type"],
-        _ => &[],
+/// Every setting once, and for each scenario which of them it takes.
+fn scenario() -> Value {
+    let settings = scenario_settings();
+    let mut all = properties(settings.iter().copied());
+    for setting in &settings {
+        let mut of_others = ENTRIES.iter().flat_map(|entry| (entry.settings)());
+        let other = of_others
+            .find(|it| it.name == setting.name && it.kind.describe() != setting.kind.describe());
+        let owners = owners(setting.name);
+        for name in setting.names() {
+            let Some(schema) = all.get_mut(name) else {
+                continue;
+            };
+            if let Some(other) = other {
+                *schema = json!({ "anyOf": [setting.kind.schema(), other.kind.schema()] });
+            }
+            let mut description = setting.about.to_owned();
+            if !owners.is_empty() {
+                description = format!("{description}. For {}", owners.join(", "));
+            }
+            match defaults(setting.name).as_str() {
+                "" => {}
+                words => description = format!("{description}. Default: {words}"),
+            }
+            insert(schema, "description", json!(description));
+        }
     }
+    let names: Vec<&str> = ENTRIES.iter().flat_map(Entry::names).collect();
+    let mut kind = kind::one_of(&names);
+    insert(&mut kind, "description", json!(TYPE.about));
+    all.insert(TYPE.name.to_owned(), kind);
+    let each: Vec<Value> = ENTRIES.iter().map(names_of_entry).collect();
+    json!({
+        "type": "object",
+        "properties": all,
+        "required": [TYPE.name],
+        "additionalProperties": false,
+        "allOf": each,
+    })
+}
+
+/// The settings that a scenario takes: its own, and those that may stay in a file when its type changes.
+fn names_of_entry(entry: &Entry) -> Value {
+    let kinds: Vec<&str> = entry.names().collect();
+    let own: Vec<_> = entry.all_settings().collect();
+    let ignored = scenario_settings().into_iter().filter(|setting| {
+        let is_own = own.iter().any(|it| it.has_name(setting.name));
+        !is_own && setting.elsewhere == Elsewhere::Ignored && !owners(setting.name).is_empty()
+    });
+    let all = own
+        .iter()
+        .copied()
+        .chain(ignored)
+        .chain([&TYPE, &TOOL_CALL]);
+    let names: Vec<&str> = all.flat_map(Setting::names).collect();
+    json!({
+        "if": { "properties": { TYPE.name: kind::one_of(&kinds) } },
+        "then": { "propertyNames": kind::one_of(&names) },
+    })
 }
 
 fn insert(schema: &mut Value, name: &str, value: Value) {
     if let Value::Object(object) = schema {
         object.insert(name.to_owned(), value);
     }
-}
-
-fn table(keys: &[Key], required: &[&str]) -> Value {
-    let properties: Map<String, Value> = keys
-        .iter()
-        .map(|key| (key.name.to_owned(), property(key)))
-        .collect();
-    let mut table = json!({
-        // A section of YAML with nothing in it is null.
-        "type": ["object", "null"],
-        "properties": properties,
-        "additionalProperties": false,
-    });
-    if !required.is_empty() {
-        insert(&mut table, "type", json!("object"));
-        insert(&mut table, "required", json!(required));
-    }
-    table
-}
-
-fn property(key: &Key) -> Value {
-    let mut schema = form(key.form);
-    let mut description = key.explanation.to_owned();
-    if !key.scenarios.is_empty() {
-        description = format!("{description}. For {}", key.scenarios.join(", "));
-    }
-    if !key.default.is_empty() {
-        description = format!("{description}. Default: {}", key.default);
-    }
-    insert(&mut schema, "description", json!(description));
-    if let Some(default) = default(key) {
-        insert(&mut schema, "default", default);
-    }
-    schema
-}
-
-/// The default as a value, where it is one.
-fn default(key: &Key) -> Option<Value> {
-    let text = key.default;
-    match key.form {
-        Form::Time | Form::TimeOrZero | Form::Warmup => {
-            parse_duration(text).is_ok().then(|| json!(text))
-        }
-        Form::Boolean => text.parse::<bool>().ok().map(Value::from),
-        Form::Count | Form::CountOrZero | Form::Calls => text.parse::<u64>().ok().map(Value::from),
-        Form::Rate | Form::NotNegative | Form::Factor | Form::Share | Form::OpenShare => {
-            text.parse::<f64>().ok().map(Value::from)
-        }
-        Form::Size => parse_size(text).is_ok().then(|| json!(text)),
-        Form::OneOf(names) => names.contains(&text).then(|| json!(text)),
-        Form::Text if text.starts_with('.') => Some(json!(text)),
-        _ => None,
-    }
-}
-
-fn one_of(names: &[&str]) -> Value {
-    let mut spellings: Vec<String> = Vec::new();
-    for name in names {
-        spellings.push((*name).to_owned());
-        if name.contains('_') {
-            spellings.push(name.replace('_', "-"));
-        }
-    }
-    json!({ "enum": spellings })
-}
-
-fn form(form: Form) -> Value {
-    let texts = || json!({ "type": "array", "items": { "type": "string" } });
-    match form {
-        Form::Text => json!({ "type": "string", "minLength": 1 }),
-        Form::Command => json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "array", "items": { "type": "string" }, "minItems": 1 },
-        ] }),
-        Form::Texts => texts(),
-        Form::TextTable => json!({
-            "type": ["object", "null"],
-            "additionalProperties": { "type": ["string", "integer", "boolean"] },
-        }),
-        Form::Time => json!({ "type": "string", "pattern": TIME }),
-        Form::TimeOrZero => time_or_zero(),
-        Form::Warmup => json!({ "anyOf": [time_or_zero(), { "type": "boolean" }] }),
-        Form::Count => json!({ "type": "integer", "minimum": 1, "maximum": COUNT_MAX }),
-        Form::Calls => json!({ "type": "integer", "minimum": 1, "maximum": CALLS_MAX }),
-        Form::CountOrZero => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-        Form::Seed => json!({ "anyOf": [
-            { "type": "integer", "minimum": 0 },
-            { "type": "string", "pattern": "^[0-9]+$" },
-        ] }),
-        Form::Rate => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": RATE_MAX }),
-        Form::NotNegative => json!({ "type": "number", "minimum": 0 }),
-        Form::Factor => json!({ "type": "number", "minimum": 1, "maximum": COUNT_MAX }),
-        Form::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-        Form::OpenShare => {
-            json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 })
-        }
-        Form::Boolean => json!({ "type": "boolean" }),
-        Form::Size => json!({ "anyOf": [
-            { "type": "integer", "minimum": 1 },
-            { "type": "string", "pattern": "^\\s*[0-9]*\\.?[0-9]+\\s*([kmgKMG]?[iI]?[bB]?)\\s*$" },
-        ] }),
-        Form::OneOf(names) => one_of(names),
-        Form::SomeOf(names) => json!({ "type": "array", "items": one_of(names) }),
-        Form::Arguments => json!({ "type": ["object", "string"] }),
-        Form::Tables(keys) => json!({ "type": "array", "items": table(keys, &["name"]) }),
-        Form::Steps(keys) => {
-            let mut step = table(keys, &[]);
-            insert(&mut step, "type", json!("object"));
-            let choice = json!([{ "required": ["tool"] }, { "required": ["list"] }]);
-            insert(&mut step, "oneOf", choice);
-            json!({ "type": "array", "items": step })
-        }
-        Form::TablesByName(keys) => json!({
-            "type": ["object", "null"],
-            "additionalProperties": table(keys, &[]),
-        }),
-    }
-}
-
-fn time_or_zero() -> Value {
-    json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO }, { "const": 0 }] })
 }

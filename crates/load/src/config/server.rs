@@ -1,14 +1,111 @@
 //! The section `[server]`: a command to start, or an address to connect to.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mcprove_client::server::{Server, Transport};
-use mcprove_settings::reader::{Least, Reader, Section};
+use mcprove_client::session::ProtocolChoice;
+use mcprove_settings::kind::Kind;
+use mcprove_settings::message::{message, section as table, setting};
+use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::secret::{self, REDACTED};
+use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
 use mcprove_settings::tree::{Data, Field, Node};
+use serde_json::json;
 
-use super::keys::{self, TRANSPORTS};
 use super::settings::section_advice;
+
+/// The transports.
+pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse", "ws"];
+
+/// What stands in the section.
+#[derive(Debug, Settings)]
+pub struct ServerSettings {
+    /// The program to start; or a list: the program and its first arguments.
+    #[setting]
+    command: CommandWords,
+    /// The program's arguments.
+    #[setting(otherwise = "none")]
+    args: Vec<String>,
+    /// Variables added to the environment, which the server inherits.
+    #[setting(otherwise = "none")]
+    env: TextTable,
+    /// The directory the program starts in.
+    #[setting(otherwise = "where mcprove was started")]
+    working_dir: Option<String>,
+    /// How messages travel; an http address falls back to sse unless it is given.
+    #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
+    transport: Option<String>,
+    /// The address of a running server, instead of a command.
+    #[setting]
+    url: Option<String>,
+    /// Headers added to every request to an address.
+    #[setting(otherwise = "none")]
+    headers: TextTable,
+    /// How long the server may take to answer the first request.
+    #[setting(otherwise = "10s")]
+    startup_timeout: Option<Duration>,
+    /// How long it may take to exit once its input is closed.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "5s")]
+    shutdown_timeout: Option<Duration>,
+    /// Another place for `protocol` of [session].
+    #[setting(otherwise = "auto")]
+    protocol: Option<ProtocolChoice>,
+}
+
+/// A program, or a program and its first arguments.
+#[derive(Debug, Default)]
+struct CommandWords(Option<Vec<String>>);
+
+impl SettingType for CommandWords {
+    const KIND: Kind = Kind::Other("text, or list of texts", || {
+        json!({ "anyOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+        ] })
+    });
+
+    fn from_data(_: Data) -> Option<Self> {
+        None
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let words = match &field.value.data {
+            Data::List(_) => reader.texts_of(field)?,
+            _ => vec![reader.text_of(field)?.to_owned()],
+        };
+        if words.first().is_none_or(String::is_empty) {
+            reader.wrong(field, "a program", "write [\"python\", \"-m\", \"my_mcp\"]");
+            return None;
+        }
+        Some(Self(Some(words)))
+    }
+
+    fn write(&self) -> Option<Data> {
+        None
+    }
+}
+
+/// Texts by name, which their readers look at one by one.
+#[derive(Debug, Default)]
+struct TextTable;
+
+impl SettingType for TextTable {
+    const KIND: Kind = Kind::Other("table of texts", || {
+        json!({
+            "type": ["object", "null"],
+            "additionalProperties": { "type": ["string", "integer", "boolean"] },
+        })
+    });
+
+    fn from_data(_: Data) -> Option<Self> {
+        None
+    }
+
+    fn write(&self) -> Option<Data> {
+        None
+    }
+}
 
 /// A server as the section describes it.
 pub(super) struct ServerPlan {
@@ -22,83 +119,60 @@ pub const EXAMPLE_URL: &str =
 
 /// Reads the section; none only when there were problems.
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
-    let known = keys::names(keys::section("server"));
-    let section = reader.section(node, "[server]", &known, |name| {
+    let section = reader.section_of(node, table("server"), ServerSettings::declared(), |name| {
         section_advice("server", name)
     });
-    let transport = reader.choice(&section, "transport", TRANSPORTS);
-    let server = match (section.get("url"), transport) {
+    let mut given = ServerSettings::initial();
+    fill(&mut given, reader, &section);
+    let server = match (section.get("url"), given.transport.as_deref()) {
         (Some(url), Some("stdio")) => {
-            let message = "`url` does not go with transport \"stdio\"".to_owned();
+            let message = message![
+                setting("url"),
+                " cannot be combined with transport \"stdio\""
+            ];
             reader.problem(&url.span, message, "leave out one of them");
             None
         }
         (Some(url), transport) => read_address(reader, &section, url, transport),
         (None, Some(name @ ("http" | "sse" | "ws"))) => {
             let message = format!("transport {name:?} needs a url");
-            let span = section
-                .get("transport")
-                .map_or(section.span(), |field| &field.span);
+            let field = section.get("transport");
+            let span = field.map_or(section.span(), |field| &field.span);
             reader.problem(span, message, "add url = \"http://127.0.0.1:8080/mcp\"");
             None
         }
-        (None, _) => read_command(reader, &section),
+        (None, _) => read_command(reader, &section, &given),
     };
-    let startup = reader.duration(&section, "startup_timeout", Least::MoreThanZero);
-    let shutdown = reader.duration(&section, "shutdown_timeout", Least::Zero);
     let mut server = server?;
-    server.startup_timeout = startup.unwrap_or(server.startup_timeout);
-    server.shutdown_timeout = shutdown.unwrap_or(server.shutdown_timeout);
+    server.startup_timeout = given.startup_timeout.unwrap_or(server.startup_timeout);
+    server.shutdown_timeout = given.shutdown_timeout.unwrap_or(server.shutdown_timeout);
     Some(ServerPlan {
         fall_back_to_sse: section.get("transport").is_none(),
         server,
     })
 }
 
-fn read_command(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Server> {
-    let words = match section.get("command") {
-        None => {
-            let message = "[server] has neither a command nor a url".to_owned();
-            let hint = "add command = \"python\" and args = [\"-m\", \"my_mcp\"], or url = \"http://127.0.0.1:8080/mcp\"";
-            reader.problem(section.span(), message, hint);
-            None
-        }
-        Some(Field {
-            value: Node {
-                data: Data::List(_),
-                ..
-            },
-            ..
-        }) => reader.texts(section, "command"),
-        Some(_) => reader
-            .text(section, "command")
-            .map(|text| vec![text.to_owned()]),
-    };
-    if let Some(headers) = section.get("headers") {
-        let message = "`headers` are for a server at an address".to_owned();
-        reader.problem(
-            &headers.span,
-            message,
-            "leave them out, or give a url instead of a command",
-        );
+fn read_command(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    given: &ServerSettings,
+) -> Option<Server> {
+    if section.get("command").is_none() {
+        let hint = "add command = \"python\" and args = [\"-m\", \"my_mcp\"], or url = \"http://127.0.0.1:8080/mcp\"";
+        let message = message![table("server"), " has neither a command nor a url"];
+        reader.problem(section.span(), message, hint);
     }
-    let args = reader.texts(section, "args").unwrap_or_default();
+    if let Some(headers) = section.get("headers") {
+        let message = message![setting("headers"), " are for a server at an address"];
+        let hint = "leave them out, or give a url instead of a command";
+        reader.problem(&headers.span, message, hint);
+    }
     let env = read_env(reader, section);
-    let working_dir = reader.text(section, "working_dir");
-    let words = words?;
-    let Some((program, first)) = words
-        .split_first()
-        .filter(|(program, _)| !program.is_empty())
-    else {
-        if let Some(field) = section.get("command") {
-            reader.wrong(field, "a program", "write [\"python\", \"-m\", \"my_mcp\"]");
-        }
-        return None;
-    };
-    let mut server = Server::stdio(program).args(first).args(args);
+    let (program, first) = given.command.0.as_ref()?.split_first()?;
+    let mut server = Server::stdio(program).args(first).args(&given.args);
     refuse_redacted(reader, section, "args", &server.args);
     server.env = env;
-    server.working_dir = working_dir.map(Into::into);
+    server.working_dir = given.working_dir.as_ref().map(Into::into);
     Some(server)
 }
 
@@ -112,11 +186,11 @@ pub fn read_env(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<Stri
         if name.is_empty() || name.contains(['=', '\0']) {
             let message = format!("{name:?} cannot be the name of a variable");
             reader.problem(&variable.span, message, "leave out `=`");
-        } else if let Some(value) = plain_text(reader, variable, "`env`") {
+        } else if let Some(value) = plain_text(reader, variable, "env") {
             if value.contains(REDACTED) {
                 let message =
                     format!("the value of {name} was taken out: it is left to the environment");
-                reader.warn(&variable.value.span, &message);
+                reader.warn(&variable.value.span, message);
             } else {
                 variables.insert(name.clone(), value);
             }
@@ -133,7 +207,10 @@ fn read_address(
 ) -> Option<Server> {
     for name in ["command", "args", "env", "working_dir"] {
         if let Some(other) = section.get(name) {
-            let message = format!("`{name}` is for a server that is started, and there is a url");
+            let message = message![
+                setting(name),
+                " is for a server that is started, and there is a url"
+            ];
             reader.problem(&other.span, message, "leave out one of them");
         }
     }
@@ -194,7 +271,7 @@ pub fn read_headers(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<
             reader.problem(&header.span, message, "use letters, digits and -");
             continue;
         }
-        let Some(value) = plain_text(reader, header, "`headers`") else {
+        let Some(value) = plain_text(reader, header, "headers") else {
             continue;
         };
         if value.contains(REDACTED) {
@@ -242,7 +319,10 @@ fn plain_text(reader: &mut Reader<'_>, field: &Field, what: &str) -> Option<Stri
     let text = text.filter(|text| !text.contains('\0'));
     if text.is_none() {
         let kind = field.value.kind();
-        let message = format!("{what} holds texts, and {:?} is {kind}", field.name);
+        let message = message![
+            setting(what),
+            format!(" holds texts, and {:?} is {kind}", field.name)
+        ];
         reader.problem(&field.value.span, message, "put the value in quotes");
     }
     text
@@ -253,7 +333,7 @@ fn refuse_redacted(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, t
     if texts.iter().any(|text| text.contains(REDACTED))
         && let Some(field) = section.get(name)
     {
-        let message = format!("a secret was taken out of `{name}`");
+        let message = message!["a secret was taken out of ", setting(name)];
         reader.problem(
             &field.value.span,
             message,

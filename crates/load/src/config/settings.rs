@@ -1,17 +1,18 @@
 //! The file as a whole, and its sections `[session]` and `[output]`.
 
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use mcprove_client::session::{
     Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
 };
 use mcprove_client::transport::MAX_FRAME;
-use mcprove_settings::reader::{Least, Reader, Section};
+use mcprove_settings::kind::Kind;
+use mcprove_settings::message::{Message, message, section as table, setting};
+use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::setting::{SettingItem, SettingType, Settings, fill};
 use mcprove_settings::tree::{Data, Field, Node};
 
-use super::keys::{self, PROTOCOLS};
+use super::sections::SECTIONS;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings};
 use super::{faults, scenario, server, thresholds};
 use crate::drive::Scenario;
@@ -36,12 +37,8 @@ static NOTHING: Node = Node {
 impl Default for SessionSettings {
     fn default() -> Self {
         Self {
-            protocol: ProtocolChoice::Auto,
-            strict_protocol: false,
-            call_timeout: None,
-            max_frame: None,
-            accept_requests: None,
             fall_back_to_sse: true,
+            ..Self::initial()
         }
     }
 }
@@ -49,11 +46,29 @@ impl Default for SessionSettings {
 impl Default for OutputSettings {
     fn default() -> Self {
         Self {
-            report_dir: PathBuf::from("./runs"),
             formats: Format::ALL.to_vec(),
-            trace: true,
-            trace_value_bytes: None,
+            ..Self::initial()
         }
+    }
+}
+
+impl SettingItem for Format {
+    const KIND: Kind = Kind::SomeOf(|| Self::ALL.map(Self::name).to_vec());
+
+    fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>> {
+        let mut formats = Vec::new();
+        for node in nodes {
+            let is_it = |format: &Self| Some(format.name()) == node.text();
+            let format = Self::ALL.into_iter().find(is_it);
+            formats.extend(format.filter(|format| !formats.contains(format)));
+        }
+        Some(formats)
+    }
+
+    fn write_list(items: &[Self]) -> Option<Data> {
+        Some(Data::texts(
+            items.iter().map(|format| format.name().to_owned()),
+        ))
     }
 }
 
@@ -86,7 +101,7 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
             reader,
             &top,
             "server",
-            "add [server] with a command or a url",
+            message!["add ", table("server"), " with a command or a url"],
         ),
     };
     let parts = read_parts(reader, &top, &SessionSettings::default());
@@ -98,6 +113,25 @@ pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadCo
             fall_back_to_sse: server.fall_back_to_sse,
             ..parts.session
         },
+        scenario: parts.scenario,
+        thresholds: parts.thresholds,
+        faults: parts.faults,
+        output: parts.output,
+        warnings: Vec::new(),
+    })
+}
+
+/// Reads a whole file but its server, which is given.
+pub(super) fn read_for_server(
+    reader: &mut Reader<'_>,
+    root: &Node,
+    server: mcprove_client::server::Server,
+) -> Option<LoadConfig> {
+    let top = reader.section(root, "the file", TOP, top_advice);
+    let parts = read_parts(reader, &top, &SessionSettings::default())?;
+    Some(LoadConfig {
+        server,
+        session: parts.session,
         scenario: parts.scenario,
         thresholds: parts.thresholds,
         faults: parts.faults,
@@ -125,23 +159,27 @@ pub fn read_parts(
     let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let thresholds = thresholds::read(reader, node("thresholds"));
     let scenario = match top.get("scenario") {
-        Some(field) => scenario::read(reader, &field.value, &thresholds),
+        Some(field) => scenario::read(reader, &field.value, thresholds.hang_limits),
         None => missing(
             reader,
             top,
             "scenario",
-            "add [scenario] with a type such as \"sustained\"",
+            message![
+                "add ",
+                table("scenario"),
+                " with a type such as \"sustained\""
+            ],
         ),
     };
     let injected = top
         .get("faults")
         .map(|field| (field, faults::read(reader, field)));
     let protocol = read_protocol(reader, top).unwrap_or(session.protocol);
-    let session = SessionSettings {
-        protocol,
-        ..read_session(reader, node("session"), session)
-    };
-    let output = read_output(reader, node("output"));
+    let mut session = session.clone();
+    read_section(&mut session, reader, node("session"), "session");
+    session.protocol = protocol;
+    let mut output = OutputSettings::default();
+    read_section(&mut output, reader, node("output"), "output");
     let scenario = scenario?;
     thresholds::check_names(reader, node("thresholds"), &scenario);
     if let Some((field, injected)) = &injected {
@@ -156,26 +194,28 @@ pub fn read_parts(
     })
 }
 
-fn missing<T>(reader: &mut Reader<'_>, top: &Section<'_>, name: &str, hint: &str) -> Option<T> {
+fn missing<T>(
+    reader: &mut Reader<'_>,
+    top: &Section<'_>,
+    name: &'static str,
+    hint: Message,
+) -> Option<T> {
     let span = top.span().start..top.span().start;
-    reader.problem(&span, format!("there is no [{name}]"), hint);
+    reader.problem(&span, message!["there is no ", table(name)], hint);
     None
 }
 
 /// The section that a misplaced key belongs to.
-fn top_advice(name: &str) -> Option<String> {
-    let owner = keys::SECTIONS
-        .iter()
-        .find(|section| section.keys.iter().any(|key| key.name == name))?;
-    Some(format!("it belongs below [{}]", owner.name))
+fn top_advice(name: &str) -> Option<Message> {
+    section_advice("", name)
 }
 
 /// The same for a key in the wrong section.
-pub(super) fn section_advice(section: &str, name: &str) -> Option<String> {
-    let owner = keys::SECTIONS
-        .iter()
-        .find(|other| other.name != section && other.keys.iter().any(|key| key.name == name))?;
-    Some(format!("it belongs below [{}]", owner.name))
+pub(super) fn section_advice(section: &str, name: &str) -> Option<Message> {
+    let owner = SECTIONS.iter().find(|other| {
+        other.name != section && (other.settings)().iter().any(|it| it.has_name(name))
+    })?;
+    Some(message!["it belongs below ", table(owner.name)])
 }
 
 /// The revision, which may stand in one of three places.
@@ -190,63 +230,23 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolC
     let mut given = places.into_iter().flatten();
     let field = given.next()?;
     for second in given {
-        let message = "`protocol` is given twice".to_owned();
-        reader.problem(&second.span, message, "keep the one below [session]");
+        let message = message![setting("protocol"), " is given twice"];
+        let hint = message!["keep the one below ", table("session")];
+        reader.problem(&second.span, message, hint);
     }
-    reader
-        .choice_of(&field.value, "`protocol`", PROTOCOLS)
-        .and_then(|name| ProtocolChoice::from_str(name).ok())
+    let declared = SessionSettings::declared()
+        .iter()
+        .find(|it| it.name == field.name)?;
+    SettingType::read(reader, field, declared)
 }
 
-fn read_session(
+/// Fills settings from a section of their own.
+fn read_section<T: Settings>(
+    settings: &mut T,
     reader: &mut Reader<'_>,
     node: &Node,
-    otherwise: &SessionSettings,
-) -> SessionSettings {
-    let known = keys::names(keys::section("session"));
-    let section = reader.section(node, "[session]", &known, |name| {
-        section_advice("session", name)
-    });
-    let call_timeout = reader.duration(&section, "call_timeout", Least::MoreThanZero);
-    SessionSettings {
-        strict_protocol: reader
-            .boolean(&section, "strict_protocol")
-            .unwrap_or(otherwise.strict_protocol),
-        call_timeout: call_timeout.or(otherwise.call_timeout),
-        max_frame: reader.size(&section, "max_frame").or(otherwise.max_frame),
-        accept_requests: reader
-            .boolean(&section, "accept_requests")
-            .or(otherwise.accept_requests),
-        ..otherwise.clone()
-    }
-}
-
-fn read_output(reader: &mut Reader<'_>, node: &Node) -> OutputSettings {
-    let known = keys::names(keys::section("output"));
-    let section = reader.section(node, "[output]", &known, |name| {
-        section_advice("output", name)
-    });
-    let defaults = OutputSettings::default();
-    OutputSettings {
-        report_dir: reader
-            .text(&section, "report_dir")
-            .map_or(defaults.report_dir, PathBuf::from),
-        formats: read_formats(reader, &section).unwrap_or(defaults.formats),
-        trace: reader.boolean(&section, "trace").unwrap_or(defaults.trace),
-        trace_value_bytes: reader.size(&section, "trace_value_bytes"),
-    }
-}
-
-fn read_formats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Vec<Format>> {
-    let field = section.get("formats")?;
-    let hint = "write [\"markdown\", \"json\", \"terminal\", \"html\"], or some of them";
-    let mut formats = Vec::new();
-    for node in reader.list(field, hint) {
-        let name = reader.choice_of(node, "`formats`", keys::FORMATS);
-        let format = Format::ALL
-            .into_iter()
-            .find(|format| Some(format.name()) == name);
-        formats.extend(format.filter(|format| !formats.contains(format)));
-    }
-    Some(formats)
+    name: &'static str,
+) {
+    let section = reader.section_of(node, table(name), T::declared(), top_advice);
+    fill(settings, reader, &section);
 }

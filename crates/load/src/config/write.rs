@@ -1,19 +1,18 @@
 //! A configuration as TOML, with secrets taken out.
 
-mod scenario;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use mcprove_client::server::{Server, Transport};
-use mcprove_client::session::ProtocolChoice;
+use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redact_value};
+use mcprove_settings::setting::{self, Settings};
 use toml::Value;
 
-use self::scenario::write_scenario;
-use super::{Format, LoadConfig, OutputSettings, SessionSettings};
-use crate::run::{LoadFault, Thresholds, ToolThresholds};
+use super::{LoadConfig, SessionSettings};
+use crate::drive::Scenario;
+use crate::drive::scenario::Patterns;
+use crate::run::{LoadFault, Thresholds};
 
 pub(super) fn to_toml(config: &LoadConfig) -> String {
     let mut page = Page::default();
@@ -23,8 +22,10 @@ pub(super) fn to_toml(config: &LoadConfig) -> String {
     for fault in &config.faults {
         write_fault(&mut page, fault);
     }
-    write_session(&mut page, &config.session);
-    write_output(&mut page, &config.output);
+    page.header("[session]");
+    page.settings(&config.session);
+    page.header("[output]");
+    page.settings(&config.output);
     page.0
 }
 
@@ -42,20 +43,10 @@ impl Page {
         let _ = writeln!(self.0, "{name} = {}", value.into());
     }
 
-    fn time(&mut self, name: &str, time: Duration) {
-        self.line(name, duration(time));
-    }
-
-    fn times(&mut self, times: &[(&str, Option<Duration>)]) {
-        for (name, time) in times {
-            if let Some(time) = time {
-                self.time(name, *time);
-            }
+    fn settings(&mut self, settings: &dyn Settings) {
+        for (setting, data) in setting::values(settings) {
+            self.line(setting.name, data.to_toml());
         }
-    }
-
-    fn count(&mut self, name: &str, count: u32) {
-        self.line(name, i64::from(count));
     }
 
     fn table(&mut self, name: &str, texts: &BTreeMap<String, String>) {
@@ -66,19 +57,6 @@ impl Page {
         for (key, value) in texts {
             self.line(&quoted_key(key), redact_value(key, value));
         }
-    }
-}
-
-/// A duration that reads back as the same one.
-fn duration(time: Duration) -> String {
-    let nanoseconds = time.subsec_nanos();
-    if nanoseconds == 0 {
-        format!("{}s", time.as_secs())
-    } else if nanoseconds.is_multiple_of(1_000_000) {
-        format!("{}ms", time.as_millis())
-    } else {
-        let text = format!("{}.{nanoseconds:09}", time.as_secs());
-        format!("{}s", text.trim_end_matches('0'))
     }
 }
 
@@ -121,8 +99,8 @@ fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     if !session.fall_back_to_sse || matches!(server.transport, Transport::Sse { .. }) {
         page.line("transport", server.transport.name());
     }
-    page.time("startup_timeout", server.startup_timeout);
-    page.time("shutdown_timeout", server.shutdown_timeout);
+    page.line("startup_timeout", write_duration(server.startup_timeout));
+    page.line("shutdown_timeout", write_duration(server.shutdown_timeout));
     match &server.transport {
         Transport::Stdio => page.table("server.env", &server.env),
         Transport::Http { headers, .. }
@@ -131,37 +109,35 @@ fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     }
 }
 
-fn write_thresholds(page: &mut Page, thresholds: &Thresholds) {
-    page.header("[thresholds]");
-    page.times(&[
-        ("p50_latency", thresholds.p50_latency),
-        ("p95_latency", thresholds.p95_latency),
-        ("p99_latency", thresholds.p99_latency),
-        ("p999_latency", thresholds.p999_latency),
-    ]);
-    if let Some(rate) = thresholds.error_rate {
-        page.line("error_rate", rate);
+fn write_scenario(page: &mut Page, scenario: &Scenario) {
+    page.header("[scenario]");
+    page.line("type", scenario.kind.name());
+    let kind = scenario.kind.as_type();
+    page.settings(kind);
+    for (setting, data) in setting::values(&scenario.load) {
+        let is_own = kind.table().iter().any(|it| it.has_name(setting.name));
+        let is_load = kind.duration().is_some() && scenario.load.is_used(setting);
+        let is_all = crate::drive::LoadSettings::is_for_all(setting);
+        if !is_own && (is_load || is_all) {
+            page.line(setting.name, data.to_toml());
+        }
     }
-    page.time("hang_timeout", thresholds.hang_timeout);
-    page.time("grace_period", thresholds.grace_period);
-    if let Some(growth) = thresholds.memory_growth_mb {
-        page.line("memory_growth_mb", growth);
+    for call in &scenario.tool_calls {
+        page.header("[[scenario.tool_call]]");
+        page.settings(call);
     }
-    for (tool, limits) in &thresholds.tools {
-        page.header(&format!("[thresholds.tools.{}]", quoted_key(tool)));
-        write_limits(page, limits);
+    for pattern in kind.patterns() {
+        page.header("[[scenario.pattern]]");
+        page.settings(&Patterns::settings_of(pattern));
     }
 }
 
-fn write_limits(page: &mut Page, limits: &ToolThresholds) {
-    page.times(&[
-        ("p50_latency", limits.p50_latency),
-        ("p95_latency", limits.p95_latency),
-        ("p99_latency", limits.p99_latency),
-        ("p999_latency", limits.p999_latency),
-    ]);
-    if let Some(rate) = limits.error_rate {
-        page.line("error_rate", rate);
+fn write_thresholds(page: &mut Page, thresholds: &Thresholds) {
+    page.header("[thresholds]");
+    page.settings(thresholds);
+    for (tool, limits) in &thresholds.tools {
+        page.header(&format!("[thresholds.tools.{}]", quoted_key(tool)));
+        page.settings(limits);
     }
 }
 
@@ -178,44 +154,16 @@ fn write_fault(page: &mut Page, fault: &LoadFault) {
         };
         page.line(&key, value);
     }
-    page.times(&[
+    for (name, time) in [
         ("start", fault.window.start),
         ("duration", fault.window.duration),
         ("max_recovery", fault.max_recovery),
-    ]);
+    ] {
+        if let Some(time) = time {
+            page.line(name, write_duration(time));
+        }
+    }
     if let Some(others) = fault.others_may_suffer {
         page.line("others_may_suffer", others);
     }
-}
-
-fn write_session(page: &mut Page, session: &SessionSettings) {
-    page.header("[session]");
-    if session.protocol != ProtocolChoice::Auto {
-        page.line("protocol", session.protocol.to_string());
-    }
-    page.line("strict_protocol", session.strict_protocol);
-    page.times(&[("call_timeout", session.call_timeout)]);
-    if let Some(size) = session.max_frame {
-        page.line("max_frame", size_value(size));
-    }
-    if let Some(accept) = session.accept_requests {
-        page.line("accept_requests", accept);
-    }
-}
-
-fn write_output(page: &mut Page, output: &OutputSettings) {
-    page.header("[output]");
-    page.line("report_dir", output.report_dir.display().to_string());
-    page.line(
-        "formats",
-        list(output.formats.iter().copied().map(Format::name)),
-    );
-    page.line("trace", output.trace);
-    if let Some(size) = output.trace_value_bytes {
-        page.line("trace_value_bytes", size_value(size));
-    }
-}
-
-fn size_value(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use mcprove_settings::quantity::seconds;
+use mcprove_settings::message::Diagnostic;
+use mcprove_settings::quantity::{seconds, write_duration};
 use mcprove_settings::secret::secrets_of_arguments;
+use mcprove_settings::setting::{Setting, Settings};
+use mcprove_settings::tree::Data;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::defaults;
-use super::kind::ScenarioKind;
+use super::scenario::{self, Patterns, ScenarioKind};
 use super::workload::{Pattern, Step, ToolCall};
 
 /// A scenario. Made by one of the constructors, refined in any order.
@@ -37,19 +39,20 @@ pub struct Scenario {
     /// How the load is made.
     #[serde(default)]
     pub load: LoadSettings,
-    /// Knobs that this kind does not have; reported when it is run.
+    /// Settings that this kind does not have; reported when it is run.
     #[serde(skip)]
-    pub(crate) problems: Vec<String>,
+    pub(crate) problems: Vec<Diagnostic>,
 }
 
 impl Scenario {
     /// Whether every tool that it calls is named.
     pub(crate) fn names_tools(&self) -> bool {
-        match &self.kind {
-            ScenarioKind::Pattern { patterns, .. } => {
-                patterns.iter().all(|pattern| !pattern.steps.is_empty())
-            }
-            _ => !self.tool_calls.is_empty(),
+        let patterns = self.kind.as_type().patterns();
+        let has_steps = patterns.iter().all(|pattern| !pattern.steps.is_empty());
+        if patterns.is_empty() {
+            !self.tool_calls.is_empty()
+        } else {
+            has_steps
         }
     }
 
@@ -64,10 +67,7 @@ impl Scenario {
 
     /// The calls of tools, also those that are steps of patterns.
     pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut ToolCall> {
-        let patterns = match &mut self.kind {
-            ScenarioKind::Pattern { patterns, .. } => &mut patterns[..],
-            _ => &mut [],
-        };
+        let patterns = self.kind.as_type_mut().patterns_mut();
         let steps = patterns.iter_mut().flat_map(|pattern| &mut pattern.steps);
         let of_steps = steps.filter_map(|step| match step {
             Step::Call(call) => Some(call),
@@ -78,55 +78,68 @@ impl Scenario {
 }
 
 /// How the load is made, whatever the scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 #[serde(default)]
 pub struct LoadSettings {
     /// Connections, over which the calls in flight are spread; each is a process over stdio.
+    #[setting(default = 1)]
     pub sessions: u32,
-    /// Calls per second on a fixed schedule (open model); none waits for answers (closed model).
+    /// Calls per second on a fixed schedule, whatever the server does: the open model. Without it the load waits
+    /// for answers (closed model). Of a spike and a ramp the rate at the beginning, which then grows as the calls
+    /// in flight would.
+    #[setting(kind = RATE, short = 'r', otherwise = "none")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// The most calls in flight in the open model; what cannot start is counted as dropped.
+    #[setting(default = 1000)]
     pub max_in_flight: u32,
-    /// Whether calls that the schedule missed are made up for in a burst, instead of dropped.
+    /// Make up for missed calls of the open model in a burst, instead of dropping them.
+    #[setting(default = false)]
     pub catch_up: bool,
     /// The time before anything counts.
+    #[setting(kind = TIME_OR_ZERO, default = "0")]
     #[serde(rename = "warmup_secs", with = "seconds")]
     #[schemars(with = "f64")]
     pub warmup: Duration,
-    /// Ends after this many calls, if that comes first.
+    /// End after this many calls, if that comes first.
+    #[setting(otherwise = "none")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
-    /// Decides every random choice; drawn when not given.
+    /// Decides every random choice.
+    #[setting(kind = Kind::Seed, otherwise = "drawn, and printed")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Whether arguments are checked against `inputSchema` and results against `outputSchema`.
+    /// Check arguments against inputSchema, and results against the protocol and outputSchema.
+    #[setting(default = false)]
     pub strict: bool,
-    /// Whether tools that nobody named are called though they may write.
+    /// Call also tools that may write, where none is named.
+    #[setting(default = false)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_writes: bool,
 }
 
-impl Default for LoadSettings {
-    fn default() -> Self {
-        Self {
-            sessions: 1,
-            rate: None,
-            max_in_flight: defaults::MAX_IN_FLIGHT,
-            catch_up: false,
-            warmup: Duration::ZERO,
-            calls: None,
-            seed: None,
-            strict: false,
-            allow_writes: false,
-        }
+impl LoadSettings {
+    /// Whether a setting is for every scenario, and not for loads only.
+    pub fn is_for_all(setting: &Setting) -> bool {
+        ["seed", "strict", "allow_writes"].contains(&setting.name)
+    }
+
+    /// Whether a setting has an effect with these.
+    pub(crate) fn is_used(&self, setting: &Setting) -> bool {
+        self.rate.is_some() || !["max_in_flight", "catch_up"].contains(&setting.name)
     }
 }
 
-impl From<ScenarioKind> for Scenario {
-    fn from(kind: ScenarioKind) -> Self {
+impl Default for LoadSettings {
+    fn default() -> Self {
+        Self::initial()
+    }
+}
+
+impl<Kind: Into<ScenarioKind>> From<Kind> for Scenario {
+    fn from(kind: Kind) -> Self {
         Self {
-            kind,
+            kind: kind.into(),
             tool_calls: Vec::new(),
             load: LoadSettings::default(),
             problems: Vec::new(),
@@ -138,161 +151,106 @@ impl From<ScenarioKind> for Scenario {
 impl Scenario {
     /// A fresh process per iteration, first and second call measured apart.
     pub fn cold_start() -> Self {
-        defaults::cold_start().into()
+        scenario::ColdStart::default().into()
     }
 
     /// Constant load for a fixed time.
     pub fn sustained() -> Self {
-        defaults::sustained().into()
+        scenario::Sustained::default().into()
     }
 
     /// A steady load with a burst in it.
     pub fn spike() -> Self {
-        defaults::spike().into()
+        scenario::Spike::default().into()
     }
 
     /// More and more calls in flight.
     pub fn ramp() -> Self {
-        defaults::ramp().into()
+        scenario::Ramp::default().into()
     }
 
     /// A long steady load, watched for leaks and drift.
     pub fn soak() -> Self {
-        defaults::soak().into()
+        scenario::Soak::default().into()
     }
 
     /// Sequences of calls with pauses.
     pub fn pattern(patterns: impl IntoIterator<Item = Pattern>) -> Self {
-        defaults::pattern(patterns.into_iter().collect()).into()
+        Patterns::new(patterns.into_iter().collect()).into()
     }
 
     /// Many first calls at the same instant.
     pub fn deadlock_probe() -> Self {
-        defaults::deadlock_probe().into()
+        scenario::DeadlockProbe::default().into()
     }
 
     /// The same call alone and at once.
     pub fn race_check() -> Self {
-        defaults::race_check().into()
+        scenario::RaceCheck::default().into()
     }
 
     /// Malformed messages.
     pub fn fuzzer() -> Self {
-        defaults::fuzzer().into()
+        scenario::Fuzzer::default().into()
     }
 
     /// A slow tool among a fast one.
     pub fn slow_mix() -> Self {
-        defaults::slow_mix().into()
+        scenario::SlowMix::default().into()
     }
 
     /// Connections dropped in the middle of calls.
     pub fn reconnect() -> Self {
-        defaults::reconnect().into()
+        scenario::Reconnect::default().into()
     }
 
     /// Sessions opened and abandoned.
     pub fn churn() -> Self {
-        defaults::churn().into()
+        scenario::Churn::default().into()
     }
 
     /// Calls before the list of tools is complete.
     pub fn early_call() -> Self {
-        defaults::early_call().into()
+        scenario::EarlyCall::default().into()
     }
 
     /// Calls cancelled half-way.
     pub fn interrupted_call() -> Self {
-        defaults::interrupted_call().into()
+        scenario::InterruptedCall::default().into()
     }
 }
 
-/// The knobs. One that the kind does not have makes the run fail with `RunError::Config`.
+/// The settings. One that the kind does not have makes the run fail with `RunError::Config`.
 impl Scenario {
     /// Sets the calls in flight: of a spike its baseline, of a ramp its last step.
     #[must_use]
-    pub fn concurrent(mut self, count: u32) -> Self {
-        match &mut self.kind {
-            ScenarioKind::Sustained { concurrent, .. }
-            | ScenarioKind::Soak { concurrent, .. }
-            | ScenarioKind::Pattern { concurrent, .. }
-            | ScenarioKind::DeadlockProbe { concurrent, .. }
-            | ScenarioKind::RaceCheck { concurrent, .. }
-            | ScenarioKind::SlowMix { concurrent, .. }
-            | ScenarioKind::Reconnect { concurrent, .. }
-            | ScenarioKind::Churn { concurrent, .. }
-            | ScenarioKind::Spike {
-                baseline_concurrent: concurrent,
-                ..
-            }
-            | ScenarioKind::Ramp {
-                to_concurrent: concurrent,
-                ..
-            } => *concurrent = count,
-            _ => self.reject("concurrent"),
-        }
-        self
+    pub fn concurrent(self, count: u32) -> Self {
+        self.set("concurrent", Data::Integer(count.into()))
     }
 
     /// Sets how long the load lasts. Of a spike, the burst keeps its place in proportion.
     #[must_use]
-    pub fn duration(mut self, time: Duration) -> Self {
-        match &mut self.kind {
-            ScenarioKind::Sustained { duration, .. }
-            | ScenarioKind::Ramp { duration, .. }
-            | ScenarioKind::Pattern { duration, .. }
-            | ScenarioKind::SlowMix { duration, .. } => *duration = time,
-            ScenarioKind::Soak {
-                duration,
-                sample_interval,
-                ..
-            } => {
-                *duration = time;
-                *sample_interval = defaults::sample_interval(time);
-            }
-            ScenarioKind::Spike {
-                baseline_duration,
-                spike_at,
-                spike_duration,
-                ..
-            } => {
-                *baseline_duration = time;
-                *spike_at = defaults::spike_at(time);
-                *spike_duration = defaults::spike_duration(time);
-            }
-            _ => self.reject("duration"),
-        }
-        self
+    pub fn duration(self, time: Duration) -> Self {
+        self.set("duration", Data::Text(write_duration(time)))
     }
 
-    /// Sets how often: of `cold_start`, `fuzzer`, `reconnect`, `early_call`, `interrupted_call`.
+    /// Sets how often: of `cold_start`, `fuzzer`, `race_check`, `reconnect`, `early_call`, `interrupted_call`.
     #[must_use]
-    pub fn iterations(mut self, count: u32) -> Self {
-        match &mut self.kind {
-            ScenarioKind::ColdStart { iterations, .. }
-            | ScenarioKind::Fuzzer { iterations, .. }
-            | ScenarioKind::Reconnect { iterations, .. }
-            | ScenarioKind::EarlyCall { iterations }
-            | ScenarioKind::InterruptedCall { iterations } => *iterations = count,
-            ScenarioKind::RaceCheck { rounds, .. } => *rounds = count,
-            _ => self.reject("iterations"),
-        }
-        self
+    pub fn iterations(self, count: u32) -> Self {
+        self.set("iterations", Data::Integer(count.into()))
     }
 
-    /// Sets when a call counts as hung and how long it may still answer, in `deadlock_probe`.
+    /// Sets when a call counts as hung and how long it may still answer, in `deadlock_probe`; thresholds have
+    /// `hang_timeout` for all scenarios.
     #[must_use]
-    pub fn hang_limits(mut self, threshold: Duration, grace: Duration) -> Self {
-        match &mut self.kind {
-            ScenarioKind::DeadlockProbe {
-                hang_threshold,
-                grace_period,
-                ..
-            } => {
-                *hang_threshold = threshold;
-                *grace_period = grace;
-            }
-            _ => self.reject("hang_limits (thresholds have hang_timeout)"),
+    pub fn hang_limits(self, threshold: Duration, grace: Duration) -> Self {
+        self.set("hang_threshold", Data::Text(write_duration(threshold)))
+            .set("grace_period", Data::Text(write_duration(grace)))
+    }
+
+    fn set(mut self, name: &'static str, data: Data) -> Self {
+        if let Err(problem) = self.kind.set(name, data) {
+            self.problems.push(problem);
         }
         self
     }
@@ -372,11 +330,6 @@ impl Scenario {
         self.load.allow_writes = allow_writes;
         self
     }
-
-    fn reject(&mut self, knob: &str) {
-        self.problems
-            .push(format!("{} has no knob {knob}", self.kind.name()));
-    }
 }
 
 #[cfg(test)]
@@ -396,17 +349,27 @@ mod tests {
     }
 
     #[test]
-    fn a_knob_that_the_kind_lacks_is_noted() {
-        let scenario = Scenario::cold_start().concurrent(3);
-        assert_eq!(scenario.problems, ["cold_start has no knob concurrent"]);
+    fn a_setting_that_the_kind_lacks_or_refuses_is_noted() {
+        let problem = |scenario: Scenario| scenario.problems.first().map(ToString::to_string);
+        let missing = problem(Scenario::cold_start().concurrent(3)).unwrap();
+        assert_eq!(missing, "cold_start has no setting `concurrent`");
+        let refused = problem(Scenario::sustained().concurrent(0)).unwrap();
+        assert!(
+            refused.contains("must be a whole number from 1 to 100000, not 0"),
+            "{refused}"
+        );
         assert!(Scenario::sustained().concurrent(3).problems.is_empty());
     }
 
     #[test]
     fn every_kind_round_trips() {
+        for entry in scenario::ENTRIES {
+            let scenario = Scenario::from((entry.build)());
+            let json = serde_json::to_value(&scenario).unwrap();
+            let back: Scenario = serde_json::from_value(json).unwrap();
+            assert_eq!(back, scenario);
+        }
         let json = serde_json::to_value(Scenario::spike()).unwrap();
         assert_eq!(json["kind"]["kind"], "Spike");
-        let back: Scenario = serde_json::from_value(json).unwrap();
-        assert_eq!(back, Scenario::spike());
     }
 }

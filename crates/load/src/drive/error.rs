@@ -1,6 +1,7 @@
 //! Why a scenario could not be carried out at all.
 
 use mcprove_client::session::{CallError, ConnectError};
+use mcprove_settings::message::Diagnostic;
 
 use super::mix::MixError;
 
@@ -14,12 +15,9 @@ pub(crate) enum StageError {
     /// The tools could not be listed.
     #[error("tools/list failed: {0}")]
     List(#[from] CallError),
-    /// What was asked for does not fit the server.
-    #[error(transparent)]
-    Mix(#[from] MixError),
-    /// What was asked for does not fit itself.
+    /// What was asked for does not fit the server, or itself.
     #[error("{0}")]
-    Config(String),
+    Config(Diagnostic),
     /// The run was stopped before it began.
     #[error("interrupted before the load began")]
     Stopped,
@@ -29,4 +27,10 @@ pub(crate) enum StageError {
     /// A defect of ours.
     #[error("{0}")]
     Internal(String),
+}
+
+impl From<MixError> for StageError {
+    fn from(error: MixError) -> Self {
+        Self::Config(error.into())
+    }
 }

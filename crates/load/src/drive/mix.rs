@@ -9,6 +9,7 @@ use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
 use mcprove_client::permission::Allowance;
 use mcprove_client::session::{Request, Session};
+use mcprove_settings::message::{Diagnostic, Message, message, setting};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::decision::decide_share;
 use mcprove_trace::protocol::Tool;
@@ -21,50 +22,9 @@ use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
 const LEFT_OUT_MAX: usize = 100;
 
 /// Why nothing can be called.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum MixError {
-    /// The server has no such tool.
-    #[error("the server has no tool {name:?}{}", did_you_mean(.suggestion.as_deref()))]
-    UnknownTool {
-        /// The name.
-        name: String,
-        /// One that is close to it.
-        suggestion: Option<String>,
-    },
-    /// There is a limit for a tool that the server does not have.
-    #[error(
-        "there is a threshold for the tool {name:?}, which the server does not have; {}",
-        suggest(.suggestion.as_deref())
-    )]
-    UnknownLimit {
-        /// The name.
-        name: String,
-        /// One that is close to it.
-        suggestion: Option<String>,
-    },
-    /// A fault is aimed at a tool that the server does not have.
-    #[error(
-        "a fault is aimed at the tool {name:?}, which the server does not have; {}",
-        suggest(.suggestion.as_deref())
-    )]
-    UnknownTarget {
-        /// The name.
-        name: String,
-        /// One that is close to it.
-        suggestion: Option<String>,
-    },
-    /// A fault is aimed at a server that is not the one under load.
-    #[error(
-        "a fault is aimed at the server {name:?}, but this one is called {known:?}; did you mean {known:?}? Without a server the fault strikes any"
-    )]
-    UnknownServer {
-        /// The name.
-        name: String,
-        /// What the server calls itself.
-        known: String,
-    },
-    /// Arguments cannot be made.
-    #[error("no arguments can be made for {tool:?}: {reason}; give them with --args")]
+    /// Arguments of a tool cannot be made.
     Arguments {
         /// The tool.
         tool: String,
@@ -72,19 +32,31 @@ pub(crate) enum MixError {
         reason: String,
     },
     /// There is nothing to call.
-    #[error("{0}")]
-    Nothing(String),
+    Nothing(Diagnostic),
+    /// What was asked for does not fit the server.
+    Unfit(Diagnostic),
 }
 
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    suggestion.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+impl From<MixError> for Diagnostic {
+    fn from(error: MixError) -> Self {
+        match error {
+            MixError::Nothing(diagnostic) | MixError::Unfit(diagnostic) => diagnostic,
+            MixError::Arguments { tool, reason } => Self::new(
+                format!("no arguments can be made for {tool:?}: {reason}"),
+                message!["give them with ", setting("args")],
+            ),
+        }
+    }
 }
 
-fn suggest(suggestion: Option<&str>) -> String {
-    suggestion.map_or_else(
-        || "`mcprove probe` lists the tools that it has".to_owned(),
-        |name| format!("did you mean {name:?}?"),
-    )
+/// Something is called by a name that no tool has.
+fn unknown_tool(tools: &[Tool], name: &str, what: impl Into<Message>) -> MixError {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let hint = match mcprove_settings::registry::nearest(names, name) {
+        Some(near) => format!("did you mean {near:?}?"),
+        None => "`mcprove probe` with the same server shows its tools".to_owned(),
+    };
+    MixError::Unfit(Diagnostic::new(what, hint))
 }
 
 /// What is called, by weight.
@@ -193,40 +165,25 @@ fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixE
 
 /// The tool of that name.
 pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, MixError> {
-    tools
-        .iter()
-        .find(|tool| tool.name == name)
-        .ok_or_else(|| MixError::UnknownTool {
-            name: name.to_owned(),
-            suggestion: nearest(tools, name),
-        })
-}
-
-fn nearest(tools: &[Tool], name: &str) -> Option<String> {
-    let names = tools.iter().map(|tool| tool.name.as_str());
-    mcprove_settings::registry::nearest(names, name).map(str::to_owned)
+    let found = tools.iter().find(|tool| tool.name == name);
+    found.ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
 }
 
 /// Fails for a limit on a tool that does not exist, which would always hold.
 pub(crate) fn check_limited(tools: &[Tool], name: &str) -> Result<(), MixError> {
-    if tools.iter().any(|tool| tool.name == name) {
-        return Ok(());
-    }
-    Err(MixError::UnknownLimit {
-        name: name.to_owned(),
-        suggestion: nearest(tools, name),
-    })
+    let what =
+        format!("there is a threshold for the tool {name:?}, which the server does not have");
+    find(tools, name)
+        .map(drop)
+        .map_err(|_| unknown_tool(tools, name, what))
 }
 
 /// Fails for a fault that is aimed at a tool that does not exist, which would strike nothing.
 pub(crate) fn check_faulted(tools: &[Tool], name: &str) -> Result<(), MixError> {
-    if tools.iter().any(|tool| tool.name == name) {
-        return Ok(());
-    }
-    Err(MixError::UnknownTarget {
-        name: name.to_owned(),
-        suggestion: nearest(tools, name),
-    })
+    let what = format!("a fault is aimed at the tool {name:?}, which the server does not have");
+    find(tools, name)
+        .map(drop)
+        .map_err(|_| unknown_tool(tools, name, what))
 }
 
 /// Fails for a fault that is aimed at another server, which would strike nothing.
@@ -234,10 +191,10 @@ pub(crate) fn check_faulted_server(known: &str, name: &str) -> Result<(), MixErr
     if known == name {
         return Ok(());
     }
-    Err(MixError::UnknownServer {
-        name: name.to_owned(),
-        known: known.to_owned(),
-    })
+    Err(MixError::Unfit(Diagnostic::new(
+        format!("a fault is aimed at the server {name:?}, but this one is called {known:?}"),
+        format!("did you mean {known:?}? Without a server the fault strikes any"),
+    )))
 }
 
 /// What to call: what was asked for, or every tool that may be called.
@@ -249,11 +206,10 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
         return Ok(stage.scenario.tool_calls.clone());
     }
     if tools.is_empty() {
-        return Err(MixError::Nothing(
-            "the server has no tools, so there is nothing to call; `mcprove probe` shows what it \
-             offers, and what it may need to be told (an environment variable, a login)"
-                .to_owned(),
-        ));
+        return Err(MixError::Nothing(Diagnostic::new(
+            "the server has no tools, so there is nothing to call",
+            "`mcprove probe` shows what it offers, and what it may need to be told (an environment variable, a login)",
+        )));
     }
     let token = stage.tokens.token(0);
     let allowance = stage.allowance();
@@ -287,20 +243,28 @@ fn why_not(
         match make() {
             Ok(()) => None,
             Err(MixError::Arguments { reason, .. }) => Some(reason),
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(Diagnostic::from(error).to_string()),
         }
     }
 }
 
-fn nothing_free(left_out: &[String]) -> String {
+fn nothing_free(left_out: &[String]) -> Diagnostic {
     let mut lines: Vec<String> = left_out.iter().take(LEFT_OUT_MAX).cloned().collect();
     if left_out.len() > LEFT_OUT_MAX {
         lines.push(format!("and {} more", left_out.len() - LEFT_OUT_MAX));
     }
-    format!(
-        "no tool of the server may be called without being named:\n  {}\n; name one as `tool_call`, with \
-         arguments where none can be made, or set `allow_writes` to call tools that may write",
-        lines.join("\n  ")
+    Diagnostic::new(
+        format!(
+            "no tool of the server may be called without being named:\n  {}\n",
+            lines.join("\n  ")
+        ),
+        message![
+            "name one as ",
+            setting("tool_call"),
+            ", with arguments where none can be made, or set ",
+            setting("allow_writes"),
+            " to call tools that may write"
+        ],
     )
 }
 
@@ -338,10 +302,10 @@ impl Mix {
         for pattern in patterns {
             let weight = pattern.weight;
             if !weight.is_finite() || weight < 0.0 {
-                return Err(MixError::Nothing(format!(
-                    "the weight of {:?} is {weight}, and must be zero or more",
-                    pattern.name
-                )));
+                let name = &pattern.name;
+                let message =
+                    format!("the weight of {name:?} is {weight}, and must be zero or more");
+                return Err(MixError::Unfit(message.into()));
             }
             let steps = pattern
                 .steps
@@ -362,9 +326,9 @@ impl Mix {
             });
         }
         if sum <= 0.0 || ready.iter().all(|pattern| pattern.steps.is_empty()) {
-            return Err(MixError::Nothing(
-                "there is nothing to call: every weight is zero, or no pattern has a step".into(),
-            ));
+            let message =
+                "there is nothing to call: every weight is zero, or no pattern has a step";
+            return Err(MixError::Unfit(message.into()));
         }
         Ok(Self {
             patterns: ready,
@@ -403,7 +367,7 @@ mod tests {
     #[test]
     fn tools_that_are_not_called_are_named_with_the_reason() {
         let tool = |json: &str| serde_json::from_str::<Tool>(json).unwrap();
-        let unmade = || Err(MixError::Nothing("no arguments".to_owned()));
+        let unmade = || Err(MixError::Nothing("no arguments".into()));
         let reason = |json: &str| why_not(&tool(json), &Allowance::default(), &|| Ok(()));
         assert_eq!(
             reason(r#"{"name":"get","inputSchema":{"type":"object"}}"#),
@@ -413,7 +377,7 @@ mod tests {
         assert_eq!(refused.as_deref(), Some("destructiveHint is true"));
         let unmade = why_not(&tool(r#"{"name":"get"}"#), &Allowance::default(), &unmade);
         assert_eq!(unmade.as_deref(), Some("no arguments"));
-        let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]);
+        let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]).to_string();
         assert!(
             text.contains("named:\n  a (x)\n  b (y)\n; name one"),
             "{text}"

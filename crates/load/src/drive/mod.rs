@@ -1,17 +1,15 @@
-//! Load: what is done to a server (`definition`, `kind`, `workload`), how it is carried out
+//! Load: what is done to a server (`definition`, `workload`), how it is carried out
 //! (`executor`, `worker`, `seat`, `pacer`), and one file per scenario (`scenario`).
 //!
 //! A scenario only emits events; [`run`](crate::run) sets the stage and makes a report of them.
 
 pub(crate) mod calibration;
 mod count;
-pub mod defaults;
 mod definition;
 mod driver;
 pub(crate) mod error;
 pub(crate) mod executor;
 mod job;
-mod kind;
 pub(crate) mod mix;
 mod pacer;
 mod pacer_thread;
@@ -27,6 +25,6 @@ mod worker;
 mod workload;
 
 pub use definition::{LoadSettings, Scenario};
-pub use kind::ScenarioKind;
+pub use scenario::ScenarioKind;
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};

@@ -2,6 +2,7 @@
 //! result in no form that the protocol knows makes its call `Malformed`, one that does not fit the
 //! tool's own schema a `ProtocolError`; any misfit fails the run.
 
+use mcprove_settings::message::{message, setting};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -144,7 +145,7 @@ impl Strict {
                 "passed": problems.is_empty(),
                 "critical": true,
                 "sentence": sentence,
-                "hint": "correct the schema or what does not fit it; leave out --strict to ignore this",
+                "hint": message!["correct the schema or what does not fit it; leave out ", setting("strict"), " to ignore this"],
             }),
         );
     }

@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use mcprove_settings::kind::Kind;
+use mcprove_settings::message::{Message, Part, message, section, setting};
 use mcprove_settings::quantity::seconds;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{
+    Setting, SettingItem, SettingTable, SettingType, Settings, read_tables,
+};
+use mcprove_settings::tree::{Data, Field, Node};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,15 +24,18 @@ use serde_json::Value;
 /// assert_eq!(call.weight, 0.3);
 /// assert!(ToolCall::new("search").args.is_null());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct ToolCall {
     /// The tool.
+    #[setting(required = true)]
     pub name: String,
     /// Its arguments, sent as they are. Null has them made from the tool's schema, with a unique
     /// token in each call by which crossed replies are noticed.
+    #[setting(otherwise = "made from the tool's schema, with a unique token")]
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub args: Value,
     /// How often it is chosen, in proportion to the others.
+    #[setting(default = 1.0)]
     #[serde(default = "one")]
     pub weight: f64,
 }
@@ -83,6 +93,56 @@ pub struct Pattern {
     pub steps: Vec<Step>,
 }
 
+impl SettingTable for ToolCall {
+    const LABEL: Part = section("scenario.tool_call[]");
+
+    fn advice(name: &str) -> Option<Message> {
+        (name == "tool").then(|| message!["the tool is called ", setting("name"), " here"])
+    }
+}
+
+impl SettingItem for ToolCall {
+    const KIND: Kind = Kind::Tables(Self::declared);
+
+    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
+        None
+    }
+
+    fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
+        let hint = "write [[scenario.tool_call]] with a name for each tool";
+        let calls: Vec<Self> = read_tables(reader, field, hint);
+        check_weights(reader, field, calls.iter().map(|call| call.weight));
+        Some(calls)
+    }
+
+    /// Written as tables of their own.
+    fn write_list(_: &[Self]) -> Option<Data> {
+        None
+    }
+}
+
+/// Something must be chosen at all.
+pub(crate) fn check_weights(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    weights: impl ExactSizeIterator<Item = f64>,
+) {
+    let count = weights.len();
+    let sum: f64 = weights.sum();
+    if count > 0 && (sum <= 0.0 || !sum.is_finite()) {
+        let message = message![
+            "the weights of ",
+            setting(&field.name),
+            format!(" add up to {sum}")
+        ];
+        reader.problem(
+            &field.span,
+            message,
+            "give at least one a weight of more than 0",
+        );
+    }
+}
+
 /// What happens when a step of a [`Pattern`] fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +154,28 @@ pub enum ErrorBehavior {
     Abort,
     /// The run ends.
     Stop,
+}
+
+impl ErrorBehavior {
+    const NAMES: [(&'static str, Self); 3] = [
+        ("continue", Self::Continue),
+        ("abort", Self::Abort),
+        ("stop", Self::Stop),
+    ];
+}
+
+impl SettingType for ErrorBehavior {
+    const KIND: Kind = Kind::OneOf(&["continue", "abort", "stop"]);
+
+    fn from_data(data: Data) -> Option<Self> {
+        let is_it = |(name, _): &(&str, Self)| data == Data::Text((*name).to_owned());
+        Self::NAMES.into_iter().find(is_it).map(|(_, it)| it)
+    }
+
+    fn write(&self) -> Option<Data> {
+        let (name, _) = Self::NAMES.into_iter().find(|(_, it)| it == self)?;
+        Some(Data::Text(name.to_owned()))
+    }
 }
 
 /// One step of a [`Pattern`].

@@ -1,238 +1,188 @@
 //! What `mcprove compare` prints: two sets of runs, metric by metric, and what that comes to.
 
-use mcprove_document::block::{Line, Table};
+use mcprove_document::block::{Document, Line, Section, Table, Tone, Verdict};
 use mcprove_document::figure;
-use mcprove_document::style::{Color, Style};
-use mcprove_document::table::{grid, lay_out, section};
 use mcprove_score::compare::proportion::Estimate;
-use mcprove_score::compare::{Change, Comparison, CountComparison, MetricComparison};
-use mcprove_settings::printable::printable;
+use mcprove_score::compare::{Change, Comparison};
 
-use super::skipped::{pairs, skipped_text};
+use super::skipped::skipped_section;
 use crate::run::{ComparedRun, ComparisonReport};
 
-/// The longest name of a server that is shown whole.
-const SERVER_MAX: usize = 120;
 /// How many servers of a side are named.
 const SERVERS_MAX: usize = 3;
-/// The longest name of a side that is shown whole.
-const NAME_MAX: usize = 400;
 
 /// A comparison with whose runs they were, and what is odd about comparing them.
-pub fn comparison_text(report: &ComparisonReport, style: Style) -> String {
-    let names = (describe(&report.baseline), describe(&report.current));
-    let mut text = compared_text(&report.comparison, (&names.0, &names.1), style);
-    text.push_str(&section("warnings", &report.warnings, style.width));
-    text.push_str(&skipped_text(&pairs(&report.skipped_tools), style.width));
+pub fn comparison_document(report: &ComparisonReport) -> Document {
+    let sides = [describe(&report.baseline), describe(&report.current)];
+    let mut document = compared(&report.comparison, sides);
+    document.push(Section::new("Warnings").list(&report.warnings));
+    document.push(skipped_section(&report.skipped_tools));
     if report.partial {
-        text.push_str("interrupted: only the runs that ended before are compared\n");
+        let partial = "interrupted: only the runs that ended before are compared";
+        document.push(Section::default().paragraph(partial));
     }
-    text
+    document
 }
 
 /// Whose runs.
-fn describe(runs: &[ComparedRun]) -> String {
-    let mut servers: Vec<&str> = runs.iter().map(|run| run.server.as_str()).collect();
+fn describe(runs: &[ComparedRun]) -> Vec<String> {
+    let mut servers: Vec<String> = runs.iter().map(|run| run.server.clone()).collect();
     servers.sort_unstable();
     servers.dedup();
-    let more = servers.len().saturating_sub(SERVERS_MAX);
-    let mut names: Vec<String> = servers
-        .iter()
-        .take(SERVERS_MAX)
-        .map(|server| printable(server, SERVER_MAX))
-        .collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    names.join(", ")
+    servers
 }
 
-/// Baseline and current runs, compared. `names` are theirs, the baseline's first.
-pub(super) fn compared_text(comparison: &Comparison, names: (&str, &str), style: Style) -> String {
-    let (word, color) = match comparison.change {
-        Change::Regressed => ("REGRESSED", Color::Red),
-        Change::Improved => ("IMPROVED", Color::Green),
-        Change::Unchanged => ("UNCHANGED", Color::Green),
-        Change::Inconclusive => ("INCONCLUSIVE", Color::Yellow),
+/// Baseline and current runs, compared. The sides are the names of their servers, the baseline's first.
+fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> Document {
+    let tone = match comparison.change {
+        Change::Regressed => Tone::Bad,
+        Change::Improved | Change::Unchanged => Tone::Good,
+        Change::Inconclusive => Tone::Unclear,
     };
-    let mut text = format!("{}  {}\n", style.paint(word, color), summary(comparison));
-    let sides = [
-        vec!["baseline".to_owned(), side(names.0, comparison.runs.0)],
-        vec!["current".to_owned(), side(names.1, comparison.runs.1)],
-    ];
-    text.push_str(&lay_out(&sides, style.width));
-    text.push('\n');
-    text.push_str(&grid(&table(comparison), style.width));
-    let notes = notes(comparison);
-    if !notes.is_empty() {
-        text.push('\n');
-        text.push_str(&lay_out(&notes, style.width));
-    }
-    text
+    let word = match comparison.change {
+        Change::Regressed => "REGRESSED",
+        Change::Improved => "IMPROVED",
+        Change::Unchanged => "UNCHANGED",
+        Change::Inconclusive => "INCONCLUSIVE",
+    };
+    let rows = rows(comparison);
+    // What each difference means.
+    let notes = rows.iter();
+    let notes = notes.filter(|row| row.change != Change::Unchanged && !comparison.unlike);
+    let notes = notes.map(|row| Line::sentence(row.sentence));
+    let advice = comparison.advice.iter();
+    let mut document = Document {
+        title: "Comparison".to_owned(),
+        verdict: Some(Verdict::new(tone, word, summary(comparison, &rows))),
+        facts: vec![
+            ("Baseline", side(&baseline, comparison.runs.0)),
+            ("Current", side(&current, comparison.runs.1)),
+        ],
+        sections: vec![
+            Section::default().table(table(&rows)),
+            Section::default().list(notes),
+        ],
+        subject: baseline.into_iter().chain(current).collect(),
+        ..Document::default()
+    };
+    document.next_steps(advice.map(|advice| Line::sentence(advice.text())).collect());
+    document
 }
 
-fn side(name: &str, runs: usize) -> String {
+fn side(servers: &[String], runs: usize) -> Line {
+    let more = servers.len().saturating_sub(SERVERS_MAX);
+    let names = servers.iter().take(SERVERS_MAX).map(Line::code);
+    let more = (more > 0).then(|| format!("{more} more").into());
     let runs = figure::counted(u64::try_from(runs).unwrap_or(u64::MAX), "run");
-    format!("{} ({runs})", printable(name, NAME_MAX))
+    Line::join(names.chain(more), ", ").and(format!(" ({runs})"))
+}
+
+/// What was compared: its name, baseline, current value, ratio and interval.
+struct Row<'a> {
+    change: Change,
+    sentence: &'a str,
+    cells: [String; 5],
+}
+
+fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
+    let metrics = comparison.metrics.iter().map(|metric| {
+        let is_rate = metric.metric == "throughput_per_s";
+        let value = |median: Option<f64>| match median {
+            Some(median) if is_rate => format!("{}/s", figure::rate(median)),
+            median => figure::maybe_milliseconds(median),
+        };
+        let name = metric.metric.strip_suffix("_per_s");
+        let name = name.or_else(|| metric.metric.strip_suffix("_ms"));
+        let interval = metric.ratio_low.zip(metric.ratio_high);
+        let interval = interval.map(|(low, high)| format!("{low:.3} to {high:.3}"));
+        Row {
+            change: metric.change,
+            sentence: &metric.sentence,
+            cells: [
+                name.unwrap_or(&metric.metric).to_owned(),
+                value(metric.baseline_median),
+                value(metric.current_median),
+                figure::maybe_fixed(metric.ratio, 3),
+                interval.unwrap_or_default(),
+            ],
+        }
+    });
+    let unknown = || figure::UNKNOWN.to_owned();
+    let errors = &comparison.errors;
+    let rate = |estimate: Option<Estimate>| {
+        estimate.map_or_else(unknown, |estimate| figure::percent(estimate.value))
+    };
+    let points = errors
+        .difference
+        .map(|it| (it.low * 100.0, it.high * 100.0));
+    let points = points.map(|(low, high)| format!("{low:+.2} to {high:+.2} points"));
+    let errors = Row {
+        change: errors.change,
+        sentence: &errors.sentence,
+        cells: [
+            "errors".to_owned(),
+            rate(errors.baseline),
+            rate(errors.current),
+            unknown(),
+            points.unwrap_or_default(),
+        ],
+    };
+    let counts = [
+        ("deadlocks", &comparison.deadlocks),
+        ("hangs", &comparison.hangs),
+    ];
+    let counts = counts.map(|(name, counts)| Row {
+        change: counts.change,
+        sentence: &counts.sentence,
+        cells: [
+            name.to_owned(),
+            figure::count(counts.baseline),
+            figure::count(counts.current),
+            unknown(),
+            String::new(),
+        ],
+    });
+    metrics.chain([errors]).chain(counts).collect()
 }
 
 /// What it comes to, in a sentence.
-fn summary(comparison: &Comparison) -> String {
-    let changed = |wanted| {
-        let metrics = comparison
-            .metrics
-            .iter()
-            .filter(move |metric| metric.change == wanted)
-            .map(|metric| short_name(&metric.metric));
-        let others = [
-            (comparison.errors.change, "errors"),
-            (comparison.deadlocks.change, "deadlocks"),
-            (comparison.hangs.change, "hangs"),
-        ];
-        let others = others
-            .into_iter()
-            .filter(move |(change, _)| *change == wanted)
-            .map(|(_, name)| name);
-        metrics.chain(others).collect::<Vec<_>>().join(", ")
-    };
+fn summary(comparison: &Comparison, rows: &[Row<'_>]) -> String {
+    let rows = rows.iter().filter(|row| row.change == comparison.change);
+    let names: Vec<&str> = rows.map(|row| row.cells[0].as_str()).collect();
+    let names = names.join(", ");
     let sentence = match comparison.change {
-        Change::Regressed => format!("worse: {}", changed(Change::Regressed)),
-        Change::Improved => format!("better: {}", changed(Change::Improved)),
+        Change::Regressed => format!("worse: {names}"),
+        Change::Improved => format!("better: {names}"),
         Change::Unchanged => "no difference that matters".to_owned(),
         Change::Inconclusive if comparison.unlike => "not like for like".to_owned(),
-        Change::Inconclusive => {
-            format!("not enough to tell: {}", changed(Change::Inconclusive))
-        }
+        Change::Inconclusive => format!("not enough to tell: {names}"),
     };
-    if comparison.single_run {
-        format!("{sentence} (single run)")
+    let end = if comparison.single_run {
+        " (single run)"
     } else {
-        sentence
-    }
-}
-
-fn short_name(metric: &str) -> &str {
-    match metric {
-        "throughput_per_s" => "throughput",
-        other => other.strip_suffix("_ms").unwrap_or(other),
-    }
-}
-
-fn table(comparison: &Comparison) -> Table {
-    // Where there is no room the last columns are left out.
-    let mut table = Table::new(["", "baseline", "current", "ratio", "change", "95 %"]);
-    for metric in &comparison.metrics {
-        table.push(
-            [
-                short_name(&metric.metric).to_owned(),
-                value(metric, metric.baseline_median),
-                value(metric, metric.current_median),
-                figure::maybe_fixed(metric.ratio, 3),
-                change_word(metric.change).to_owned(),
-                interval(metric),
-            ]
-            .map(Line::plain),
-        );
-    }
-    let errors = &comparison.errors;
-    let rate = |estimate: &Option<Estimate>| {
-        let unknown = || figure::UNKNOWN.to_owned();
-        estimate.map_or_else(unknown, |estimate| figure::percent(estimate.value))
+        ""
     };
-    let difference = errors.difference.map_or_else(String::new, |difference| {
-        format!(
-            "{:+.2} to {:+.2} points",
-            difference.low * 100.0,
-            difference.high * 100.0
-        )
-    });
-    table.push(
-        [
-            "errors".to_owned(),
-            rate(&errors.baseline),
-            rate(&errors.current),
-            figure::UNKNOWN.to_owned(),
-            change_word(errors.change).to_owned(),
-            difference,
-        ]
-        .map(Line::plain),
-    );
-    for (name, counts) in [
-        ("deadlocks", &comparison.deadlocks),
-        ("hangs", &comparison.hangs),
-    ] {
-        table.push(count_row(name, counts));
+    sentence + end
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new(["", "baseline", "current", "ratio", "change", "95 %"]);
+    for row in rows {
+        let [name, baseline, current, ratio, interval] = row.cells.clone().map(Line::plain);
+        let change = match row.change {
+            Change::Regressed => Line::toned(Tone::Bad, "REGRESSED"),
+            Change::Improved => "improved".into(),
+            Change::Unchanged => "unchanged".into(),
+            Change::Inconclusive => "inconclusive".into(),
+        };
+        table.push([name, baseline, current, ratio, change, interval]);
     }
     table
 }
 
-fn count_row(name: &str, counts: &CountComparison) -> [Line; 6] {
-    [
-        name.to_owned(),
-        figure::count(counts.baseline),
-        figure::count(counts.current),
-        figure::UNKNOWN.to_owned(),
-        change_word(counts.change).to_owned(),
-        String::new(),
-    ]
-    .map(Line::plain)
-}
-
-fn value(metric: &MetricComparison, median: Option<f64>) -> String {
-    match median {
-        Some(median) if metric.metric == "throughput_per_s" => {
-            format!("{}/s", figure::rate(median))
-        }
-        median => figure::maybe_milliseconds(median),
-    }
-}
-
-fn interval(metric: &MetricComparison) -> String {
-    match (metric.ratio_low, metric.ratio_high) {
-        (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
-        _ => String::new(),
-    }
-}
-
-const fn change_word(change: Change) -> &'static str {
-    match change {
-        Change::Regressed => "REGRESSED",
-        Change::Improved => "improved",
-        Change::Unchanged => "unchanged",
-        Change::Inconclusive => "inconclusive",
-    }
-}
-
-/// What each difference means, and what to do about what is not known.
-fn notes(comparison: &Comparison) -> Vec<Vec<String>> {
-    let metrics = comparison
-        .metrics
-        .iter()
-        .map(|metric| (metric.change, metric.sentence.as_str()));
-    let others = [
-        (
-            comparison.errors.change,
-            comparison.errors.sentence.as_str(),
-        ),
-        (
-            comparison.deadlocks.change,
-            comparison.deadlocks.sentence.as_str(),
-        ),
-        (comparison.hangs.change, comparison.hangs.sentence.as_str()),
-    ];
-    let mut notes: Vec<Vec<String>> = metrics
-        .chain(others)
-        .filter(|(change, _)| *change != Change::Unchanged && !comparison.unlike)
-        .map(|(_, sentence)| vec!["-".to_owned(), printable(sentence, 400)])
-        .collect();
-    if let Some(advice) = &comparison.advice {
-        notes.push(vec!["try".to_owned(), printable(advice, 400)]);
-    }
-    notes
-}
-
 #[cfg(test)]
 mod tests {
+    use mcprove_document::style::Style;
     use mcprove_score::compare::{CompareLimits, RunSample, compare};
 
     use super::*;
@@ -259,11 +209,9 @@ mod tests {
     fn text(baseline: &[RunSample], current: &[RunSample]) -> String {
         let limits = CompareLimits::default();
         let comparison = compare(baseline, current, &limits);
-        compared_text(
-            &comparison,
-            ("python -m server_a", "python -m server_b"),
-            Style::plain(80),
-        )
+        let sides = ["python -m server_a", "python -m server_b"];
+        let document = compared(&comparison, sides.map(|name| vec![name.to_owned()]));
+        document.terminal(Style::plain(80))
     }
 
     #[test]

@@ -1,36 +1,54 @@
 //! What stands at the top of every report: how the run ended, and what was run.
 
+use mcprove_document::block::{Line, Tone, Verdict};
 use mcprove_document::figure::{self, counted};
 use mcprove_score::deadlock::ProbeSeverity;
 use mcprove_score::verdict::{Outcome, Severity};
 
 use crate::drive::ScenarioKind;
+use crate::drive::scenario::Shape;
 use crate::run::Report;
 use crate::run::report::{LatencyStats, Model, RunOutcome};
 
 /// How a run ended, in one word. A deadlock probe has a severity between passed and failed.
-pub(super) fn word(report: &Report) -> &'static str {
+pub(super) fn outcome(report: &Report) -> (Tone, &'static str) {
     let probe = report.deadlock.as_ref();
     let is_warning = probe.is_some_and(|probe| probe.severity == ProbeSeverity::Warning);
     match report.outcome() {
-        RunOutcome::Passed if is_warning => "WARN",
-        RunOutcome::Passed => "PASS",
-        RunOutcome::Failed => "FAIL",
-        RunOutcome::Inconclusive => "INCONCLUSIVE",
+        RunOutcome::Passed if is_warning => (Tone::Unclear, "WARN"),
+        RunOutcome::Passed => (Tone::Good, "PASS"),
+        RunOutcome::Failed => (Tone::Bad, "FAIL"),
+        RunOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
     }
 }
 
-/// How a run ended, as a picture.
-pub(super) fn picture(report: &Report) -> &'static str {
-    match word(report) {
-        "PASS" => "✅",
-        "FAIL" => "❌",
-        _ => "⚠️",
+/// How a run ended, and why.
+pub(super) fn verdict(report: &Report) -> Verdict {
+    let (tone, word) = outcome(report);
+    let mut why = match lead(report) {
+        Some(verdict) => Line::sentence(&verdict.sentence),
+        None => Line::plain(reasons(report)),
+    };
+    if why.text().is_empty() && report.outcome() == RunOutcome::Passed {
+        why = "no threshold violated, no finding".into();
     }
+    if report.partial {
+        let partial = Line::plain("partial: the run ended before its time");
+        let said = Some(why).filter(|why| !why.text().is_empty());
+        why = Line::join(said.into_iter().chain([partial]), "; ");
+    }
+    Verdict::new(tone, word, why)
+}
+
+/// What leads in place of a count of findings: a deadlock probe is asked one question.
+pub(super) fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
+    let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
+    let mut verdicts = report.verdicts.iter().filter(|_| is_probe);
+    verdicts.find(|verdict| verdict.detector == "deadlock")
 }
 
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
-pub(super) fn reasons(report: &Report) -> String {
+fn reasons(report: &Report) -> String {
     let count = |outcome, is_wanted: fn(Severity) -> bool| {
         let found = report
             .verdicts
@@ -71,10 +89,8 @@ pub(super) fn scenario(report: &Report) -> String {
     if report.scenario_kind.duration().is_some() {
         parts.push(model_word(report.model).to_owned());
     }
-    match report.rate {
-        Some(rate) => parts.extend(paced_knobs(&report.scenario_kind, rate)),
-        None => parts.extend(knobs(&report.scenario_kind, report.model)),
-    }
+    let shape = report.rate.map_or(Shape::Closed, Shape::Open);
+    parts.extend(report.scenario_kind.as_type().summary(shape));
     if report.sessions > 1 {
         parts.push(format!("{} sessions", report.sessions));
     }
@@ -89,143 +105,6 @@ pub(super) fn title(kind: &ScenarioKind) -> String {
         .next()
         .map(|first| first.to_uppercase().chain(letters).collect())
         .unwrap_or_default()
-}
-
-/// The same in the open model: a spike and a ramp are of calls per second, and not of clients.
-fn paced_knobs(kind: &ScenarioKind, rate: f64) -> Vec<String> {
-    let per_second = |concurrent: u32, first: u32| {
-        let rate = rate * f64::from(concurrent) / f64::from(first.max(1));
-        format!("{}/s", figure::decimal(rate, 2))
-    };
-    match kind {
-        ScenarioKind::Spike {
-            baseline_concurrent,
-            spike_concurrent,
-            baseline_duration,
-            spike_at,
-            spike_duration,
-        } => vec![
-            format!("{} on a schedule", per_second(1, 1)),
-            format!(
-                "{} from {} for {}",
-                per_second(*spike_concurrent, *baseline_concurrent),
-                figure::duration(*spike_at),
-                figure::duration(*spike_duration)
-            ),
-            figure::duration(*baseline_duration),
-        ],
-        ScenarioKind::Ramp {
-            from_concurrent,
-            to_concurrent,
-            step_increment,
-            duration,
-        } => vec![
-            format!(
-                "{} to {} on a schedule by {}",
-                per_second(1, 1),
-                per_second(*to_concurrent, *from_concurrent),
-                per_second(*step_increment, *from_concurrent)
-            ),
-            figure::duration(*duration),
-        ],
-        kind => {
-            let mut parts = vec![format!("{} on a schedule", per_second(1, 1))];
-            parts.extend(knobs(kind, Model::Open));
-            parts
-        }
-    }
-}
-
-fn knobs(kind: &ScenarioKind, model: Model) -> Vec<String> {
-    let concurrent = || format!("{} concurrent", kind.concurrent());
-    // On a schedule there are as many calls in flight as it takes.
-    let clients = || match model {
-        Model::Closed => vec![concurrent()],
-        Model::Open => Vec::new(),
-    };
-    match kind {
-        ScenarioKind::ColdStart { iterations, .. } => {
-            vec![counted((*iterations).into(), "fresh start")]
-        }
-        ScenarioKind::Sustained {
-            duration,
-            rate_limit,
-            ..
-        } => {
-            let mut knobs = clients();
-            knobs.push(figure::duration(*duration));
-            knobs.extend(rate_limit.map(|limit| format!("at most {limit}/s")));
-            knobs
-        }
-        ScenarioKind::Soak { duration, .. }
-        | ScenarioKind::Pattern { duration, .. }
-        | ScenarioKind::SlowMix { duration, .. } => {
-            let mut knobs = clients();
-            knobs.push(figure::duration(*duration));
-            knobs
-        }
-        ScenarioKind::Spike {
-            baseline_concurrent,
-            spike_concurrent,
-            baseline_duration,
-            spike_at,
-            spike_duration,
-        } => vec![
-            format!("{baseline_concurrent} concurrent"),
-            format!(
-                "{spike_concurrent} from {} for {}",
-                figure::duration(*spike_at),
-                figure::duration(*spike_duration)
-            ),
-            figure::duration(*baseline_duration),
-        ],
-        ScenarioKind::Ramp {
-            from_concurrent,
-            to_concurrent,
-            step_increment,
-            duration,
-        } => vec![
-            format!("{from_concurrent} to {to_concurrent} concurrent by {step_increment}"),
-            figure::duration(*duration),
-        ],
-        ScenarioKind::DeadlockProbe {
-            hang_threshold,
-            grace_period,
-            ..
-        } => vec![
-            format!("{} concurrent", kind.concurrent()),
-            format!(
-                "hang after {}, lost after {} more",
-                figure::duration(*hang_threshold),
-                figure::duration(*grace_period)
-            ),
-        ],
-        ScenarioKind::RaceCheck { rounds, .. } => {
-            vec![concurrent(), counted((*rounds).into(), "round")]
-        }
-        ScenarioKind::Fuzzer {
-            iterations,
-            payloads,
-            ..
-        } => {
-            let which = if payloads.is_empty() {
-                "all payloads".to_owned()
-            } else {
-                let count = u64::try_from(payloads.len()).unwrap_or(u64::MAX);
-                counted(count, "payload")
-            };
-            vec![which, counted((*iterations).into(), "time")]
-        }
-        ScenarioKind::Reconnect { iterations, .. } => {
-            vec![counted((*iterations).into(), "drop"), concurrent()]
-        }
-        ScenarioKind::Churn { sessions, .. } => {
-            vec![counted((*sessions).into(), "session"), concurrent()]
-        }
-        ScenarioKind::EarlyCall { iterations } | ScenarioKind::InterruptedCall { iterations } => {
-            vec![counted((*iterations).into(), "time")]
-        }
-    }
 }
 
 /// What the model is called.
@@ -266,6 +145,12 @@ pub(super) fn server(report: &Report) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// The share of calls that failed.
+pub(super) fn error_rate(report: &Report) -> String {
+    let rate = report.error_rate();
+    rate.map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent)
 }
 
 /// The latency at a quantile such as 0.99, if enough samples are beyond it.
@@ -329,7 +214,7 @@ mod tests {
         for (slow, expected, outcome) in cases {
             let report = probe(slow);
             assert_eq!(
-                (word(&report), report.outcome()),
+                (super::outcome(&report).1, report.outcome()),
                 (expected, outcome),
                 "{slow} late"
             );

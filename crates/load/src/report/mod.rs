@@ -1,11 +1,8 @@
-//! Reports as bytes: functions from what was found to what is printed or written.
+//! Reports as documents: functions from what was found to blocks that any renderer can draw.
 
 mod comparison;
 mod headline;
 mod histogram;
-mod html;
-mod load;
-mod markdown;
 mod progress;
 mod recorded;
 mod runs;
@@ -13,16 +10,16 @@ mod sections;
 mod side_by_side;
 pub mod skipped;
 
-pub use comparison::comparison_text;
-pub use histogram::histogram_text;
-pub use html::html;
-pub use load::{Files, load_text};
-pub use markdown::markdown;
+pub use comparison::comparison_document;
+pub use histogram::histogram;
 pub use progress::progress_line;
-pub use recorded::recording_text;
-pub use runs::runs_text;
-pub use side_by_side::side_by_side_text;
+pub use recorded::recording_document;
+pub use runs::runs_document;
+pub use sections::{Files, document};
+pub use side_by_side::side_by_side_document;
 
+#[cfg(test)]
+mod browser;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]

@@ -1,176 +1,120 @@
-//! The table of `mcprove runs`: what was run, when, and how it ended.
+//! What `mcprove runs` prints: what was run, when, and how it ended.
 
 use std::path::Path;
 
-use mcprove_document::block::{Line, Table};
+use mcprove_document::block::{Document, Line, Section, Table};
 use mcprove_document::figure;
-use mcprove_document::table::{cut, grid};
-use mcprove_settings::printable::printable;
 
 use super::headline;
-use crate::run::{Report, RunEntry};
+use crate::run::{FormatError, Report, RunEntry};
 
-/// The longest command or path that is shown whole.
-const NAME_MAX: usize = 200;
-/// The widest that the column of servers becomes.
-const SERVER_WIDTH: usize = 40;
-/// Where what has no room beside a row begins below it.
-const INDENT: usize = 6;
-/// The columns that come first; the server and the directory follow where there is room.
-const FIRST_COLUMNS: usize = 6;
-
-/// The runs, as they are given, a line each; in less than `width` columns, two lines each.
-pub fn runs_text(runs: &[RunEntry], width: usize) -> String {
-    let rows: Vec<Row> = runs
-        .iter()
-        .map(|run| match &run.report {
-            Ok(report) => Row::of(run.directory.path(), report),
-            Err(problem) => Row::unreadable(run.directory.path(), &problem.to_string()),
-        })
-        .collect();
-    draw(&rows, width)
+/// The runs, as they are given, a row each.
+pub fn runs_document(runs: &[RunEntry]) -> Document {
+    let runs = runs.iter();
+    of_rows(runs.map(|run| (run.directory.path(), run.report.as_deref())))
 }
 
-/// One run.
-struct Row {
-    cells: [String; FIRST_COLUMNS],
-    server: String,
-    directory: String,
-}
-
-impl Row {
-    fn of(directory: &Path, report: &Report) -> Self {
-        let error_rate = report
-            .error_rate()
-            .map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent);
-        let mut outcome = headline::word(report).to_owned();
-        if report.partial {
-            outcome.push('*');
-        }
-        Self {
-            cells: [
-                figure::time(report.started_at).chars().take(16).collect(),
-                outcome,
-                report.scenario_kind.name().to_owned(),
-                figure::count(report.throughput.total_requests),
-                headline::quantile(&report.latency, 0.99),
-                error_rate,
-            ],
-            server: printable(&report.server_info.target, NAME_MAX),
-            directory: shown(directory),
-        }
-    }
-
-    fn unreadable(directory: &Path, problem: &str) -> Self {
-        let unknown = || figure::UNKNOWN.to_owned();
-        Self {
-            cells: [
-                unknown(),
-                "unreadable".to_owned(),
-                unknown(),
-                unknown(),
-                unknown(),
-                unknown(),
-            ],
-            server: printable(problem, NAME_MAX),
-            directory: shown(directory),
-        }
-    }
-
-    fn is_partial(&self) -> bool {
-        self.cells[1].ends_with('*')
-    }
-}
-
-fn shown(directory: &Path) -> String {
-    printable(&directory.display().to_string(), NAME_MAX)
-}
-
-fn draw(rows: &[Row], width: usize) -> String {
-    if rows.is_empty() {
-        return "No runs yet. `mcprove run` makes one.\n".to_owned();
-    }
-    let names = [
+fn of_rows<'a>(
+    runs: impl Iterator<Item = (&'a Path, Result<&'a Report, &'a FormatError>)>,
+) -> Document {
+    let mut table = Table::new([
         "when (UTC)",
         "outcome",
         "scenario",
         "requests",
         "p99",
         "errors",
-    ];
-    let mut short = Table::new(names);
-    for row in rows {
-        short.push(row.cells.clone().map(Line::plain));
+        "directory and server",
+    ]);
+    let mut has_partial = false;
+    for (directory, report) in runs {
+        let place = Line::code(directory.display().to_string()).and("  ");
+        let unknown = || Line::plain(figure::UNKNOWN);
+        table.push(match report {
+            Ok(report) => {
+                let (tone, word) = headline::outcome(report);
+                has_partial |= report.partial;
+                let star = if report.partial { "*" } else { "" };
+                let when: String = figure::time(report.started_at).chars().take(16).collect();
+                [
+                    Line::plain(when),
+                    Line::toned(tone, format!("{word}{star}")),
+                    Line::plain(report.scenario_kind.name()),
+                    Line::plain(figure::count(report.throughput.total_requests)),
+                    Line::plain(headline::quantile(&report.latency, 0.99)),
+                    Line::plain(headline::error_rate(report)),
+                    place.and_code(&report.server_info.target),
+                ]
+            }
+            Err(problem) => [
+                unknown(),
+                Line::plain("unreadable"),
+                unknown(),
+                unknown(),
+                unknown(),
+                unknown(),
+                place.and(problem.to_string()),
+            ],
+        });
     }
-    let mut long = short.clone();
-    long.header
-        .extend(["server", "directory"].map(str::to_owned));
-    for (cells, row) in long.rows.iter_mut().zip(rows) {
-        let server = cut(&row.server, SERVER_WIDTH);
-        cells.extend([&server, &row.directory].map(Line::plain));
-    }
-    // Wide enough that nothing is cut.
-    let full = grid(&long, usize::MAX);
-    let widest = full
-        .lines()
-        .map(unicode_width::UnicodeWidthStr::width)
-        .max();
-    let mut text = if widest.is_some_and(|widest| widest <= width) {
-        full
+    let section = if table.rows.is_empty() {
+        let command = Line::plain("No runs yet. ").and_code("mcprove run");
+        Section::default().paragraph(command.and(" makes one."))
     } else {
-        let table = grid(&short, width);
-        let mut lines = table.lines();
-        let mut text = lines.next().unwrap_or_default().to_owned();
-        text.push('\n');
-        for (line, row) in lines.zip(rows) {
-            text.push_str(line);
-            text.push('\n');
-            let below = format!("{}  {}", row.directory, row.server);
-            text.push_str(&" ".repeat(INDENT));
-            text.push_str(&cut(&below, width.saturating_sub(INDENT)));
-            text.push('\n');
-        }
-        text
+        Section::default().table(table)
     };
-    if rows.iter().any(Row::is_partial) {
-        text.push_str("  * ended before its time\n");
+    Document {
+        title: "Runs".to_owned(),
+        sections: vec![if has_partial {
+            section.paragraph("* ended before its time")
+        } else {
+            section
+        }],
+        ..Document::default()
     }
-    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use mcprove_document::style::Style;
+
     use super::*;
     use crate::report::samples;
 
-    fn rows() -> Vec<Row> {
+    fn text(width: usize) -> String {
+        let problem = "metrics.json is no metrics.v1: expected value at line 1";
+        let problem = FormatError::Unreadable(problem.to_owned());
         let place = |name: &str| Path::new("runs").join(name);
-        vec![
-            Row::of(&place("2026-05-10T07-30-00-ABCDEF"), &samples::healthy()),
-            Row::of(&place("2026-05-10T07-30-00-BCDEFG"), &samples::failing()),
-            Row::of(
-                &place("2026-05-10T07-30-00-CDEFGH"),
-                &samples::interrupted(),
-            ),
-            Row::unreadable(
-                &place("2026-05-10T07-30-00-DEFGHI"),
-                "metrics.json is no metrics.v1: expected value at line 1",
-            ),
-        ]
+        let places = ["ABCDEF", "BCDEFG", "CDEFGH", "DEFGHI"]
+            .map(|id| place(&format!("2026-05-10T07-30-00-{id}")));
+        let reports = [
+            samples::healthy(),
+            samples::failing(),
+            samples::interrupted(),
+        ];
+        let reports = reports.iter().map(Ok).chain([Err(&problem)]);
+        let document = of_rows(places.iter().map(PathBuf::as_path).zip(reports));
+        document.terminal(Style::plain(width))
     }
 
     #[test]
     fn narrow() {
-        insta::assert_snapshot!("runs_80", draw(&rows(), 80));
+        insta::assert_snapshot!("runs_80", text(80));
     }
 
     #[test]
     fn wide() {
-        insta::assert_snapshot!("runs_200", draw(&rows(), 200));
+        insta::assert_snapshot!("runs_200", text(200));
     }
 
     #[test]
     fn nothing_yet() {
-        assert!(runs_text(&[], 80).contains("mcprove run"));
+        assert!(
+            runs_document(&[])
+                .terminal(Style::plain(80))
+                .contains("mcprove run")
+        );
     }
 }

@@ -1,62 +1,43 @@
 //! The same scenario on several servers, a column each.
 
-use mcprove_document::block::{Line, Table};
+use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone};
 use mcprove_document::figure;
-use mcprove_document::style::Style;
-use mcprove_document::table::{cut, grid, lay_out, wrap};
 use mcprove_settings::printable::printable;
 
 use super::headline;
-use super::sections::outcome_name;
+use super::sections::{found, violation};
 use crate::run::{Report, ServerRun};
 
-/// The widest a column is, and the narrowest.
-const COLUMN_MAX: usize = 28;
-const COLUMN_MIN: usize = 14;
-/// The column of the names of the rows.
-const LABELS: usize = 14;
-
-/// What to know before one run each is taken for a difference.
-const NOTE: &str = "One run each: small differences may be chance. `mcprove compare` with two of \
-                    the servers and --runs 8 tells which are real.";
+/// The longest name of a server that stands above a column whole.
+const NAME_MAX: usize = 22;
 
 /// What `runs` came to, each under its name.
-pub fn side_by_side_text(runs: &[ServerRun], style: Style) -> String {
-    let room = style.width.saturating_sub(LABELS + 2);
-    let at_once = (room / (COLUMN_MIN + 2)).max(1);
-    let mut text = String::new();
-    for block in runs.chunks(at_once) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let share = (room / block.len().max(1)).saturating_sub(2);
-        let column = share.clamp(COLUMN_MIN, COLUMN_MAX);
-        text.push_str(&grid(&table(block, column), style.width));
-    }
-    let findings = findings(runs);
-    if !findings.is_empty() {
-        text.push('\n');
-        text.push_str(&lay_out(&findings, style.width));
-    }
+pub fn side_by_side_document(runs: &[ServerRun]) -> Document {
+    let mut sections = vec![Section::default().table(table(runs)), findings(runs)];
     if runs.len() > 1 {
-        text.push('\n');
-        for line in wrap(NOTE, style.width) {
-            text.push_str(&line);
-            text.push('\n');
-        }
+        // What to know before one run each is taken for a difference.
+        let note = Line::plain("One run each: small differences may be chance. ");
+        let note = note.and_code("mcprove compare");
+        let note = note.and(" with two of the servers shows which are real.");
+        sections.push(Section::default().paragraph(note));
     }
-    text
+    Document {
+        title: "Side by side".to_owned(),
+        subject: runs.iter().map(|run| run.server.clone()).collect(),
+        sections,
+        ..Document::default()
+    }
 }
 
 /// The end of a name, where servers differ: their beginnings are often the same program.
-fn short_name(name: &str, width: usize) -> String {
+fn short_name(name: &str) -> String {
     let shown = printable(name, usize::MAX);
     let length = shown.chars().count();
-    if length <= width {
+    if length <= NAME_MAX {
         return shown;
     }
-    let rest: String = shown.chars().skip(length + 1 - width).collect();
-    cut(&format!("…{rest}"), width)
+    let rest: String = shown.chars().skip(length + 1 - NAME_MAX).collect();
+    format!("…{rest}")
 }
 
 /// The row that says how a run ended.
@@ -65,7 +46,7 @@ const OUTCOME: &str = "outcome";
 type Read = fn(&Report) -> String;
 
 const ROWS: &[(&str, Read)] = &[
-    (OUTCOME, |report| headline::word(report).to_owned()),
+    (OUTCOME, |report| headline::outcome(report).1.to_owned()),
     ("grade", |report| {
         let grade = report.grades.overall;
         grade.map_or_else(|| figure::UNKNOWN.to_owned(), |grade| format!("{grade:?}"))
@@ -76,10 +57,7 @@ const ROWS: &[(&str, Read)] = &[
     ("requests/s", |report| {
         figure::rate(report.throughput.requests_per_sec)
     }),
-    ("error rate", |report| {
-        let rate = report.error_rate();
-        rate.map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent)
-    }),
+    ("error rate", headline::error_rate),
     ("p50", |report| headline::quantile(&report.latency, 0.5)),
     ("p95", |report| headline::quantile(&report.latency, 0.95)),
     ("p99", |report| headline::quantile(&report.latency, 0.99)),
@@ -104,10 +82,10 @@ fn used(report: &Report, value: f64, unit: &str) -> String {
     }
 }
 
-fn table(runs: &[ServerRun], column: usize) -> Table {
+fn table(runs: &[ServerRun]) -> Table {
     let mut table = Table::new([""]);
     for run in runs {
-        table.header.push(short_name(&run.server, column));
+        table.header.push(short_name(&run.server));
     }
     for (label, read) in ROWS {
         let mut row = vec![Line::plain(label)];
@@ -122,45 +100,32 @@ fn table(runs: &[ServerRun], column: usize) -> Table {
 }
 
 /// What was violated and found, or why there was no run, server by server.
-fn findings(runs: &[ServerRun]) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
+fn findings(runs: &[ServerRun]) -> Section {
+    let mut findings = Vec::new();
     for run in runs {
-        let name = short_name(&run.server, COLUMN_MAX);
+        let name = Line::code(&run.server);
         let Some(report) = &run.report else {
             let error = run.error.as_deref().unwrap_or_default();
-            rows.push(vec![name, format!("not run: {}", printable(error, 300))]);
+            findings.push(Finding::new(Tone::Bad, "not run", name).line(error));
             continue;
         };
-        let violations = report.threshold_violations.iter().map(|violation| {
-            format!(
-                "violated {}: expected {}, got {}",
-                violation.metric,
-                super::sections::expectation(&violation.expected),
-                violation.actual
-            )
+        let violations = report.threshold_violations.iter();
+        let violations = violations
+            .map(|it| Finding::new(Tone::Bad, "violated", name.clone()).line(violation(it)));
+        let found = report.findings().into_iter().map(|verdict| Finding {
+            name: name.clone().and(format!(": {}", verdict.detector)),
+            hint: None,
+            ..found(verdict)
         });
-        let findings = report.findings().into_iter().map(|verdict| {
-            format!(
-                "{} {}: {}",
-                outcome_name(verdict),
-                verdict.detector,
-                printable(&verdict.sentence, 300)
-            )
-        });
-        for (index, text) in violations.chain(findings).enumerate() {
-            let label = if index == 0 {
-                name.clone()
-            } else {
-                String::new()
-            };
-            rows.push(vec![label, text]);
-        }
+        findings.extend(violations.chain(found));
     }
-    rows
+    Section::default().findings(findings)
 }
 
 #[cfg(test)]
 mod tests {
+    use mcprove_document::style::Style;
+
     use super::*;
     use crate::report::samples;
 
@@ -182,11 +147,9 @@ mod tests {
                 "the server ended before it could be used".to_owned(),
             ),
         ];
-        insta::assert_snapshot!(
-            "side_by_side_80",
-            side_by_side_text(&runs, Style::plain(80))
-        );
-        let narrow = side_by_side_text(&runs, Style::plain(40));
+        let document = side_by_side_document(&runs);
+        insta::assert_snapshot!("side_by_side_80", document.terminal(Style::plain(80)));
+        let narrow = document.terminal(Style::plain(40));
         insta::assert_snapshot!("side_by_side_40", narrow);
     }
 }

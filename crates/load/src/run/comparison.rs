@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::compare::{self, Change, CompareLimits, Comparison, RunSample};
 use mcprove_settings::loss::Loss;
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_settings::whole_file::write_whole;
 use schemars::JsonSchema;
@@ -27,8 +28,13 @@ pub use live::{Comparer, ComparisonHandler, ComparisonProgress, order};
 pub use recorded::compare_recorded;
 
 /// What to try when the sides had different loads.
-const UNLIKE_ADVICE: &str = "make the runs of both sides with the same scenario, tools and load, \
-     or give --unlike to compare them all the same";
+fn unlike_advice() -> Message {
+    message![
+        "make the runs of both sides with the same scenario, tools and load, or give ",
+        setting("unlike"),
+        " to compare them all the same"
+    ]
+}
 
 /// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,7 +114,7 @@ impl ComparisonReport {
             compare::compare(&samples(&baseline.runs), &samples(&current.runs), limits);
         if let Some(differences) = like::differences(&baseline.setups, &current.setups) {
             if differences.is_other_load && !limits.unlike {
-                comparison = comparison.undecided(UNLIKE_ADVICE);
+                comparison = comparison.undecided(unlike_advice());
             }
             warnings.push(differences.warning);
         }

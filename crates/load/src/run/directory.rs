@@ -138,22 +138,28 @@ impl RunDirectory {
         put(&self.metrics(), &report.to_json());
         put(&self.summary(), &Summary::from(report).to_json());
         if markdown {
-            put(&self.markdown(), &crate::report::markdown(report));
+            put(
+                &self.markdown(),
+                &crate::report::document(report, None).markdown(),
+            );
         }
         if html {
-            put(&self.html(), &crate::report::html(report));
+            put(&self.html(), &crate::report::document(report, None).html());
         }
         losses.all()
     }
 
     /// Writes `report.md`.
     pub fn write_markdown(&self, report: &Report) -> io::Result<()> {
-        write(&self.markdown(), &crate::report::markdown(report))
+        write(
+            &self.markdown(),
+            &crate::report::document(report, None).markdown(),
+        )
     }
 
     /// Writes `report.html`.
     pub fn write_html(&self, report: &Report) -> io::Result<()> {
-        write(&self.html(), &crate::report::html(report))
+        write(&self.html(), &crate::report::document(report, None).html())
     }
 
     /// Writes `config.toml`.

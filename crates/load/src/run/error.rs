@@ -5,6 +5,7 @@ use std::path::Path;
 
 use mcprove_client::session::ConnectError;
 use mcprove_client::transport::Detail;
+use mcprove_settings::message::{Diagnostic, Message, message, setting};
 use mcprove_settings::own_limits::OwnLimit;
 
 use crate::drive::error::StageError;
@@ -21,7 +22,7 @@ pub enum RunError {
     ServerExit(Option<i32>),
     /// The server could not be reached or agreed with.
     #[error("initialize handshake failed: {0}")]
-    Handshake(String),
+    Handshake(Diagnostic),
     /// The server was agreed with, but did not list its tools.
     #[error("tools/list failed: {0}")]
     ToolsList(String),
@@ -30,7 +31,7 @@ pub enum RunError {
     ServerStderr(String),
     /// What was asked for makes no sense, or does not fit the server.
     #[error("config invalid: {0}")]
-    Config(String),
+    Config(Diagnostic),
     /// This process ran out of something, such as file descriptors. The server has no part in it.
     #[error(transparent)]
     OwnLimit(#[from] OwnLimit),
@@ -43,28 +44,49 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What to try next.
-    pub fn hint(&self) -> &'static str {
-        if let Some(limit) = self.own_limit() {
-            return limit.hint();
-        }
-        match self {
-            Self::ServerStart(_) => "check the command: is the program installed and on the PATH?",
+    /// What happened, and what to try next.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let hint: Message = match self {
+            Self::Config(own) | Self::Handshake(own) if own.hint.is_some() => {
+                return Diagnostic {
+                    message: self.message(own),
+                    hint: own.hint.clone(),
+                };
+            }
+            Self::ServerStart(error) => match error.get_ref().and_then(|it| it.downcast_ref()) {
+                Some(error) => ConnectError::hint(error),
+                None => "check the command: is the program installed and on the PATH?".into(),
+            },
             Self::ServerExit(_) | Self::ServerStderr(_) => {
-                "run the command by hand; `mcprove doctor` shows what it says"
+                "run the command by hand; `mcprove doctor` shows what it says".into()
             }
             Self::Handshake(_) | Self::ToolsList(_) => {
-                "`mcprove doctor` with the same server tells what goes wrong"
+                "`mcprove doctor` with the same server shows what goes wrong".into()
             }
             Self::Config(_) => {
-                "`mcprove run --explain` and `mcprove example-config` show the knobs"
+                "`mcprove list-scenarios` and `mcprove example-config` show the settings".into()
             }
-            Self::Io(_) => {
-                "check the path, its permissions and the space on the disk, or write elsewhere (--out)"
-            }
-            Self::OwnLimit(limit) => limit.hint(),
-            Self::Internal(_) => "please report this, with the command that led to it",
+            Self::Io(_) => message![
+                "check the path, its permissions and the space on the disk, or write elsewhere: ",
+                setting("report_dir")
+            ],
+            Self::OwnLimit(limit) => limit.hint().into(),
+            Self::Internal(_) => "please report this, with the command that led to it".into(),
+        };
+        let hint = self.own_limit().map_or(hint, |limit| limit.hint().into());
+        match self {
+            Self::Config(own) | Self::Handshake(own) => Diagnostic::new(self.message(own), hint),
+            Self::Io(error) => Diagnostic::new(error.to_string(), hint),
+            _ => Diagnostic::new(self.to_string(), hint),
         }
+    }
+
+    fn message(&self, own: &Diagnostic) -> Message {
+        let begin = match self {
+            Self::Config(_) => "config invalid: ",
+            _ => "initialize handshake failed: ",
+        };
+        own.message.clone().after(begin)
     }
 
     /// What this process ran out of, if it is that.
@@ -98,8 +120,7 @@ impl From<StageError> for RunError {
                 Some(limit) => Self::OwnLimit(limit),
                 None => Self::ToolsList(error.to_string()),
             },
-            StageError::Mix(error) => Self::Config(error.to_string()),
-            StageError::Config(message) => Self::Config(message),
+            StageError::Config(diagnostic) => Self::Config(diagnostic),
             StageError::Thread(error) => {
                 OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
             }
@@ -118,21 +139,19 @@ impl From<ConnectError> for RunError {
         let message = error.to_string();
         let hint = error.hint();
         match error {
-            ConnectError::Start(_) => {
-                Self::ServerStart(io::Error::other(format!("{message}; {hint}")))
-            }
+            error @ ConnectError::Start(_) => Self::ServerStart(io::Error::other(error)),
             ConnectError::Unreachable { failure, stderr } => match failure.detail {
                 Detail::Exit(_) if !stderr.trim().is_empty() => {
                     Self::ServerStderr(format!("{}\n({message})", stderr.trim_end()))
                 }
                 Detail::Exit(code) => Self::ServerExit(code),
-                _ => Self::Handshake(format!("{message}; {hint}")),
+                _ => Self::Handshake(Diagnostic::new(message, hint)),
             },
             // Its own text says that it is the handshake, too.
             ConnectError::Handshake { failure, .. } => {
-                Self::Handshake(format!("{failure}; {hint}"))
+                Self::Handshake(Diagnostic::new(failure.to_string(), hint))
             }
-            _ => Self::Handshake(format!("{message}; {hint}")),
+            _ => Self::Handshake(Diagnostic::new(message, hint)),
         }
     }
 }

@@ -8,8 +8,10 @@ use std::time::{Duration, SystemTime};
 use mcprove_client::process::StderrLog;
 use mcprove_fault::TimedInjector;
 use mcprove_settings::loss::Losses;
+use mcprove_settings::message::{Diagnostic, message, setting as setting_name};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::Redactor;
+use mcprove_settings::setting::{self, Settings};
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::stream::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use serde_json::{Value, json};
@@ -29,7 +31,7 @@ use crate::drive::sampler::Sampler;
 use crate::drive::scenario::{self, Steps, Work};
 use crate::drive::stage::Stage;
 use crate::drive::stop::{Leash, Stop};
-use crate::drive::{ScenarioKind, calibration, defaults, executor};
+use crate::drive::{ScenarioKind, calibration, executor};
 
 /// How often processes are looked at in a run without a duration.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -258,17 +260,12 @@ fn check(run: &Run) -> Result<(), RunError> {
         ));
     }
     let load = &run.scenario.load;
-    if let Some(rate) = load.rate
-        && !(rate.is_finite() && rate > 0.0)
-    {
-        return Err(RunError::Config(format!(
-            "the rate is {rate}, and must be more than 0"
-        )));
-    }
-    if load.sessions == 0 || run.scenario.kind.concurrent() == 0 {
-        return Err(RunError::Config(
-            "sessions and concurrent must be 1 or more".into(),
-        ));
+    for settings in [
+        run.scenario.kind.as_type() as &dyn Settings,
+        load,
+        &run.thresholds,
+    ] {
+        setting::check(settings).map_err(|errors| RunError::Config(errors.into()))?;
     }
     let calls = match load.rate {
         Some(_) => load.max_in_flight,
@@ -277,16 +274,16 @@ fn check(run: &Run) -> Result<(), RunError> {
     let bytes = u64::from(calls) * CALL_BYTES + u64::from(load.sessions) * SESSION_BYTES;
     if let Err(limit) = OwnLimit::check_memory(bytes) {
         let (sessions, size) = (load.sessions, bytes >> 20);
-        return Err(RunError::Config(format!(
-            "{calls} calls at once on {sessions} sessions need {size} MiB, and {limit}; \
-             lower `concurrent`, `max_in_flight` or `sessions`"
-        )));
-    }
-    if let Some(rate) = run.thresholds.error_rate
-        && !(0.0..=1.0).contains(&rate)
-    {
-        return Err(RunError::Config(format!(
-            "error_rate is {rate}, and must be from 0 to 1"
+        return Err(RunError::Config(Diagnostic::new(
+            format!("{calls} calls at once on {sessions} sessions need {size} MiB, and {limit}"),
+            message![
+                "lower ",
+                setting_name("concurrent"),
+                ", ",
+                setting_name("max_in_flight"),
+                " or ",
+                setting_name("sessions")
+            ],
         )));
     }
     Ok(())
@@ -302,20 +299,11 @@ fn set_stage(
 ) -> Result<Arc<Stage>, RunError> {
     let mut options = run.session.clone();
     options.losses = losses.clone();
-    options.hang_limits = Some(match run.scenario.kind {
-        ScenarioKind::DeadlockProbe {
-            hang_threshold,
-            grace_period,
-            ..
-        } => HangLimits {
-            threshold: hang_threshold,
-            grace: grace_period,
-        },
-        _ => HangLimits {
-            threshold: run.thresholds.hang_timeout,
-            grace: run.thresholds.grace_period,
-        },
-    });
+    let own = run.scenario.kind.as_type().hang_limits();
+    options.hang_limits = Some(own.unwrap_or(HangLimits {
+        threshold: run.thresholds.hang_timeout,
+        grace: run.thresholds.grace_period,
+    }));
     let most = run
         .scenario
         .kind
@@ -373,19 +361,16 @@ async fn calibrate(stage: &Stage) {
 }
 
 fn sample_interval(kind: &ScenarioKind) -> Duration {
-    match kind {
-        ScenarioKind::Soak {
-            sample_interval, ..
-        } => (*sample_interval).max(SAMPLE_INTERVAL_MIN),
-        kind => kind
-            .duration()
-            .map_or(SAMPLE_INTERVAL, defaults::sample_interval),
+    match (kind.as_type().sample_interval(), kind.duration()) {
+        (Some(own), _) => own.max(SAMPLE_INTERVAL_MIN),
+        (None, Some(duration)) => scenario::sample_interval(duration),
+        (None, None) => SAMPLE_INTERVAL,
     }
 }
 
 /// Lets the scenario act.
 async fn act(stage: &Arc<Stage>) -> Result<(), StageError> {
-    match scenario::work(stage)? {
+    match stage.scenario.kind.work(&stage.scenario.load)? {
         Work::Load(plan) => executor::execute(Arc::clone(stage), plan).await,
         Work::Steps(steps) => take_steps(stage, steps).await,
     }

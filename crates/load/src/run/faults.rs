@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcprove_client::server::Transport;
 use mcprove_fault::file::same_name;
 use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
+use mcprove_settings::message::Diagnostic;
 use mcprove_settings::quantity::optional_seconds;
 use mcprove_trace::FaultKind;
 use serde::{Deserialize, Serialize};
@@ -98,25 +99,28 @@ pub(super) fn check(
         return Ok(());
     }
     if !takes_faults(kind) {
-        return Err(RunError::Config(format!(
-            "the scenario {} takes no faults; use {WITH_FAULTS}",
-            kind.name()
+        return Err(RunError::Config(Diagnostic::new(
+            format!("the scenario {} takes no faults", kind.name()),
+            format!("use {WITH_FAULTS}"),
         )));
     }
     let is_crash = |fault: &&LoadFault| fault.spec.kind == FaultKind::Crash;
     if let Some(crash) = faults.iter().find(is_crash)
         && *transport != Transport::Stdio
     {
-        return Err(RunError::Config(format!(
-            "the fault {:?} ends the process of the server, and a server at a URL is not ours to end; \
-             use disconnect, or start the server with a command",
-            crash.spec.name
+        let name = &crash.spec.name;
+        return Err(RunError::Config(Diagnostic::new(
+            format!(
+                "the fault {name:?} ends the process of the server, and a server at a URL is not ours to end"
+            ),
+            "use disconnect, or start the server with a command",
         )));
     }
     let specs: Vec<FaultSpec> = faults.iter().map(|fault| fault.spec.clone()).collect();
     match same_name(&specs) {
-        Some(name) => Err(RunError::Config(format!(
-            "two faults are called {name:?}; give one of them another name"
+        Some(name) => Err(RunError::Config(Diagnostic::new(
+            format!("two faults are called {name:?}"),
+            "give one of them another name",
         ))),
         None => Ok(()),
     }
@@ -126,7 +130,7 @@ pub(super) fn check(
 pub const WITH_FAULTS: &str = "sustained, spike, ramp, soak, pattern or slow_mix";
 
 /// Whether a scenario is a load in time, into which a fault can fall.
-pub const fn takes_faults(kind: &ScenarioKind) -> bool {
+pub fn takes_faults(kind: &ScenarioKind) -> bool {
     kind.duration().is_some()
 }
 

@@ -33,7 +33,7 @@ pub(super) fn sentences(report: &Report, times: &Times) -> Vec<String> {
     let limited = report.generator.limited.then(|| {
         let reasons = report.generator.reasons.join(" and ");
         match &report.generator.advice {
-            Some(advice) => format!("{reasons}; {advice}"),
+            Some(advice) => format!("{reasons}; {}", advice.text()),
             None => reasons,
         }
     });

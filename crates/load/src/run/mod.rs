@@ -4,7 +4,7 @@
 //! [`Report`] of the events (`assemble.rs`). The same events, read back from a trace, give the same
 //! report (`recompute.rs`).
 
-mod assemble;
+pub(crate) mod assemble;
 mod comparison;
 mod directory;
 mod error;
@@ -24,7 +24,7 @@ mod replay;
 pub mod report;
 #[cfg(test)]
 pub(crate) mod sample;
-mod session_ends;
+pub(crate) mod session_ends;
 mod side_by_side;
 mod summary;
 mod thresholds;

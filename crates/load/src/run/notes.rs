@@ -9,6 +9,7 @@ use mcprove_score::deadlock::DeadlockReport;
 use mcprove_score::fuzz::FuzzCase;
 use mcprove_score::race::RaceReport;
 use mcprove_score::verdict::{Severity, Verdict};
+use mcprove_settings::message::Message;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::{optional_seconds, seconds};
 use mcprove_trace::hang::DeadlockKind;
@@ -146,7 +147,7 @@ pub(crate) struct CheckRecord {
     #[serde(default)]
     pub inconclusive: bool,
     pub sentence: String,
-    pub hint: String,
+    pub hint: Message,
     #[serde(default)]
     pub numbers: BTreeMap<String, Value>,
 }
@@ -154,7 +155,7 @@ pub(crate) struct CheckRecord {
 impl From<&CheckRecord> for Verdict {
     fn from(check: &CheckRecord) -> Self {
         let mut verdict = if check.inconclusive {
-            Self::inconclusive(&check.detector, &check.sentence, &check.hint)
+            Self::inconclusive(&check.detector, &check.sentence, check.hint.clone())
         } else if check.passed {
             Self::pass(&check.detector, &check.sentence)
         } else {
@@ -163,7 +164,12 @@ impl From<&CheckRecord> for Verdict {
             } else {
                 Severity::Warning
             };
-            Self::finding(&check.detector, severity, &check.sentence, &check.hint)
+            Self::finding(
+                &check.detector,
+                severity,
+                &check.sentence,
+                check.hint.clone(),
+            )
         };
         verdict.numbers.clone_from(&check.numbers);
         verdict

@@ -83,7 +83,7 @@ pub fn recompute(directory: &RunDirectory) -> Result<Recomputed, RecomputeError>
             }
         }
     } else {
-        let reason = "there is no trace.jsonl, as after a run with --no-trace".to_owned();
+        let reason = "there is no trace.jsonl, as after a run without a trace".to_owned();
         (None, reason)
     };
     match (metrics, part) {

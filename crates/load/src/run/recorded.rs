@@ -29,8 +29,7 @@ impl RecordingError {
         match &self.0 {
             TraceReadError::Io { .. } => "check the path and its permissions",
             TraceReadError::Line { .. } => {
-                "give a file that `mcprove proxy --record` or `mcprove mock --log` wrote, or the \
-                 directory of a run"
+                "give a recording of `mcprove proxy`, a log of `mcprove mock`, or the directory of a run"
             }
             TraceReadError::Format(error) => error.hint(),
         }

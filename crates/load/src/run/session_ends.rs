@@ -7,7 +7,7 @@ use super::notes::SessionsRecord;
 
 /// What is worth a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Focus {
+pub(crate) enum Focus {
     /// Each session has a process of its own, which has to end with it.
     Processes,
     /// One process serves all sessions, and has to let go of them.

@@ -3,6 +3,7 @@
 use mcprove_score::grade::Grades;
 use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::Severity;
+use mcprove_settings::message::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +84,7 @@ impl From<&Report> for Summary {
             detector: verdict.detector.clone(),
             severity: verdict.severity,
             sentence: verdict.sentence.clone(),
-            hint: verdict.hint.clone(),
+            hint: verdict.hint.as_ref().map(Message::text),
         });
         Self {
             schema: "summary.v1".to_owned(),

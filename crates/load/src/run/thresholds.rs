@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use mcprove_score::threshold::Limits;
 use mcprove_settings::quantity::{optional_seconds, seconds};
+use mcprove_settings::setting::Settings;
 use serde::{Deserialize, Serialize};
-
-use crate::drive::defaults;
 
 /// Limits of a run; each that is set is checked at the end.
 ///
@@ -22,72 +21,76 @@ use crate::drive::defaults;
 /// };
 /// assert_eq!(thresholds.hang_timeout, Duration::from_secs(5));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Settings)]
 #[serde(default)]
 pub struct Thresholds {
-    /// The median latency.
+    /// Fail when the median latency is above this.
+    #[setting(flag = "p50", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p50_latency: Option<Duration>,
-    /// The latency that 95 % of the calls keep to.
+    /// Fail when the 95th percentile is above this.
+    #[setting(flag = "p95", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p95_latency: Option<Duration>,
-    /// The latency that 99 % of the calls keep to.
+    /// Fail when the 99th percentile is above this.
+    #[setting(flag = "p99", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p99_latency: Option<Duration>,
-    /// The latency that 99.9 % of the calls keep to.
+    /// Fail when the 99.9th percentile is above this.
+    #[setting(flag = "p999", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p999_latency: Option<Duration>,
-    /// The share of calls that may fail, from 0 to 1.
+    /// Fail when a larger share of calls fails; 0.01 is 1 %.
+    #[setting(kind = SHARE, otherwise = "none")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
     /// When a call counts as hung.
+    #[setting(default = "5s")]
     #[serde(with = "seconds")]
     pub hang_timeout: Duration,
     /// How long a hung call may still answer late; after that it is a deadlock.
+    #[setting(kind = TIME_OR_ZERO, default = "10s")]
     #[serde(with = "seconds")]
     pub grace_period: Duration,
-    /// How much the server's memory may grow during the run.
+    /// Fail when the server's memory grows by more, in MB.
+    #[setting(otherwise = "none; soak 50")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_growth_mb: Option<f64>,
     /// Limits for single tools, by name.
+    #[setting(otherwise = "none", flag = false)]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, ToolThresholds>,
 }
 
 /// Limits for one tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, Settings)]
 #[serde(default)]
 pub struct ToolThresholds {
-    /// The median latency.
+    /// Fail when the median latency is above this.
+    #[setting(flag = "p50", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p50_latency: Option<Duration>,
-    /// The latency that 95 % of the calls keep to.
+    /// Fail when the 95th percentile is above this.
+    #[setting(flag = "p95", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p95_latency: Option<Duration>,
-    /// The latency that 99 % of the calls keep to.
+    /// Fail when the 99th percentile is above this.
+    #[setting(flag = "p99", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p99_latency: Option<Duration>,
-    /// The latency that 99.9 % of the calls keep to.
+    /// Fail when the 99.9th percentile is above this.
+    #[setting(flag = "p999", otherwise = "none")]
     #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub p999_latency: Option<Duration>,
-    /// The share of calls that may fail, from 0 to 1.
+    /// Fail when a larger share of calls fails; 0.01 is 1 %.
+    #[setting(kind = SHARE, otherwise = "none")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self {
-            p50_latency: None,
-            p95_latency: None,
-            p99_latency: None,
-            p999_latency: None,
-            error_rate: None,
-            hang_timeout: defaults::HANG_THRESHOLD,
-            grace_period: defaults::GRACE_PERIOD,
-            memory_growth_mb: None,
-            tools: BTreeMap::new(),
-        }
+        Self::initial()
     }
 }
 

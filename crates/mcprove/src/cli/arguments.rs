@@ -56,11 +56,11 @@ pub enum Command {
     Compare(Box<compare::Arguments>),
     /// List the runs that there are
     Runs(runs::Arguments),
-    /// List what `run` can do, with all knobs
+    /// List what `run` can do, with all settings
     ListScenarios(list_scenarios::Arguments),
     /// Look for what commonly goes wrong, on this machine or with a server, and how to mend it
     Doctor(Box<doctor::Arguments>),
-    /// Print a load configuration with every knob explained, to start from
+    /// Print a load configuration with every setting explained, to start from
     ExampleConfig(example_config::Arguments),
     /// Print the JSON Schema of a file format
     Schema(schema::Arguments),

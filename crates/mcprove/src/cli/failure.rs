@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
 
@@ -24,10 +25,10 @@ pub struct Failure {
 
 impl Failure {
     /// A failure with what to try next.
-    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            hint: Some(hint.into()),
+            hint: Some(hint.into().text()),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
@@ -114,6 +115,16 @@ impl Failure {
         }
         terminal::print_error(&text);
         self.code
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let hint = diagnostic.hint.map(|hint| hint.text());
+        Self {
+            hint,
+            ..Self::of_file(&diagnostic.message.text())
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcprove_fault::{ENTRIES, Entry};
 
-use crate::terminal::lines;
+use mcprove_document::terminal::wrap;
 
 /// The widest line.
 const COLUMNS: usize = 80;
@@ -22,7 +22,7 @@ pub fn kinds_of_faults() -> String {
     let mut help = String::from("Faults, as after --fault:\n");
     for entry in ENTRIES {
         let mut start = format!("  {}", written(entry));
-        for line in lines(entry.explanation, COLUMNS - INDENT) {
+        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
             if start.len() >= INDENT {
                 help.push_str(&start);
                 help.push('\n');

@@ -1,28 +1,345 @@
-//! A load on the command line: every knob of a config file as a flag. Flags become the text of a
-//! config file, so that one reader checks both and both mean the same.
+//! A load on the command line: every setting of a config file as a flag, made from its declaration. Flags overlay
+//! the values of a file, so that one reader checks both and both mean the same.
 
 // These are help texts: names stand in them as they are typed.
 #![allow(clippy::doc_markdown)]
 
-use std::path::PathBuf;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use mcprove_load::config::LoadConfig;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use mcprove_client::server::Server;
+use mcprove_load::config::sections::{
+    SECTIONS, TOOL_CALL, about, defaults, owners, scenario_settings,
+};
+use mcprove_load::config::{LoadConfig, OutputSettings};
+use mcprove_load::drive::scenario::{Entry, find};
+use mcprove_load::run::Thresholds;
+use mcprove_settings::kind::Kind;
+use mcprove_settings::setting::{Fallback, Setting, Settings};
+use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
 use crate::failure::Failure;
-use crate::flag_names::{describe_flags, name_flags};
 
-/// The largest seed that every file can hold.
-const SEED_MAX: u64 = i64::MAX as u64;
+/// The most scenarios that help names beside a setting of theirs.
+const OWNERS_MAX: usize = 3;
 
-/// The scenario and its knobs.
+/// Flags that are named otherwise than their settings, in files and in messages.
+const OTHER_FLAGS: [(&str, &str); 22] = [
+    ("tool_call", "--tool"),
+    ("args", "--args"),
+    ("headers", "--header"),
+    ("tee_stderr", "--tee-stderr"),
+    ("runs", "--runs"),
+    ("faults", "--fault"),
+    ("record", "--record"),
+    ("live", "--live"),
+    ("jobs", "--jobs"),
+    ("last_failed", "--last-failed"),
+    ("filter", "--filter"),
+    ("tag", "--tag"),
+    ("shard", "--shard"),
+    ("list", "--list"),
+    ("allow", "--allow"),
+    ("json", "--json"),
+    ("gates", "--gates"),
+    ("recommend_runs", "--recommend-runs"),
+    ("report", "--report"),
+    ("audit", "--audit"),
+    ("unlike", "--unlike"),
+    ("public_host", "--public-host"),
+];
+
+/// The flag of a setting, as messages print it.
+pub fn flag_of(name: &str) -> Option<String> {
+    let other = OTHER_FLAGS.iter().find(|(known, _)| *known == name);
+    let own = || {
+        let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
+        let flag = settings.find(|it| it.has_name(name))?.flag?;
+        Some(format!("--{flag}"))
+    };
+    other.map(|(_, flag)| (*flag).to_owned()).or_else(own)
+}
+
+/// A table of a config file, of which every setting is a flag.
+pub trait FlagTable: Send + Sync + 'static {
+    /// The table.
+    const SECTION: &'static str;
+    /// The heading in help.
+    const HEADING: &'static str;
+
+    /// What is in it.
+    fn settings() -> Vec<&'static Setting>;
+
+    /// The flag of a setting, and other names of it.
+    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
+        let flag = setting.flag?.to_owned();
+        let others = setting.names().map(|name| name.replace('_', "-"));
+        let others = others.filter(|other| *other != flag).collect();
+        Some((flag, others))
+    }
+
+    /// What it is when it is not given, in words.
+    fn default(setting: &Setting) -> String {
+        setting.default_words().to_owned()
+    }
+
+    /// What it does.
+    fn about(setting: &Setting) -> String {
+        setting.about.to_owned()
+    }
+
+    /// The scenarios that have it; none if all have.
+    fn owners(_: &Setting) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// The values that flags give to the settings of a table.
+#[derive(Debug, Clone)]
+pub struct SettingFlags<Table> {
+    values: Vec<(&'static Setting, Data)>,
+    table: PhantomData<Table>,
+}
+
+impl<Table> Default for SettingFlags<Table> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            table: PhantomData,
+        }
+    }
+}
+
+impl<Table: FlagTable> SettingFlags<Table> {
+    /// Whether a flag was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.iter().any(|(setting, _)| setting.name == name)
+    }
+
+    /// Whether any was given, but that of the seed, which is for suites too.
+    pub fn is_given(&self) -> bool {
+        self.values
+            .iter()
+            .any(|(setting, _)| setting.name != "seed")
+    }
+
+    /// The text of a flag.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let found = self.values.iter().find(|(setting, _)| setting.name == name);
+        match found {
+            Some((_, Data::Text(text))) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// This value alone.
+    pub fn of(name: &str, text: &str) -> Self {
+        let mut flags = Self::default();
+        flags.or_default(name, text);
+        flags
+    }
+
+    /// Gives a value to a setting that has none.
+    pub fn or_default(&mut self, name: &str, text: &str) {
+        let setting = Table::settings().into_iter().find(|it| it.name == name);
+        if let Some(setting) = setting.filter(|_| !self.has(name)) {
+            self.values.push((setting, Data::Text(text.to_owned())));
+        }
+    }
+}
+
+/// Something that gives values to the settings of a config.
+pub trait Overlay {
+    /// Puts them in the place of those of a file.
+    fn overlay(&self, document: &mut Document);
+}
+
+impl<Table: FlagTable> Overlay for SettingFlags<Table> {
+    fn overlay(&self, document: &mut Document) {
+        document.overlay(Table::SECTION, self.values.iter().cloned());
+    }
+}
+
+impl<Table: FlagTable> Args for SettingFlags<Table> {
+    fn augment_args(mut command: Command) -> Command {
+        for setting in Table::settings() {
+            let Some((flag, others)) = Table::flag(setting) else {
+                continue;
+            };
+            let is_switch = is_switch(setting, &flag);
+            let mut arg = Arg::new(id(setting))
+                .long(flag)
+                .aliases(others)
+                .help(help::<Table>(setting, is_switch))
+                .help_heading(Table::HEADING);
+            if let Some(short) = setting.short {
+                arg = arg.short(short);
+            }
+            arg = match setting.kind {
+                _ if is_switch => arg.action(ArgAction::SetTrue),
+                Kind::Texts | Kind::SomeOf(_) => arg
+                    .action(ArgAction::Append)
+                    .value_name(setting.kind.placeholder()),
+                kind => arg
+                    .value_name(kind.placeholder())
+                    .allow_negative_numbers(true),
+            };
+            command = command.arg(arg);
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// What a flag is known by among the arguments of a command.
+fn id(setting: &Setting) -> &'static str {
+    match setting.name {
+        "report_dir" => "out",
+        name => name,
+    }
+}
+
+/// Whether a flag takes no value: it turns on what is off, or with `no-` off what is on.
+fn is_switch(setting: &Setting, flag: &str) -> bool {
+    let is_negative = flag.starts_with("no-");
+    matches!(setting.kind, Kind::Boolean)
+        && setting.fallback == Fallback::Value(if is_negative { "true" } else { "false" })
+}
+
+fn help<Table: FlagTable>(setting: &Setting, is_switch: bool) -> String {
+    let mut text = Table::about(setting);
+    let owners = Table::owners(setting);
+    if (1..=OWNERS_MAX).contains(&owners.len()) {
+        text = format!("{text} ({})", owners.join(", "));
+    }
+    let default = Table::default(setting);
+    if !is_switch && !default.is_empty() && default != "none" {
+        text = format!("{text} [default: {default}]");
+    }
+    text
+}
+
+impl<Table: FlagTable> FromArgMatches for SettingFlags<Table> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut values = Vec::new();
+        for setting in Table::settings() {
+            let Some((flag, _)) = Table::flag(setting) else {
+                continue;
+            };
+            let name = id(setting);
+            if is_switch(setting, &flag) {
+                if matches.get_flag(name) {
+                    values.push((setting, Data::Boolean(!flag.starts_with("no-"))));
+                }
+                continue;
+            }
+            let mut given = matches
+                .get_many::<String>(name)
+                .into_iter()
+                .flatten()
+                .cloned();
+            match setting.kind {
+                Kind::Texts | Kind::SomeOf(_) => {
+                    let texts: Vec<String> = given.collect();
+                    if !texts.is_empty() {
+                        values.push((setting, Data::texts(texts)));
+                    }
+                }
+                _ => values.extend(given.next_back().map(|text| (setting, Data::Text(text)))),
+            }
+        }
+        Ok(Self {
+            values,
+            table: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// `[scenario]`: the settings of every scenario.
+#[derive(Debug, Clone)]
+pub struct ScenarioTable;
+
+impl FlagTable for ScenarioTable {
+    const SECTION: &'static str = "scenario";
+    const HEADING: &'static str = "Load";
+
+    fn settings() -> Vec<&'static Setting> {
+        scenario_settings()
+    }
+
+    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
+        let flag = setting.flag?.to_owned();
+        // An alias that is a setting of another scenario has a flag already.
+        let is_own = |name: &&str| !scenario_settings().iter().any(|it| it.name == *name);
+        let others = setting.aliases.iter().copied().filter(is_own);
+        Some((flag, others.map(|name| name.replace('_', "-")).collect()))
+    }
+
+    fn default(setting: &Setting) -> String {
+        match setting.name {
+            "type" => "sustained".to_owned(),
+            name => defaults(name),
+        }
+    }
+
+    fn about(setting: &Setting) -> String {
+        about(setting)
+    }
+
+    fn owners(setting: &Setting) -> Vec<&'static str> {
+        owners(setting.name)
+    }
+}
+
+/// `[thresholds]`.
+#[derive(Debug, Clone)]
+pub struct ThresholdTable;
+
+impl FlagTable for ThresholdTable {
+    const SECTION: &'static str = "thresholds";
+    const HEADING: &'static str = "Thresholds";
+
+    fn settings() -> Vec<&'static Setting> {
+        Thresholds::declared().iter().collect()
+    }
+
+    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
+        let flag = setting.flag?.to_owned();
+        let other = match setting.name {
+            // As the scenario deadlock_probe calls it.
+            "hang_timeout" => Some("hang-threshold".to_owned()),
+            name => Some(name.replace('_', "-")).filter(|name| *name != flag),
+        };
+        Some((flag, other.into_iter().collect()))
+    }
+}
+
+/// `[output]`.
+#[derive(Debug, Clone)]
+pub struct OutputTable;
+
+impl FlagTable for OutputTable {
+    const SECTION: &'static str = "output";
+    const HEADING: &'static str = "Output";
+
+    fn settings() -> Vec<&'static Setting> {
+        OutputSettings::declared().iter().collect()
+    }
+}
+
+/// The scenario and its settings.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArguments {
-    /// What to do: see `mcprove list-scenarios` [default: sustained]
-    #[arg(long, value_name = "NAME")]
-    pub scenario: Option<String>,
-
     /// The tool to call; repeatable, chosen evenly [default: every tool that
     /// only reads or computes]
     #[arg(long, value_name = "NAME")]
@@ -33,460 +350,158 @@ pub struct LoadArguments {
     #[arg(long, value_name = "JSON")]
     pub args: Vec<String>,
 
-    /// Without --tool, call every tool, also those that may write
-    #[arg(long)]
-    pub allow_writes: bool,
-
-    /// Calls in flight
-    #[arg(short, long, value_name = "COUNT")]
-    pub concurrent: Option<u64>,
-
-    /// How long the load lasts, such as 500ms, 30s or 1h
-    #[arg(short, long, value_name = "TIME")]
-    pub duration: Option<String>,
-
-    /// How often: of cold_start, fuzzer, reconnect, early_call, interrupted_call
-    #[arg(long, value_name = "COUNT")]
-    pub iterations: Option<u64>,
-
-    /// Connections that the calls are spread over; of churn, sessions in all
-    #[arg(long, value_name = "COUNT")]
-    pub sessions: Option<u64>,
-
-    /// Calls per second on a fixed schedule, whatever the server does: the open model. Of a spike
-    /// and a ramp the rate at the beginning, which then grows as the calls in flight would
-    #[arg(short, long, value_name = "PER_SECOND", allow_negative_numbers = true)]
-    pub rate: Option<f64>,
-
-    /// The most calls in flight in the open model; what cannot start is counted as dropped
-    #[arg(long, value_name = "COUNT")]
-    pub max_in_flight: Option<u64>,
-
-    /// Make up for missed calls of the open model in a burst, instead of dropping them
-    #[arg(long)]
-    pub catch_up: bool,
-
-    /// The most calls per second of a closed load
-    #[arg(long, value_name = "PER_SECOND")]
-    pub rate_limit: Option<u64>,
-
     /// A fault to inject while the load lasts, in one line; repeatable. KIND[:VALUE] with tool=, calls=,
     /// rate=, seed=, name=, start=, duration=, max-recovery= and others-may-suffer= after commas, such as
     /// slow:500,tool=search,start=10s,duration=5s
     #[arg(long, value_name = "FAULT")]
     pub fault: Vec<String>,
 
-    /// The time before anything counts
-    #[arg(long, value_name = "TIME")]
-    pub warmup: Option<String>,
-
-    /// End after this many calls
-    #[arg(long, value_name = "COUNT")]
-    pub calls: Option<u64>,
-
-    /// Decides every random choice; drawn and printed unless given
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(..=SEED_MAX))]
-    pub seed: Option<u64>,
-
-    /// Check arguments against inputSchema, and results against the protocol and outputSchema
-    #[arg(long)]
-    pub strict: bool,
-
-    /// Calls in flight in the first step of a ramp
-    #[arg(long, value_name = "COUNT", alias = "from-concurrent")]
-    pub ramp_from: Option<u64>,
-
-    /// Calls in flight in the last step of a ramp
-    #[arg(long, value_name = "COUNT", alias = "to-concurrent")]
-    pub ramp_to: Option<u64>,
-
-    /// How many more each step of a ramp has
-    #[arg(long, value_name = "COUNT")]
-    pub step_increment: Option<u64>,
-
-    /// When a spike begins
-    #[arg(long, value_name = "TIME")]
-    pub spike_at: Option<String>,
-
-    /// How long a spike takes
-    #[arg(long, value_name = "TIME")]
-    pub spike_duration: Option<String>,
-
-    /// How many times the calls in flight of the baseline a spike has
-    #[arg(long, value_name = "FACTOR", conflicts_with = "spike_concurrent")]
-    pub spike_multiplier: Option<u64>,
-
-    /// Calls in flight of a spike
-    #[arg(long, value_name = "COUNT")]
-    pub spike_concurrent: Option<u64>,
-
-    /// How often the server's memory is looked at in a soak
-    #[arg(long, value_name = "TIME", alias = "leak-check-interval")]
-    pub sample_interval: Option<String>,
-
-    /// How fast the mean latency may grow in a soak, in milliseconds per second
-    #[arg(long, value_name = "MS_PER_SECOND", allow_negative_numbers = true)]
-    pub latency_drift_ms_per_sec: Option<f64>,
-
-    /// Rounds of a race_check
-    #[arg(long, value_name = "COUNT")]
-    pub rounds: Option<u64>,
-
-    /// A payload of the fuzzer, by name; repeatable [default: all]
-    #[arg(long, value_name = "NAME")]
-    pub payload: Vec<String>,
-
-    /// How long the fuzzer waits for each answer
-    #[arg(long, value_name = "TIME")]
-    pub answer_timeout: Option<String>,
-
-    /// The share of calls that go to the slow tool in a slow_mix, the second one named
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub slow_share: Option<f64>,
-
-    /// A pattern from the server's tools: explore_then_act, read_then_write or multi_step
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-
-    /// The pause after each step of a pattern
-    #[arg(long, value_name = "TIME")]
-    pub think_time: Option<String>,
-
-    /// What a failed step of a pattern does: continue, abort or stop
-    #[arg(long, value_name = "WHAT")]
-    pub error_behavior: Option<String>,
+    #[command(flatten)]
+    pub settings: SettingFlags<ScenarioTable>,
 }
 
 /// What the run must keep to.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Thresholds")]
-pub struct ThresholdArguments {
-    /// Fail when the median latency is above this
-    #[arg(long, value_name = "TIME", alias = "p50-latency")]
-    pub p50: Option<String>,
-
-    /// Fail when the 95th percentile is above this
-    #[arg(long, value_name = "TIME", alias = "p95-latency")]
-    pub p95: Option<String>,
-
-    /// Fail when the 99th percentile is above this
-    #[arg(long, value_name = "TIME", alias = "p99-latency")]
-    pub p99: Option<String>,
-
-    /// Fail when the 99.9th percentile is above this
-    #[arg(long, value_name = "TIME", alias = "p999-latency")]
-    pub p999: Option<String>,
-
-    /// Fail when a larger share of calls fails; 0.01 is 1 %
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub error_rate: Option<f64>,
-
-    /// Fail when the server's memory grows by more
-    #[arg(long, value_name = "MB", allow_negative_numbers = true)]
-    pub memory_growth_mb: Option<f64>,
-
-    /// When a call counts as hung [default: 5s]
-    #[arg(long, value_name = "TIME", alias = "hang-threshold")]
-    pub hang_timeout: Option<String>,
-
-    /// How long a hung call may still answer before it is a deadlock [default: 10s]
-    #[arg(long, value_name = "TIME")]
-    pub grace_period: Option<String>,
-}
+pub type ThresholdArguments = SettingFlags<ThresholdTable>;
 
 /// What is written and printed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
-    /// Where the run directory is made [default: ./runs]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// Write no trace.jsonl: metrics only, for the highest rates
-    #[arg(long)]
-    pub no_trace: bool,
+    #[command(flatten)]
+    pub settings: SettingFlags<OutputTable>,
 
     /// Print metrics.json (format metrics.v1) instead of the summary
     #[arg(long)]
     pub json: bool,
 }
 
-/// What to try when a knob does not fit a scenario.
-const KNOBS_HINT: &str = "`mcprove list-scenarios --knobs` tells which knobs a scenario has";
+impl OutputArguments {
+    /// Where the run directory is made, if that is given.
+    pub fn out(&self) -> Option<PathBuf> {
+        self.settings.text("report_dir").map(PathBuf::from)
+    }
+}
+
+/// What to try when a setting does not fit a scenario.
+const SETTINGS_HINT: &str =
+    "`mcprove list-scenarios --settings` shows the settings of each scenario";
+
+/// The settings of a load, from flags and perhaps a file.
+pub struct LoadFlags<'a> {
+    /// The scenario, what it calls and its faults.
+    pub load: &'a LoadArguments,
+    /// Other tables.
+    pub others: Vec<&'a dyn Overlay>,
+}
 
 impl LoadArguments {
     /// Whether anything but the seed was given.
     pub fn is_given(&self) -> bool {
-        let without_seed = Self {
-            seed: None,
-            ..self.clone()
-        };
-        !without_seed.scenario_table().is_empty()
+        self.settings.is_given()
             || !self.tool.is_empty()
             || !self.args.is_empty()
             || !self.fault.is_empty()
     }
 
-    /// The table `[scenario]` of a config file.
-    fn scenario_table(&self) -> toml::Table {
-        let mut table = toml::Table::new();
-        put(&mut table, "type", self.scenario.clone());
-        for (name, value) in [
-            ("concurrent", self.concurrent),
-            ("iterations", self.iterations),
-            ("sessions", self.sessions),
-            ("max_in_flight", self.max_in_flight),
-            ("rate_limit", self.rate_limit),
-            ("calls", self.calls),
-            ("ramp_from", self.ramp_from),
-            ("ramp_to", self.ramp_to),
-            ("step_increment", self.step_increment),
-            ("spike_multiplier", self.spike_multiplier),
-            ("spike_concurrent", self.spike_concurrent),
-            ("rounds", self.rounds),
-            ("seed", self.seed),
-        ] {
-            put(&mut table, name, value.map(integer));
-        }
-        for (name, value) in [
-            ("duration", &self.duration),
-            ("warmup", &self.warmup),
-            ("spike_at", &self.spike_at),
-            ("spike_duration", &self.spike_duration),
-            ("sample_interval", &self.sample_interval),
-            ("answer_timeout", &self.answer_timeout),
-            ("preset", &self.preset),
-            ("think_time", &self.think_time),
-            ("error_behavior", &self.error_behavior),
-        ] {
-            put(&mut table, name, value.clone());
-        }
-        put(&mut table, "rate", self.rate);
-        put(
-            &mut table,
-            "latency_drift_ms_per_sec",
-            self.latency_drift_ms_per_sec,
-        );
-        put(&mut table, "slow_share", self.slow_share);
-        put(&mut table, "catch_up", self.catch_up.then_some(true));
-        put(&mut table, "strict", self.strict.then_some(true));
-        put(
-            &mut table,
-            "allow_writes",
-            self.allow_writes.then_some(true),
-        );
-        if !self.payload.is_empty() {
-            put(&mut table, "payloads", Some(self.payload.clone()));
-        }
-        table
-    }
-
-    /// The tables `[[scenario.tool_call]]` of a config file, without their arguments: JSON has
-    /// values that TOML lacks.
-    fn tool_calls(&self) -> Vec<toml::Value> {
-        self.tool
-            .iter()
-            .map(|name| {
-                let mut call = toml::Table::new();
-                put(&mut call, "name", Some(name.clone()));
-                toml::Value::Table(call)
+    /// The seed, if it is given.
+    pub fn seed(&self) -> Result<Option<u64>, Failure> {
+        let text = self.settings.text("seed");
+        let seed = text.map(|text| {
+            text.parse().map_err(|_| {
+                Failure::new(
+                    format!(
+                        "--seed must be a whole number from 0 to {}, not {text:?}",
+                        u64::MAX
+                    ),
+                    "any such number will do",
+                )
             })
-            .collect()
+        });
+        seed.transpose()
     }
 
-    /// The config that these flags amount to; its server is to be replaced.
-    pub fn resolve(
-        &self,
-        thresholds: &ThresholdArguments,
-        output: &OutputArguments,
-    ) -> Result<LoadConfig, Failure> {
-        let mut scenario = self.scenario_table();
-        scenario.entry("type").or_insert_with(|| "sustained".into());
-        if !self.tool.is_empty() {
-            scenario.insert("tool_call".into(), toml::Value::Array(self.tool_calls()));
+    /// The chosen scenario, if it exists.
+    pub fn entry(&self) -> Option<&'static Entry> {
+        find(self.settings.text("type").unwrap_or("sustained"))
+    }
+}
+
+impl LoadFlags<'_> {
+    /// The config that these flags amount to, for this server.
+    pub fn config(&self, server: &Server) -> Result<LoadConfig, Failure> {
+        let mut document = Document::empty(COMMAND_LINE);
+        if !self.load.settings.has("type") {
+            let kind = Field::new("type", Data::Text("sustained".to_owned()));
+            let scenario = Field::new("scenario", Data::Table(vec![kind]));
+            document.root = Node::new(Data::Table(vec![scenario]));
         }
-        let mut document = toml::Table::new();
-        let mut server = toml::Table::new();
-        server.insert("command".into(), "unused".into());
-        document.insert("server".into(), server.into());
-        document.insert("scenario".into(), scenario.into());
-        document.insert("thresholds".into(), thresholds.table().into());
-        self.add_faults(&mut document);
-        let text = toml::to_string(&document).map_err(anyhow::Error::from)?;
-        let mut config = LoadConfig::parse_toml(&text, "command line")
-            .map_err(|errors| describe_flags(&errors))?;
-        // In a file a knob of another scenario may wait for its day; a flag is meant now.
-        if !config.warnings.is_empty() {
-            let warnings: Vec<String> = config
-                .warnings
-                .iter()
-                .map(|warning| {
-                    let what = warning.split_once(": ");
-                    name_flags(what.map_or(warning.as_str(), |(_, what)| what))
-                })
-                .collect();
-            return Err(Failure::new(warnings.join("; "), KNOBS_HINT));
-        }
-        self.put_args(&mut config)?;
-        output.apply(&mut config);
-        Ok(config)
+        self.overlay(&mut document)?;
+        let config = LoadConfig::for_server(&document, server);
+        checked(config.map_err(|errors| Failure::of_file(&errors.to_string()))?)
     }
 
     /// The config of a file, with the values that were given here in place of its own.
-    pub fn over(
-        &self,
-        file: LoadConfig,
-        thresholds: &ThresholdArguments,
-    ) -> Result<LoadConfig, Failure> {
-        let name = file.scenario.kind.name();
-        if let Some(other) = self.scenario.as_ref().filter(|other| *other != name) {
-            return Err(Failure::new(
-                format!("the file is about the scenario {name}, and --scenario about {other}"),
-                "leave --scenario out, or leave the file out and give its knobs as flags",
-            ));
-        }
-        let given = self.scenario_table();
-        let mut document: toml::Table = file.to_toml().parse().map_err(anyhow::Error::from)?;
-        for (section, flags) in [("scenario", &given), ("thresholds", &thresholds.table())] {
-            let table = document
-                .entry(section)
-                .or_insert_with(|| toml::Table::new().into());
-            if let Some(table) = table.as_table_mut() {
-                overlay(table, flags);
+    pub fn over(&self, file: &Path) -> Result<LoadConfig, Failure> {
+        let failure = |errors: &dyn std::fmt::Display| Failure::of_file(&errors.to_string());
+        let mut document = LoadConfig::document(file).map_err(|errors| failure(&errors))?;
+        if let Some(other) = self.load.settings.text("type") {
+            let own = LoadConfig::from_document(&document).map_err(|errors| failure(&errors))?;
+            let name = own.scenario.kind.name();
+            if find(other).is_none_or(|entry| entry.name != name) {
+                return Err(Failure::new(
+                    format!("the file is about the scenario {name}, and --scenario about {other}"),
+                    "leave --scenario out, or leave the file out and give its settings as flags",
+                ));
             }
         }
-        if let Some(scenario) = document
-            .get_mut("scenario")
-            .and_then(|it| it.as_table_mut())
-            && !self.tool.is_empty()
-        {
-            scenario.insert("tool_call".into(), toml::Value::Array(self.tool_calls()));
-        }
-        self.add_faults(&mut document);
-        let text = toml::to_string(&document).map_err(anyhow::Error::from)?;
-        let mut merged = LoadConfig::parse_toml(&text, "command line")
-            .map_err(|errors| describe_flags(&errors))?;
-        // A flag is meant now; what the file has besides was warned of already.
-        let is_about_flag = |warning: &&String| {
-            given
-                .keys()
-                .any(|key| warning.contains(&format!("`{key}`")))
-        };
-        if let Some(warning) = merged.warnings.iter().find(is_about_flag) {
-            let what = warning
-                .split_once(": ")
-                .map_or(warning.as_str(), |(_, what)| what);
-            return Err(Failure::new(name_flags(what), KNOBS_HINT));
-        }
-        if self.tool.is_empty() {
-            // Their arguments may be more than TOML can tell.
-            merged
-                .scenario
-                .tool_calls
-                .clone_from(&file.scenario.tool_calls);
-        }
-        self.put_args(&mut merged)?;
-        Ok(LoadConfig {
-            scenario: merged.scenario,
-            thresholds: merged.thresholds,
-            faults: merged.faults,
-            ..file
-        })
+        self.overlay(&mut document)?;
+        checked(LoadConfig::from_document(&document).map_err(|errors| failure(&errors))?)
     }
 
-    /// Adds the faults that were given to those of a document.
-    fn add_faults(&self, document: &mut toml::Table) {
-        if self.fault.is_empty() {
-            return;
+    fn overlay(&self, document: &mut Document) -> Result<(), Failure> {
+        self.load.settings.overlay(document);
+        for table in &self.others {
+            table.overlay(document);
         }
-        let faults = document
-            .entry("faults")
-            .or_insert_with(|| toml::Value::Array(Vec::new()));
-        if let Some(faults) = faults.as_array_mut() {
-            faults.extend(self.fault.iter().cloned().map(toml::Value::from));
-        }
-    }
-
-    /// Gives each tool that was named its arguments.
-    fn put_args(&self, config: &mut LoadConfig) -> Result<(), Failure> {
-        for (place, text) in self.args.iter().enumerate() {
-            let arguments = serde_json::from_str(text).map_err(|error| {
-                Failure::new(
-                    format!("--args {text:?} is no JSON: {error}"),
-                    "quote it for the shell: --args '{\"ticker\":\"AAPL\"}'",
-                )
-            })?;
-            let call = config.scenario.tool_calls.get_mut(place).ok_or_else(|| {
-                Failure::new(
-                    "--args was given without a --tool to go with it",
-                    "name the tool: --tool NAME --args JSON",
-                )
-            })?;
-            call.args = arguments;
+        document.append("faults", self.load.fault.iter().cloned().map(Data::Text));
+        let calls = self.tool_calls()?;
+        if !calls.is_empty() {
+            document.overlay("scenario", [(&TOOL_CALL, Data::List(calls))]);
         }
         Ok(())
     }
-}
 
-/// Puts `flags` in the place of what `table` says, under whichever name it says it.
-fn overlay(table: &mut toml::Table, flags: &toml::Table) {
-    const NAMES: [[&str; 2]; 4] = [
-        ["ramp_from", "from_concurrent"],
-        ["ramp_to", "to_concurrent"],
-        ["spike_multiplier", "spike_concurrent"],
-        ["sample_interval", "leak_check_interval"],
-    ];
-    for (name, value) in flags {
-        for names in NAMES.iter().filter(|names| names.contains(&name.as_str())) {
-            for other in names {
-                table.remove(*other);
+    /// The tables of the tools that were named, each with its arguments.
+    fn tool_calls(&self) -> Result<Vec<Node>, Failure> {
+        if self.load.args.len() > self.load.tool.len() {
+            return Err(Failure::new(
+                "--args was given without a --tool to go with it",
+                "name the tool: --tool NAME --args JSON",
+            ));
+        }
+        let mut calls = Vec::new();
+        for (place, name) in self.load.tool.iter().enumerate() {
+            let mut fields = vec![Field::new("name", Data::Text(name.clone()))];
+            if let Some(text) = self.load.args.get(place) {
+                serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
+                    Failure::new(
+                        format!("--args {text:?} is no JSON: {error}"),
+                        "quote it for the shell: --args '{\"ticker\":\"AAPL\"}'",
+                    )
+                })?;
+                fields.push(Field::new("args", Data::Text(text.clone())));
             }
+            calls.push(Node::new(Data::Table(fields)));
         }
-        table.insert(name.clone(), value.clone());
+        Ok(calls)
     }
 }
 
-impl ThresholdArguments {
-    /// Whether anything was given.
-    pub fn is_given(&self) -> bool {
-        !self.table().is_empty()
+/// In a file a setting of another scenario may stay for later; a flag is meant now.
+fn checked(config: LoadConfig) -> Result<LoadConfig, Failure> {
+    let mut about_flags = config.warnings.iter().filter(|warning| warning.is_besides);
+    match about_flags.next() {
+        Some(warning) => Err(Failure::new(warning.message.text(), SETTINGS_HINT)),
+        None => Ok(config),
     }
-
-    fn table(&self) -> toml::Table {
-        let mut table = toml::Table::new();
-        for (name, value) in [
-            ("p50_latency", &self.p50),
-            ("p95_latency", &self.p95),
-            ("p99_latency", &self.p99),
-            ("p999_latency", &self.p999),
-            ("hang_timeout", &self.hang_timeout),
-            ("grace_period", &self.grace_period),
-        ] {
-            put(&mut table, name, value.clone());
-        }
-        put(&mut table, "error_rate", self.error_rate);
-        put(&mut table, "memory_growth_mb", self.memory_growth_mb);
-        table
-    }
-}
-
-impl OutputArguments {
-    /// Puts what was given into a config.
-    pub fn apply(&self, config: &mut LoadConfig) {
-        if let Some(out) = &self.out {
-            config.output.report_dir.clone_from(out);
-        }
-        config.output.trace &= !self.no_trace;
-    }
-}
-
-fn put(table: &mut toml::Table, name: &str, value: Option<impl Into<toml::Value>>) {
-    if let Some(value) = value {
-        table.insert(name.to_owned(), value.into());
-    }
-}
-
-/// TOML has signed numbers only; what is beyond them is too large for any knob.
-fn integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
-use mcprove_load::config::{Format, LoadConfig};
+use mcprove_load::config::LoadConfig;
 use mcprove_load::drive::Stop;
-use mcprove_load::report::{Files, load_text, progress_line};
+use mcprove_load::report::{Files, document, progress_line};
 use mcprove_load::run::report::{Report, RunOutcome};
-use mcprove_load::run::{Run, RunDirectory, RunError};
+use mcprove_load::run::{RunDirectory, RunError};
 use mcprove_settings::own_limits::OwnLimit;
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::flag_names::name_flags;
+use crate::reports::{ReportFormat, Reports, drawn};
 use crate::terminal;
 use crate::terminal::StatusLine;
 use crate::{interrupt, losses};
@@ -54,23 +54,13 @@ pub async fn perform(
         server: server.clone(),
         ..config.clone()
     };
-    let has = |format| config.output.formats.contains(&format);
-    let run = Run::new(server, config.scenario.clone())
-        .with_thresholds(config.thresholds.clone())
-        .with_faults(config.faults.clone())
-        .with_output_dir(config.output.report_dir.clone())
-        .with_trace(config.output.trace)
-        .with_config(described.to_toml())
-        .with_reports(has(Format::Markdown), has(Format::Html))
+    let run = config
+        .run(server, &described)
         .with_session(session)
         .with_stop(stop.clone())
         .on_progress(Arc::new(move |progress| {
             shown.show(&progress_line(progress, StatusLine::WIDTH));
         }));
-    let run = match config.output.trace_value_bytes {
-        Some(bytes) => run.with_trace_value_bytes(bytes),
-        None => run,
-    };
     let made = run.execute_in_directory().await;
     if let Ok((report, _)) = &made {
         losses::add(report.losses.clone());
@@ -78,19 +68,24 @@ pub async fn perform(
     made
 }
 
-/// Prints a report.
-pub fn show(report: &Report, directory: Option<&RunDirectory>, as_json: bool) {
+/// Writes the reports of a run, and prints one of them, if it is to be shown.
+pub fn show(report: &Report, directory: Option<&RunDirectory>, reports: &Reports, is_shown: bool) {
     for warning in &report.warnings {
         terminal::print_error(&format!("warning: {warning}\n"));
     }
-    if as_json {
-        terminal::print_json(&report.to_json());
+    let files = directory.map(|directory| Files {
+        place: directory.path().to_owned(),
+        names: directory.files(),
+    });
+    let draw = |format, style| {
+        // A report in a file of its own may be anywhere.
+        let files = files.as_ref().filter(|_| format == ReportFormat::Terminal);
+        drawn(&document(report, files), &report.to_json(), format, style)
+    };
+    if is_shown {
+        reports.show_all(draw);
     } else {
-        let files = directory.map(|directory| Files {
-            place: directory.path().to_owned(),
-            names: directory.files(),
-        });
-        terminal::print(&load_text(report, terminal::style(), files.as_ref()));
+        reports.write(draw);
     }
     if let Some(limit) = report.own_limit() {
         ran_out_in_load(limit).report();
@@ -124,22 +119,11 @@ pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
         return ran_out_in_load(limit);
     }
     match error {
-        RunError::ServerStderr(stderr) => {
-            Failure::new("the server ended before it could be used", error.hint())
-                .with_stderr(stderr)
-        }
-        RunError::Io(source) => Failure::new(source.to_string(), error.hint()),
-        error => {
-            // Many errors bring a hint of their own, after a semicolon.
-            let message = error.to_string();
-            let split = match error {
-                RunError::Config(_) => message.rsplit_once("; "),
-                _ => message.split_once("; "),
-            };
-            match split {
-                Some((what, hint)) => Failure::new(what, name_flags(hint)),
-                None => Failure::new(message, error.hint()),
-            }
-        }
+        RunError::ServerStderr(stderr) => Failure::new(
+            "the server ended before it could be used",
+            "run the command by hand; `mcprove doctor` shows what it says",
+        )
+        .with_stderr(stderr),
+        error => Failure::from(error.diagnostic()),
     }
 }

@@ -5,7 +5,6 @@ mod commands;
 mod exit;
 mod failure;
 mod fault_help;
-mod flag_names;
 mod interrupt;
 mod listen_address;
 mod load_arguments;
@@ -13,6 +12,7 @@ mod load_run;
 mod losses;
 mod output_file;
 mod patient_stderr;
+mod reports;
 mod serving;
 mod sides;
 mod target;
@@ -22,6 +22,7 @@ use std::io::Write as _;
 
 use clap::Parser;
 use mcprove_client::process;
+use mcprove_settings::message::{Spelling, spell_as};
 use mcprove_settings::own_limits::{self, OwnLimit};
 
 use crate::arguments::Cli;
@@ -36,6 +37,7 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = process::supervise(std::env::args_os()) {
         return code;
     }
+    spell_as(Spelling::Flags(load_arguments::flag_of));
     let cli = Cli::try_parse().unwrap_or_else(|error| leave(&error));
     own_limits::raise_descriptor_limit();
     end_on_panic();

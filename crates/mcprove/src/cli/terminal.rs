@@ -56,22 +56,6 @@ fn speaks_unicode() -> bool {
     })
 }
 
-/// A text in lines of at most this many characters, broken at spaces.
-pub fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// What messages are printed without.
 static REDACTOR: RwLock<Option<Redactor>> = RwLock::new(None);
 

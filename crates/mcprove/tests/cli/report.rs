@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::proxy::proxy;
+use crate::samples::{copy, samples};
 use crate::schema::validator;
-use crate::support::{Output, assert_transcript, finish, mcprove, run};
+use crate::support::{MCPROVE, Output, assert_transcript, finish, mcprove, run};
 
 /// Makes a run under `base` and gives its directory.
 pub fn make_run(base: &Path, arguments: &[&str], mode: &[&str]) -> (PathBuf, Output) {
@@ -231,4 +233,105 @@ fn no_runs_yet_is_no_mistake_and_a_wrong_directory_is() {
         run(&["runs", "--dir", "/no/such/directory"]),
     ];
     assert_transcript!("runs_none", &outputs);
+}
+
+/// Every report can be had as Markdown, HTML and JSON, in files, beside what is printed.
+#[test]
+fn every_report_has_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&samples(""), folder.path());
+    let server = &["--", "mcprove", "fixture", "normal"][..];
+    let short = &["--concurrent", "2", "--duration", "200ms"][..];
+    let cases: [(&[&str], &[&str], &str); 12] = [
+        (
+            &["report", "runs/sustained"],
+            &[],
+            "PASS: mcprove-fixture · Sustained",
+        ),
+        (
+            &["report", "traces/proxy.jsonl"],
+            &[],
+            "RECORDED: mcprove fixture normal · traces/proxy.jsonl",
+        ),
+        (
+            &["compare", "runs/sustained", "runs/sustained"],
+            &[],
+            "INCONCLUSIVE: mcprove fixture normal",
+        ),
+        (&["runs"], &[], "Runs"),
+        (
+            &["score", "traces/truthful.json"],
+            &[],
+            "SCORED: traces/truthful.json",
+        ),
+        (&["lab", "audit", "audit/lab.db"], &[], "audit/lab.db"),
+        (&["lab", "audit", "audit/lab.db", "show", "1"], &[], "row 1"),
+        (&["doctor"], &[], ": this machine · doctor"),
+        (&["probe"], server, "PASSED: mcprove-fixture · probe"),
+        (
+            &["deadlock-probe", "--concurrent", "2"],
+            server,
+            "PASS: mcprove-fixture · Deadlock probe",
+        ),
+        (
+            &[&["run"], short].concat(),
+            server,
+            "PASS: mcprove-fixture · Sustained",
+        ),
+        (&["run", "suites/oracle.yml"], &[], ": suites/oracle.yml"),
+    ];
+    for (command, rest, title) in cases {
+        let formats = [
+            "markdown=r.md",
+            "html=r.html",
+            "json=r.json",
+            "terminal=r.txt",
+        ];
+        let flags = formats.map(|format| ["--report", format]).concat();
+        let perform = |flags: &[&str]| {
+            let mut all = mcprove(&[command, flags, rest].concat());
+            all.current_dir(folder.path());
+            finish(all)
+        };
+        let output = perform(&flags);
+        assert!(matches!(output.code, Some(0 | 1)), "{output:?}");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(read("r.md").starts_with("# "), "{command:?}");
+        let page = read("r.html");
+        assert!(
+            page.starts_with("<!DOCTYPE html>") && !page.contains("http://"),
+            "{command:?}"
+        );
+        let found = page
+            .split("<title>")
+            .nth(1)
+            .and_then(|rest| rest.split('<').next());
+        assert!(
+            found.is_some_and(|found| found.contains(title)),
+            "{command:?}: {found:?}"
+        );
+        serde_json::from_str::<Value>(&read("r.json")).unwrap();
+        assert!(
+            !output.stdout.is_empty() && !read("r.txt").is_empty(),
+            "{command:?}"
+        );
+        let output = perform(&["--report", "html=no/such/folder/r.html"]);
+        assert_eq!(output.code, Some(2), "{command:?}: {output:?}");
+    }
+}
+
+/// What passes through a proxy has standard output, so its reports go to files.
+#[test]
+fn a_proxy_reports_to_files_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("r.html");
+    let flag = format!("html={}", page.display());
+    let server = ["--", MCPROVE, "fixture", "normal"];
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    let (code, _, err) = proxy(&[&["--report", &flag][..], &server].concat(), ping);
+    assert_eq!(code, Some(0), "{err}");
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("<title>PROXY: "), "{text}");
+    let (code, out, err) = proxy(&[&["--report", "json"][..], &server].concat(), ping);
+    assert_eq!((code, out.is_empty()), (Some(2), true), "{err}");
 }

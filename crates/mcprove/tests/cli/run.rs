@@ -368,6 +368,31 @@ fn an_interrupt_leaves_a_whole_partial_report_and_outweighs_a_finding() {
     assert!(runs.only().join("report.md").exists());
 }
 
+/// An element of a list has no place in a file, and two flags of one meaning are refused.
+#[test]
+fn flags_with_several_values_or_names_are_refused_as_flags() {
+    for (flags, message) in [
+        (
+            &["--scenario", "fuzzer", "--payload", "nope"][..],
+            "error: --payload does not know \"nope\"\nhint: ",
+        ),
+        (
+            &[
+                "--scenario",
+                "race_check",
+                "--rounds",
+                "2",
+                "--iterations",
+                "3",
+            ],
+            "cannot both be given",
+        ),
+    ] {
+        let output = run(&[&["run", "-s", "unused"], flags].concat());
+        assert!(output.stderr.contains(message), "{}", output.stderr);
+    }
+}
+
 #[test]
 fn scenarios_are_listed_with_their_knobs() {
     let output = run(&["list-scenarios", "--knobs"]);
@@ -375,4 +400,8 @@ fn scenarios_are_listed_with_their_knobs() {
     let output = run(&["list-scenarios", "--json"]);
     let list: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 14);
+    for entry in list.as_array().unwrap() {
+        assert!(entry["settings"]["seed"].is_object(), "{entry}");
+        assert_eq!(entry["settings"], entry["knobs"]);
+    }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcprove_client::server::Server;
+use mcprove_load::drive::scenario::{ColdStart, DeadlockProbe};
 use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_load::run::{Run, RunDirectory, Thresholds, recompute};
 
@@ -25,20 +26,20 @@ fn scenarios() -> [(&'static str, Scenario); 5] {
         ),
         (
             "lazy_init",
-            ScenarioKind::DeadlockProbe {
+            ScenarioKind::DeadlockProbe(DeadlockProbe {
                 concurrent: 3,
                 hang_threshold: Duration::from_millis(300),
                 grace_period: Duration::from_millis(300),
                 list_timeout: Duration::from_secs(10),
-            }
+            })
             .into(),
         ),
         (
             "normal",
-            ScenarioKind::ColdStart {
+            ScenarioKind::ColdStart(ColdStart {
                 iterations: 2,
                 warmup: false,
-            }
+            })
             .into(),
         ),
     ]

@@ -17,7 +17,7 @@ const WORDING: [&str; 11] = [
     "sentence", "warnings",
 ];
 
-fn samples(kind: &str) -> PathBuf {
+pub fn samples(kind: &str) -> PathBuf {
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/samples");
     Path::new(samples).join(kind)
 }
@@ -63,7 +63,7 @@ fn assert_same(what: &Path, output: &Output, expected: &Path) {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();

@@ -356,7 +356,7 @@ pub const FILTERS: [(&str, &str); 6] = [
 ];
 
 /// Filters of transcripts: folders of this run and of this machine, ports, times.
-pub const TRANSCRIPT_FILTERS: [(&str, &str); 11] = [
+pub const TRANSCRIPT_FILTERS: [(&str, &str); 13] = [
     (r#"[^\s"'`=(]*[/\\]\.tmp\w{6}"#, "[folder]"),
     (r#"[^\s"'`=(]*[/\\](examples|testing)[/\\]"#, "$1/"),
     (
@@ -371,7 +371,9 @@ pub const TRANSCRIPT_FILTERS: [(&str, &str); 11] = [
     (r"duration_ms: \d+\.\d+", "duration_ms: [time]"),
     (r"mcprove\.exe", "mcprove"),
     (r"exit code: ", "exit status: "),
-    // The column in between is as wide as the longest time.
+    // Columns are as wide as the longest time.
+    (r" {2,}(\[time\]|Time) {2,}", "  $1  "),
+    (r" {2,}(\[time\]|at  tool)", "  $1"),
     (r"skipped  +", "skipped  "),
 ];
 

@@ -4,52 +4,74 @@ use std::fmt::Write as _;
 
 use mcprove_check::negative_path;
 use mcprove_fault as fault;
-use mcprove_load::config::keys::{Form, Key, SECTIONS};
-use mcprove_score::agent::{METRICS, Scope};
+use mcprove_load::config::sections::{SECTIONS, about, defaults, owners};
+use mcprove_score::agent::{METRICS, Scope, metrics};
 use mcprove_score::gate::Matcher;
 use mcprove_servers::fixture::ENTRIES;
 use mcprove_servers::tools_file as mock;
+use mcprove_settings::kind::Kind;
+use mcprove_settings::message::Spelling;
 use mcprove_settings::registry::DefaultValue;
+use mcprove_settings::setting::Setting;
 use mcprove_suite::file;
-use mcprove_suite::gates::BLOCKS;
 use mcprove_trace::ErrorCategory;
 
 use super::{is_updating, read, root, updating};
 
-/// One row per key of a table in a load configuration.
-fn key_table(title: &str, keys: &[Key], tables: &mut String) {
+/// One row per setting of a table in a load configuration.
+fn setting_table(title: &str, settings: &[&'static Setting], tables: &mut String) {
     writeln!(tables, "\n### `{title}`\n").unwrap();
     writeln!(
         tables,
         "| key | takes | default | what it does |\n|---|---|---|---|"
     )
     .unwrap();
-    for key in keys {
-        let mut explanation = key.explanation.replace('|', "\\|");
-        if !key.scenarios.is_empty() {
-            write!(explanation, " ({})", key.scenarios.join(", ")).unwrap();
+    let is_scenario = title == "[scenario]";
+    for setting in settings {
+        let about = if is_scenario {
+            about(setting)
+        } else {
+            setting.about.to_owned()
+        };
+        let mut about = about.replace('|', "\\|");
+        let owners = if is_scenario {
+            owners(setting.name)
+        } else {
+            Vec::new()
+        };
+        if !owners.is_empty() && !["type", "tool_call"].contains(&setting.name) {
+            write!(about, " ({})", owners.join(", ")).unwrap();
         }
-        let (name, takes, default) = (key.name, key.form.describe(), key.default);
-        let row = format!("| `{name}` | {takes} | {default} | {explanation} |");
+        let names: Vec<String> = setting.names().map(|name| format!("`{name}`")).collect();
+        let default = match setting.default_words() {
+            words if !is_scenario || defaults(setting.name).is_empty() => words.to_owned(),
+            _ => defaults(setting.name),
+        };
+        let (names, takes) = (names.join(", "), setting.kind.describe());
+        let row = format!("| {names} | {takes} | {default} | {about} |");
         writeln!(tables, "{}", row.replace("|  |", "| |")).unwrap();
     }
-    for key in keys {
-        match key.form {
-            Form::Tables(nested) => {
-                key_table(&format!("[[scenario.{}]]", key.name), nested, tables);
+    for setting in settings {
+        match setting.kind {
+            Kind::Tables(nested) => {
+                let title = format!("[[scenario.{}]]", setting.name);
+                setting_table(&title, &nested().iter().collect::<Vec<_>>(), tables);
             }
-            Form::Steps(nested) => key_table("a step", nested, tables),
-            Form::TablesByName(nested) => key_table("[thresholds.tools.NAME]", nested, tables),
+            Kind::TablesByName(nested) => {
+                let nested: Vec<_> = nested().iter().collect();
+                setting_table("[thresholds.tools.NAME]", &nested, tables);
+            }
             _ => {}
         }
     }
 }
 
 #[test]
-fn the_tables_of_keys_are_current() {
+fn the_tables_of_settings_are_current() {
     let mut tables = String::new();
     for section in SECTIONS {
-        key_table(&format!("[{}]", section.name), section.keys, &mut tables);
+        let settings = (section.settings)();
+        setting_table(&format!("[{}]", section.name), &settings, &mut tables);
     }
     assert_current("docs/load-config.md", "keys", &format!("{tables}\n"));
 }
@@ -220,7 +242,7 @@ fn the_table_of_the_tools_of_the_lab_is_current() {
 #[test]
 fn the_table_of_metrics_is_current() {
     let mut tables = String::new();
-    for metric in METRICS {
+    for metric in metrics() {
         writeln!(
             tables,
             "\n### `{}`\n\n{}.\n",
@@ -252,21 +274,20 @@ fn sentence(text: &str) -> String {
 fn the_table_of_gates_is_current() {
     let mut table =
         String::from("\n| block | key | takes | default | what it does |\n|---|---|---|---|---|\n");
-    for block in BLOCKS {
-        let default_gate = match block.default_gate {
-            "" => "what each run, or any target, must be".to_owned(),
-            gate => format!("default gate: {gate}"),
-        };
-        writeln!(table, "| `{}` | | | | {default_gate} |", block.name).unwrap();
-        for key in block.keys.iter().filter(|key| key.name != "expect") {
-            let (takes, default) = (key.form.describe(), key.default.describe());
+    for metric in METRICS {
+        let about = metric.about();
+        let default_gate = format!("default gate: {}", about.default_gate);
+        writeln!(table, "| `{}` | | | | {default_gate} |", about.name).unwrap();
+        for key in metric.keys() {
             let row = format!(
-                "| | `{}` | {takes} | {default} | {} |",
-                key.name, key.explanation
+                "| | `{}` | {} | {} | {} |",
+                key.name, key.takes, key.default, key.explanation
             );
             writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
         }
     }
+    let expect = "what each run, or any target, must be";
+    writeln!(table, "| `expect` | | | | {expect} |").unwrap();
     assert_current("docs/score.md", "gates", &format!("{table}\n"));
 }
 
@@ -281,6 +302,7 @@ fn the_table_of_matchers_is_current() {
 
 #[test]
 fn the_table_of_errors_has_every_category_with_its_hint() {
+    let flags = Spelling::Flags(|name| Some(format!("--{}", name.replace('_', "-"))));
     let text = read(&root().join("docs/errors.md"));
     let rows: Vec<&str> = text
         .lines()
@@ -290,7 +312,7 @@ fn the_table_of_errors_has_every_category_with_its_hint() {
         let start = format!("| `{category}` |");
         let row = rows.iter().find(|row| row.starts_with(&start));
         let row = row.unwrap_or_else(|| panic!("no row for {category}"));
-        let end = format!("| {} |", category.hint());
+        let end = format!("| {} |", category.hint().spelled(flags));
         assert!(row.ends_with(&end), "{category}: the hint is\n{end}");
     }
 }

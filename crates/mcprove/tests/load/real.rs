@@ -5,6 +5,7 @@ use std::time::Duration;
 use harness::{RealServers, RunningServer, ServerKind, require};
 use mcprove_client::server::Server;
 use mcprove_load::drive::Scenario;
+use mcprove_load::drive::scenario::{Churn, Fuzzer};
 use mcprove_load::run::report::Report;
 use mcprove_load::run::{Run, Thresholds};
 use mcprove_score::verdict::Outcome;
@@ -45,16 +46,16 @@ fn small(name: &str) -> Scenario {
     match name {
         "slow_mix" => scenario(name),
         // Some leave much unanswered; each silence is waited for.
-        "fuzzer" => Scenario::from(mcprove_load::drive::ScenarioKind::Fuzzer {
+        "fuzzer" => Scenario::from(mcprove_load::drive::ScenarioKind::Fuzzer(Fuzzer {
             iterations: 1,
             payloads: Vec::new(),
             answer_timeout: Duration::from_secs(1),
-        })
+        }))
         .tool("echo"),
-        "churn" => Scenario::from(mcprove_load::drive::ScenarioKind::Churn {
+        "churn" => Scenario::from(mcprove_load::drive::ScenarioKind::Churn(Churn {
             sessions: 6,
             concurrent: 2,
-        })
+        }))
         .tool("echo"),
         name => scenario(name).tool("echo"),
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcprove_load::drive::scenario::{Churn, ColdStart, Ramp, SlowMix, Spike};
 use mcprove_load::drive::{Scenario, ScenarioKind};
 
 /// The command under test.
@@ -14,24 +15,19 @@ pub fn scenario(name: &str) -> Scenario {
     let short = Duration::from_millis(600);
     let long = Duration::from_millis(1500);
     let scenario = match name {
-        "cold_start" => Scenario::from(ScenarioKind::ColdStart {
+        "cold_start" => Scenario::from(ScenarioKind::ColdStart(ColdStart {
             iterations: 2,
             warmup: false,
-        }),
+        })),
         "sustained" => Scenario::sustained().concurrent(5).duration(short),
-        "spike" => Scenario::from(ScenarioKind::Spike {
-            baseline_concurrent: 4,
-            spike_concurrent: 100,
-            baseline_duration: Duration::from_millis(2400),
-            spike_at: Duration::from_millis(700),
-            spike_duration: Duration::from_millis(300),
-        }),
-        "ramp" => Scenario::from(ScenarioKind::Ramp {
-            from_concurrent: 2,
-            to_concurrent: 32,
-            step_increment: 15,
-            duration: long,
-        }),
+        "spike" => Scenario::from(ScenarioKind::Spike(Spike::new(
+            4,
+            100,
+            Duration::from_millis(2400),
+            Duration::from_millis(700),
+            Duration::from_millis(300),
+        ))),
+        "ramp" => Scenario::from(ScenarioKind::Ramp(Ramp::new(2, 32, 15, long))),
         "soak" => Scenario::soak().concurrent(2).duration(long),
         "pattern" => Scenario::pattern([mcprove_load::drive::scenario::preset("read_then_write")])
             .concurrent(3)
@@ -41,16 +37,16 @@ pub fn scenario(name: &str) -> Scenario {
             .hang_limits(HANG, HANG),
         "race_check" => Scenario::race_check().concurrent(8).iterations(2),
         "fuzzer" => Scenario::fuzzer(),
-        "slow_mix" => Scenario::from(ScenarioKind::SlowMix {
+        "slow_mix" => Scenario::from(ScenarioKind::SlowMix(SlowMix {
             concurrent: 32,
             duration: long,
             slow_share: 0.5,
-        }),
+        })),
         "reconnect" => Scenario::reconnect().iterations(2),
-        "churn" => Scenario::from(ScenarioKind::Churn {
+        "churn" => Scenario::from(ScenarioKind::Churn(Churn {
             sessions: 12,
             concurrent: 3,
-        }),
+        })),
         "early_call" => Scenario::early_call().iterations(1),
         "interrupted_call" => Scenario::interrupted_call().iterations(2),
         name => panic!("the scenario {name} has no place in the table"),

@@ -1,5 +1,6 @@
 //! `churn`: what a server keeps of sessions that are over.
 
+use mcprove_load::drive::scenario::Churn;
 use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_score::verdict::Outcome;
 use mcprove_servers::fixture::{Eras, Kind};
@@ -7,10 +8,10 @@ use mcprove_servers::fixture::{Eras, Kind};
 use crate::support::{PROCESS, Target, assert_healthy, outcomes};
 
 fn churn() -> Scenario {
-    Scenario::from(ScenarioKind::Churn {
+    Scenario::from(ScenarioKind::Churn(Churn {
         sessions: 60,
         concurrent: 4,
-    })
+    }))
 }
 
 /// The server is in this process, whose memory and descriptors are looked at.

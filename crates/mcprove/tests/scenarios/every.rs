@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use mcprove_load::drive::scenario::Churn;
 use mcprove_load::drive::{Scenario, ScenarioKind, Stop};
 use mcprove_load::run::recompute;
 
@@ -11,15 +12,15 @@ use crate::support::{PROCESS, Target, run};
 /// Each with so much to do that it does not end by itself.
 fn endless() -> [Scenario; 6] {
     [
-        Scenario::race_check().iterations(1_000_000).tool("wait"),
-        Scenario::fuzzer().iterations(1_000_000),
-        Scenario::reconnect().iterations(1_000_000).tool("wait"),
-        Scenario::from(ScenarioKind::Churn {
-            sessions: 1_000_000,
+        Scenario::race_check().iterations(100_000).tool("wait"),
+        Scenario::fuzzer().iterations(100_000),
+        Scenario::reconnect().iterations(100_000).tool("wait"),
+        Scenario::from(ScenarioKind::Churn(Churn {
+            sessions: 100_000,
             concurrent: 3,
-        }),
-        Scenario::early_call().iterations(1_000_000),
-        Scenario::interrupted_call().iterations(1_000_000),
+        })),
+        Scenario::early_call().iterations(100_000),
+        Scenario::interrupted_call().iterations(100_000),
     ]
 }
 
@@ -28,10 +29,10 @@ fn short() -> [Scenario; 6] {
         Scenario::race_check().iterations(1),
         Scenario::fuzzer(),
         Scenario::reconnect().iterations(2),
-        Scenario::from(ScenarioKind::Churn {
+        Scenario::from(ScenarioKind::Churn(Churn {
             sessions: 5,
             concurrent: 2,
-        }),
+        })),
         Scenario::early_call().iterations(1),
         Scenario::interrupted_call().iterations(2),
     ]

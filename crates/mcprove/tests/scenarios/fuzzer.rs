@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcprove_client::server::Server;
+use mcprove_load::drive::scenario::Fuzzer;
 use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_load::run::RunError;
 use mcprove_score::fuzz::FuzzOutcome;
@@ -12,11 +13,11 @@ use mcprove_servers::fixture::Eras;
 use crate::support::{KINDS, Target, run, verdicts};
 
 fn fuzzer(payloads: &[&str]) -> Scenario {
-    Scenario::from(ScenarioKind::Fuzzer {
+    Scenario::from(ScenarioKind::Fuzzer(Fuzzer {
         iterations: 1,
         payloads: payloads.iter().map(|name| (*name).to_owned()).collect(),
         answer_timeout: Duration::from_millis(500),
-    })
+    }))
 }
 
 /// What `chokes` takes badly, by its number, and a payload that is that.
@@ -135,6 +136,7 @@ async fn an_unknown_payload_is_an_error_with_a_suggestion() {
     let error = run(server, fuzzer(&["deep_nestin"])).execute().await;
     match error {
         Err(RunError::Config(text)) => {
+            let text = text.to_string();
             assert!(text.contains("did you mean \"deep_nesting\"?"), "{text}");
         }
         other => panic!("{other:?}"),

@@ -38,6 +38,7 @@ use hyper_util::rt::TokioIo;
 use mcprove_recording::RecordedRequest;
 use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX};
 use mcprove_servers::hosting::{PublicHost, names};
+use mcprove_settings::message::{Message, assignment, message};
 use mcprove_settings::own_limits::LimitWatch;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
@@ -76,12 +77,19 @@ pub enum ListenError {
 
 impl ListenError {
     /// What to try next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn hint(&self) -> Message {
+        let hint = match self {
             Self::Bind { .. } => "try port 0 for any free port",
             Self::Url(_) => "use http:// or https://, such as http://127.0.0.1:8080/mcp",
-            Self::Header(_) => "write --header \"Name: value\", in visible characters",
-        }
+            Self::Header(_) => {
+                return message![
+                    "write ",
+                    assignment("headers", "\"Name: value\""),
+                    ", in visible characters"
+                ];
+            }
+        };
+        hint.into()
     }
 }
 

@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
-use schemars::JsonSchema;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::tree::{Data, Field};
+use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::metric::{no_other_gates, tell};
 use super::tool_name::{Fit, Tool, ToolName, check_servers, tool_of};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Need, Target};
+use crate::gate::key::{
+    self, At, COUNT_MAX, Form, Key, Maybe, fill_map, infos, insert, map_schema,
+};
+use crate::gate::{RunCard, ScoreError};
 
 const VIOLATIONS: &str = "call_limits.violations";
 const TOTAL_CALLS: &str = "call_limits.total_calls";
@@ -29,8 +32,6 @@ pub struct CallLimitsBlock {
     pub total: Option<Limit>,
     /// On the calls of each tool; `server__tool` and `mcp__server__tool` name its server too.
     pub tools: BTreeMap<String, Limit>,
-    /// What replaces the default gate, `call_limits.violations <= 0`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// How many calls there may be.
@@ -41,6 +42,95 @@ pub struct Limit {
     /// The most.
     pub max: Option<u64>,
 }
+
+impl Limit {
+    const KEYS: &'static [Key<Self>] = &[
+        Key::or(
+            "min",
+            &Maybe(key::count::<0>(), |limit: &mut Limit| &mut limit.min),
+            "none",
+            "the fewest calls",
+        ),
+        Key::or(
+            "max",
+            &Maybe(key::count::<0>(), |limit: &mut Limit| &mut limit.max),
+            "none",
+            "the most calls",
+        ),
+    ];
+
+    fn read(reader: &mut Reader<'_>, field: &Field) -> Option<Self> {
+        let hint = "write 3 for at most three, or { min: 1, max: 3 }";
+        let fields = match (&field.value.data, field.value.integer()) {
+            (Data::Table(fields), _) => fields,
+            (_, Some(value)) => {
+                let most = u64::try_from(value).ok().filter(|most| *most <= COUNT_MAX);
+                if most.is_none() {
+                    let expected = format!("a whole number from 0 to {COUNT_MAX}");
+                    reader.wrong(field, &expected, hint);
+                }
+                return Some(Self {
+                    min: None,
+                    max: Some(most?),
+                });
+            }
+            _ => {
+                reader.wrong(field, "a number of calls, or a map of min and max", hint);
+                return None;
+            }
+        };
+        let limit = fill_map(Self::KEYS, reader, &field.value, "a limit")?;
+        if fields.is_empty() {
+            let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
+            reader.problem(&field.value.span, message, hint);
+        }
+        if let (Some(least), Some(most)) = (limit.min, limit.max)
+            && least > most
+        {
+            let message = format!("`min` {least} is more than `max` {most}");
+            reader.problem(&field.value.span, message, "swap them, or mend one");
+        }
+        Some(limit)
+    }
+}
+
+/// A whole number, or a map of the least and the most.
+const LIMIT: Form<Limit> = Form {
+    takes: || "whole number (the most), or `{min, max}`".to_owned(),
+    schema: || json!({ "$ref": "#/$defs/limit" }),
+    definition: || {
+        let mut map = map_schema(&infos(Limit::KEYS), &[]);
+        insert(&mut map, "minProperties", json!(1));
+        let schema = json!({
+            "description": "The most calls, or the fewest and the most",
+            "anyOf": [(key::count::<0>().schema)(), map],
+        });
+        Some(("limit", schema))
+    },
+    read: |reader, section, name| Limit::read(reader, section.get(name)?),
+    written: |_| json!({}),
+};
+
+/// Limits by tool.
+const LIMITS: Form<BTreeMap<String, Limit>> = Form {
+    takes: || "map of limits by tool".to_owned(),
+    schema: || json!({ "type": "object", "additionalProperties": (LIMIT.schema)() }),
+    definition: || None,
+    read: |reader, section, name| {
+        let field = section.get(name)?;
+        let Data::Table(fields) = &field.value.data else {
+            let hint = "write { search: 3, write: { min: 1, max: 1 } }";
+            reader.wrong(field, "a map of limits by tool", hint);
+            return None;
+        };
+        let limits = fields.iter().filter_map(|tool| {
+            let limit = Limit::read(reader, tool)?;
+            Some((tool.name.clone(), limit))
+        });
+        Some(limits.collect())
+    },
+    written: |_| json!({}),
+};
 
 impl Limit {
     fn allows(self, calls: u64) -> bool {
@@ -62,7 +152,7 @@ impl Limit {
 }
 
 /// How often tools were called.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallLimitsReport {
     /// Whether every limit was kept.
     pub passed: bool,
@@ -73,7 +163,7 @@ pub struct CallLimitsReport {
 }
 
 /// A limit that was not kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitViolation {
     /// The tool; absent for all together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +197,7 @@ impl LimitViolation {
 ///
 /// ```
 /// use mcprove_score::agent::call_limits::{CallLimitsBlock, Limit, check_call_limits};
-/// use mcprove_trace::ToolCall;
+/// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let once = Limit { min: None, max: Some(1) };
 /// let block = CallLimitsBlock { tools: [("pay".to_owned(), once)].into(), ..Default::default() };
@@ -190,91 +280,73 @@ fn check_possible(tool: Option<&String>, limit: Limit) -> Result<(), ScoreError>
 }
 
 /// The metric `call_limits`.
-pub const METRIC: Metric = Metric {
-    name: "call_limits",
-    explanation: "whether tools were called neither too often nor too rarely",
-    targets: &[
-        Target {
-            name: VIOLATIONS,
-            explanation: "limits that were not kept",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: TOTAL_CALLS,
-            explanation: "all calls of the run",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: PASSED,
-            explanation: "1 when every limit was kept, else 0",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct CallLimits;
 
-/// Without its block only the calls are counted.
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        card.set_run(run, TOTAL_CALLS, count(recorded.tool_calls.len()));
-        let Some(block) = &case.gates.call_limits else {
-            continue;
+impl Metric for CallLimits {
+    type Block = CallLimitsBlock;
+
+    const ABOUT: About = About {
+        name: "call_limits",
+        explanation: "whether tools were called neither too often nor too rarely",
+        targets: &[
+            Target::highest(VIOLATIONS, "limits that were not kept"),
+            Target::highest(TOTAL_CALLS, "all calls of the run"),
+            Target::lowest(PASSED, "1 when every limit was kept, else 0"),
+        ],
+        default_gate: "no limit below is broken",
+        needs: &[
+            Need::given("total"),
+            Need::filled("tools"),
+            Need::given("expect"),
+        ],
+        ..About::PLAIN
+    };
+
+    const KEYS: &'static [Key<CallLimitsBlock>] = &[
+        Key::or(
+            "total",
+            &Maybe(LIMIT, |block: &mut Self::Block| &mut block.total),
+            "no limit",
+            "calls of a run",
+        ),
+        Key::or(
+            "tools",
+            &At(LIMITS, |block: &mut Self::Block| &mut block.tools),
+            "no limits",
+            "calls of each tool",
+        ),
+    ];
+
+    /// Without its block only the calls are counted. The default gate is `call_limits.violations <= 0` in
+    /// every run.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, CallLimitsBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        card.set(TOTAL_CALLS, count(run.tool_calls.len()));
+        let Some(block) = case.block else {
+            return Ok(());
         };
-        let report = match check_call_limits(&recorded.tool_calls, block) {
-            Ok(report) => report,
-            Err(error) => {
-                card.error(error.of_run(run));
-                continue;
-            }
-        };
+        let report = check_call_limits(&run.tool_calls, block)?;
         let violations = count(report.violations.len());
-        card.set_run(run, VIOLATIONS, violations);
-        card.set_run(run, PASSED, u64::from(report.passed));
+        card.set(VIOLATIONS, violations);
+        card.set(PASSED, u64::from(report.passed));
         if !report.passed {
             let limits = report.violations.iter().map(LimitViolation::describe);
-            tell(card, run, violations, "broken limit", limits);
-            card.detail(run, "call_limits", &report);
+            let limits: Vec<String> = limits.collect();
+            card.fail(
+                VIOLATIONS,
+                json!({ "maximum": 0 }),
+                violations,
+                limits.join("; "),
+            );
+            card.tell_first(violations, "broken limit", limits);
+            card.detail(&report);
         }
+        Ok(())
     }
-    Ok(())
-}
-
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.call_limits.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
-
-/// `call_limits.violations <= 0` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.call_limits else {
-        return Ok(());
-    };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if card.run_value(run, PASSED) != Some(&json!(0)) {
-            continue;
-        }
-        let report = check_call_limits(&recorded.tool_calls, block)?;
-        if !report.passed {
-            let messages: Vec<String> = report
-                .violations
-                .iter()
-                .map(LimitViolation::describe)
-                .collect();
-            card.fail(GateFailure {
-                place: None,
-                target: VIOLATIONS.into(),
-                expected: json!({ "maximum": 0 }),
-                actual: json!(report.violations.len()),
-                message: messages.join("; "),
-                run: Some(run),
-            });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

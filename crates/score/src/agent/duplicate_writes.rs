@@ -30,12 +30,13 @@ mod report;
 mod writes;
 
 use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use serde_json::json;
 
-use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers, without_call};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Target};
+use crate::gate::key::{At, Key, NAMES, mutating_tools, readonly_tools};
+use crate::gate::{RunCard, ScoreError, Scorecard};
 
 pub use find::find_duplicate_writes;
 pub use report::{
@@ -59,151 +60,140 @@ pub struct DuplicateWritesBlock {
     pub readonly_tools: Vec<String>,
     /// Tools that write, but are safe to repeat: a repetition counts as protected.
     pub idempotent_tools: Vec<String>,
-    /// What replaces the default gate, `duplicate_writes.count <= 0`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// The metric `duplicate_writes`.
-pub const METRIC: Metric = Metric {
-    name: "duplicate_writes",
-    explanation: "whether writes were made twice, or may have been, by trying again",
-    targets: &[
-        Target {
-            name: AT_RISK,
-            explanation: "writes repeated after an attempt that may have been executed",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: CONFIRMED,
-            explanation: "writes repeated after an attempt that was certainly executed",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: COUNT,
-            explanation: "both together",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: PROTECTED,
-            explanation: "writes repeated without harm, by an idempotency key or an idempotent tool",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: LOST,
-            explanation: "writes that a fault kept from being made, and that no retry made",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: PASSED,
-            explanation: "1 when no write was repeated with harm, or perhaps, else 0",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct DuplicateWrites;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let defaults = DuplicateWritesBlock::default();
-    let block = case.gates.duplicate_writes.as_ref().unwrap_or(&defaults);
-    let lists = [
-        ("mutating_tools", &block.mutating_tools),
-        ("readonly_tools", &block.readonly_tools),
-        ("idempotent_tools", &block.idempotent_tools),
+impl Metric for DuplicateWrites {
+    type Block = DuplicateWritesBlock;
+
+    const ABOUT: About = About {
+        name: "duplicate_writes",
+        explanation: "whether writes were made twice, or may have been, by trying again",
+        targets: &[
+            Target::highest(
+                AT_RISK,
+                "writes repeated after an attempt that may have been executed",
+            ),
+            Target::highest(
+                CONFIRMED,
+                "writes repeated after an attempt that was certainly executed",
+            ),
+            Target::highest(COUNT, "both together"),
+            Target::highest(
+                PROTECTED,
+                "writes repeated without harm, by an idempotency key or an idempotent tool",
+            ),
+            Target::highest(
+                LOST,
+                "writes that a fault kept from being made, and that no retry made",
+            ),
+            Target::lowest(
+                PASSED,
+                "1 when no write was repeated with harm, or perhaps, else 0",
+            ),
+        ],
+        default_gate: "no write may have happened twice",
+        ..About::PLAIN
+    };
+
+    const KEYS: &'static [Key<DuplicateWritesBlock>] = &[
+        mutating_tools(&At(NAMES, |block: &mut Self::Block| {
+            &mut block.mutating_tools
+        })),
+        readonly_tools(&At(NAMES, |block: &mut Self::Block| {
+            &mut block.readonly_tools
+        })),
+        Key::new(
+            "idempotent_tools",
+            &At(NAMES, |block: &mut Self::Block| &mut block.idempotent_tools),
+            "tools that may write twice without harm",
+        ),
     ];
-    let listed = lists.iter().flat_map(|(_, names)| *names);
-    let names: Vec<ToolName<'_>> = listed.map(|name| ToolName::pattern(name)).collect();
-    let mut undecided = Vec::new();
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if let Err(error) = check_servers(COUNT, &names, &recorded.tool_calls) {
-            card.error(error.of_run(run));
-            continue;
-        }
-        let report = find_duplicate_writes(recorded, block);
-        if report.undecided.is_some() {
-            undecided.push(run);
-        }
-        put(run, &report, card);
+
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, DuplicateWritesBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let defaults = DuplicateWritesBlock::default();
+        let block = case.block.unwrap_or(&defaults);
+        let names = block.lists().into_iter().flat_map(|(_, names)| names);
+        check_servers(COUNT, &ToolName::patterns(names), &run.tool_calls)?;
+        put(&find_duplicate_writes(run, block), card);
+        Ok(())
     }
-    if !undecided.is_empty() {
-        card.note(format!(
-            "{COUNT} is unknown for {}: the trace does not tell the arguments of all writes.",
-            phrase::places("run", &undecided)
-        ));
-    }
-    for (list, names) in lists {
-        let unused = without_call(names, &case.trace.runs);
-        if !unused.is_empty() {
-            card.note(format!(
-                "{} in {list} of duplicate_writes {} no call of any run; is it spelt right?",
-                phrase::names(&unused),
-                if unused.len() == 1 { "names" } else { "name" },
-            ));
+
+    fn score(
+        &self,
+        case: &Case<'_, DuplicateWritesBlock>,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        self.score_runs(case, card);
+        let lists = case.block.map(DuplicateWritesBlock::lists);
+        for (list, names) in lists.into_iter().flatten() {
+            let unused = without_call(names, &case.trace.runs);
+            if !unused.is_empty() {
+                card.note(format!(
+                    "{} in {list} of duplicate_writes {} no call of any run; is it spelt right?",
+                    phrase::names(&unused),
+                    if unused.len() == 1 { "names" } else { "name" },
+                ));
+            }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+impl DuplicateWritesBlock {
+    /// The lists of names, with their own.
+    fn lists(&self) -> [(&'static str, &Vec<String>); 3] {
+        [
+            ("mutating_tools", &self.mutating_tools),
+            ("readonly_tools", &self.readonly_tools),
+            ("idempotent_tools", &self.idempotent_tools),
+        ]
+    }
 }
 
 /// Puts the targets of one run on the card.
-fn put(run: usize, report: &DuplicateWritesReport, card: &mut Scorecard) {
+fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
     let is_known = report.undecided.is_none();
-    card.set_run(run, AT_RISK, is_known.then_some(report.at_risk));
-    card.set_run(run, CONFIRMED, is_known.then_some(report.confirmed));
-    card.set_run(run, COUNT, is_known.then(|| report.count()));
-    card.set_run(run, PROTECTED, is_known.then_some(report.protected));
-    card.set_run(run, LOST, report.lost);
+    let count = report.count();
+    card.set(AT_RISK, is_known.then_some(report.at_risk));
+    card.set(CONFIRMED, is_known.then_some(report.confirmed));
+    card.set(COUNT, is_known.then_some(count));
+    card.set(PROTECTED, is_known.then_some(report.protected));
+    card.set(LOST, report.lost);
     // One is enough to fail, however many more there may be.
-    let passed = if report.count() > 0 {
+    let passed = if count > 0 {
         Some(0_u64)
     } else {
         is_known.then_some(1)
     };
-    card.set_run(run, PASSED, passed);
-    if report.count() > 0 {
+    card.set(PASSED, passed);
+    // The default gate is `duplicate_writes.count <= 0`.
+    if count > 0 {
+        card.fail(COUNT, json!({ "maximum": 0 }), count, report.explain());
         let writes = report.writes.iter().map(DuplicateWrite::describe);
-        tell(card, run, report.count(), "repeated write", writes);
+        card.tell_first(count, "repeated write", writes);
+    }
+    if let Some(write) = &report.undecided {
+        card.note(
+            "duplicate_writes.count is unknown for ",
+            ": the trace does not tell the arguments of all writes.",
+        );
+        if count == 0 {
+            card.cannot_judge(unknown_arguments(write));
+        }
     }
     let lost = report.lost_writes.iter().map(LostWrite::describe);
-    tell(card, run, report.lost.unwrap_or(0), "lost write", lost);
+    card.tell_first(report.lost.unwrap_or(0), "lost write", lost);
     if *report != DuplicateWritesReport::default() {
-        card.detail(run, "duplicate_writes", report);
+        card.detail(report);
     }
-}
-
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.duplicate_writes.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
-
-/// `duplicate_writes.count <= 0` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.duplicate_writes else {
-        return Ok(());
-    };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        // What was not computed has an error already.
-        let count = card.run_value(run, COUNT);
-        if count.is_none_or(|count| *count == json!(0)) {
-            continue;
-        }
-        let report = find_duplicate_writes(recorded, block);
-        if report.count() > 0 {
-            card.fail(GateFailure {
-                place: None,
-                target: COUNT.into(),
-                expected: json!({ "maximum": 0 }),
-                actual: json!(report.count()),
-                message: report.explain(),
-                run: Some(run),
-            });
-        } else if let Some(write) = &report.undecided {
-            card.error(unknown_arguments(write).of_run(run));
-        }
-    }
-    Ok(())
 }
 
 fn unknown_arguments(write: &UndecidedWrite) -> ScoreError {

@@ -16,16 +16,15 @@ mod sequence;
 
 use mcprove_settings::number::{count, float};
 use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
-use schemars::JsonSchema;
+use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::sequence::{Detour, walk, wasted};
-use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers, tools_of};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Need, Target};
+use crate::gate::key::{At, FLAG, Key, NAMES};
+use crate::gate::{RunCard, ScoreError};
 
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;
@@ -48,8 +47,6 @@ pub struct GoldenPathBlock {
     pub penalize_backtracking: bool,
     /// Whether calls of the tool that was just called are waste.
     pub penalize_repeated_tools: bool,
-    /// What replaces the default gate, `golden_path.passed >= 1`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 impl Default for GoldenPathBlock {
@@ -59,14 +56,13 @@ impl Default for GoldenPathBlock {
             allow_extra_steps: false,
             penalize_backtracking: true,
             penalize_repeated_tools: true,
-            expect: None,
         }
     }
 }
 
 /// How recorded calls compare with the golden path. All counts are told, also those that are
 /// switched off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GoldenPathReport {
     /// Whether nothing that counts was wasted and the golden calls occur in order.
     pub passed: bool,
@@ -95,7 +91,7 @@ pub struct GoldenPathReport {
 }
 
 /// A recorded call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Its place.
     pub call_index: usize,
@@ -104,7 +100,7 @@ pub struct Step {
 }
 
 /// A step of the golden path that was not made in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingStep {
     /// Its place in the golden path.
     pub golden_index: usize,
@@ -119,7 +115,7 @@ pub struct MissingStep {
 ///
 /// ```
 /// use mcprove_score::agent::golden_path::{GoldenPathBlock, score_golden_path};
-/// use mcprove_trace::ToolCall;
+/// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let recorded = ["search", "search", "fetch"].map(|name| ToolCall {
 ///     name: name.into(),
@@ -136,11 +132,7 @@ pub struct MissingStep {
 /// ```
 pub fn score_golden_path(recorded: &[ToolCall], golden: &GoldenPathBlock) -> GoldenPathReport {
     let names: Vec<&str> = recorded.iter().map(|call| call.name.as_str()).collect();
-    let steps: Vec<ToolName<'_>> = golden
-        .calls
-        .iter()
-        .map(|name| ToolName::exact(name))
-        .collect();
+    let steps = ToolName::all_exact(&golden.calls);
     let tools = tools_of(recorded);
     // The tools without their servers, as the recorded calls have them.
     let path: Vec<&str> = steps
@@ -178,99 +170,88 @@ fn penalty(waste: u64) -> f64 {
 }
 
 /// The metric `golden_path`.
-pub const METRIC: Metric = Metric {
-    name: "golden_path",
-    explanation: "whether the calls were made efficiently: an ideal sequence against waste",
-    targets: &[
-        Target {
-            name: PENALTY,
-            explanation: "1 without waste, then 1 / (1 + 0.5 × wasted steps)",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: PASSED,
-            explanation: "1 when the golden calls occur in order and nothing is wasted, else 0",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: EXTRA_STEPS,
-            explanation: "calls beyond the length of the golden path",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: BACKTRACKS,
-            explanation: "returns to a tool used earlier that is not the one just before",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: REPEATED_TOOLS,
-            explanation: "calls of the tool that was just called",
-            scope: Scope::RunHighest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct GoldenPath;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.golden_path else {
-        return Ok(());
+impl Metric for GoldenPath {
+    type Block = GoldenPathBlock;
+
+    const ABOUT: About = About {
+        name: "golden_path",
+        explanation: "whether the calls were made efficiently: an ideal sequence against waste",
+        targets: &[
+            Target::lowest(
+                PENALTY,
+                "1 without waste, then 1 / (1 + 0.5 × wasted steps)",
+            ),
+            Target::lowest(
+                PASSED,
+                "1 when the golden calls occur in order and nothing is wasted, else 0",
+            ),
+            Target::highest(EXTRA_STEPS, "calls beyond the length of the golden path"),
+            Target::highest(
+                BACKTRACKS,
+                "returns to a tool used earlier that is not the one just before",
+            ),
+            Target::highest(REPEATED_TOOLS, "calls of the tool that was just called"),
+        ],
+        default_gate: "`golden_path.passed` is 1",
+        needs: &[Need::given("calls")],
+        ..About::PLAIN
     };
-    let steps: Vec<ToolName<'_>> = block
-        .calls
-        .iter()
-        .map(|name| ToolName::exact(name))
-        .collect();
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if let Err(error) = check_servers(PASSED, &steps, &recorded.tool_calls) {
-            card.error(error.of_run(run));
-            continue;
-        }
-        let report = score_golden_path(&recorded.tool_calls, block);
-        card.set_run(run, PENALTY, report.penalty);
-        card.set_run(run, PASSED, u64::from(report.passed));
-        card.set_run(run, EXTRA_STEPS, report.extra_steps);
-        card.set_run(run, BACKTRACKS, report.backtracks);
-        card.set_run(run, REPEATED_TOOLS, report.repeated_tools);
-        if !report.passed {
-            let reasons = explain(&report, block, recorded.tool_calls.len());
-            tell(card, run, count(reasons.len()), "detour", reasons);
-            card.detail(run, "golden_path", report);
-        }
-    }
-    Ok(())
-}
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.golden_path.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
+    const KEYS: &'static [Key<GoldenPathBlock>] = &[
+        Key::required(
+            "calls",
+            &At(NAMES, |block: &mut Self::Block| &mut block.calls),
+            "the shortest way, tool by tool",
+        ),
+        Key::new(
+            "allow_extra_steps",
+            &At(FLAG, |block: &mut Self::Block| &mut block.allow_extra_steps),
+            "whether more calls than those are no waste",
+        ),
+        Key::new(
+            "penalize_backtracking",
+            &At(FLAG, |block: &mut Self::Block| {
+                &mut block.penalize_backtracking
+            }),
+            "whether a return to an earlier tool is waste",
+        ),
+        Key::new(
+            "penalize_repeated_tools",
+            &At(FLAG, |block: &mut Self::Block| {
+                &mut block.penalize_repeated_tools
+            }),
+            "whether the same tool twice in a row is waste",
+        ),
+    ];
 
-/// `golden_path.passed >= 1` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.golden_path else {
-        return Ok(());
-    };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if card.run_value(run, PASSED) != Some(&json!(0)) {
-            continue;
-        }
-        let report = score_golden_path(&recorded.tool_calls, block);
+    /// The default gate is `golden_path.passed >= 1` in every run.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, GoldenPathBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let Some(block) = case.block else {
+            return Ok(());
+        };
+        let calls = &run.tool_calls;
+        check_servers(PASSED, &ToolName::all_exact(&block.calls), calls)?;
+        let report = score_golden_path(calls, block);
+        card.set(PENALTY, report.penalty);
+        card.set(PASSED, u64::from(report.passed));
+        card.set(EXTRA_STEPS, report.extra_steps);
+        card.set(BACKTRACKS, report.backtracks);
+        card.set(REPEATED_TOOLS, report.repeated_tools);
         if !report.passed {
-            card.fail(GateFailure {
-                place: None,
-                target: PASSED.into(),
-                expected: json!({ "minimum": 1 }),
-                actual: json!(0),
-                message: explain(&report, block, recorded.tool_calls.len()).join("; "),
-                run: Some(run),
-            });
+            let reasons = explain(&report, block, calls.len());
+            card.fail(PASSED, json!({ "minimum": 1 }), 0, reasons.join("; "));
+            card.tell_first(count(reasons.len()), "detour", reasons);
+            card.detail(report);
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Why the path was not followed, and where to look.

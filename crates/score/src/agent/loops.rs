@@ -23,13 +23,12 @@ mod signs;
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use mcprove_trace::AgentRun;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::metric::{no_other_gates, tell};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Target};
+use crate::gate::key::{self, At, Key};
+use crate::gate::{RunCard, ScoreError};
 
 pub use find::find_loops;
 
@@ -51,8 +50,6 @@ pub struct LoopsBlock {
     pub max_cycle_repeats: u64,
     /// How many calls in a row may bring nothing new.
     pub max_stagnation: u64,
-    /// What replaces the default gate, `loops.detected <= 0`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 impl Default for LoopsBlock {
@@ -61,13 +58,12 @@ impl Default for LoopsBlock {
             max_repeats: 3,
             max_cycle_repeats: 3,
             max_stagnation: 5,
-            expect: None,
         }
     }
 }
 
 /// How far an agent went in circles.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopsReport {
     /// Whether a limit is exceeded. Here and below `None` is unknown: it depends on arguments that
     /// the trace does not tell.
@@ -85,18 +81,18 @@ pub struct LoopsReport {
     pub first_unknown: Option<usize>,
     /// The longest streak, where a call is repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<Stretch>,
+    pub repeats: Option<CallRange>,
     /// The cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cycle: Option<Stretch>,
+    pub cycle: Option<CallRange>,
     /// The stretch that brought nothing new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stagnant: Option<Stretch>,
+    pub stagnant: Option<CallRange>,
 }
 
 /// Calls in a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stretch {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRange {
     /// The place of the first call in `tool_calls`.
     pub first: usize,
     /// The place of the last.
@@ -110,7 +106,7 @@ pub struct Stretch {
 impl LoopsReport {
     /// Which limits are exceeded, by which calls.
     fn reasons(&self, block: &LoopsBlock) -> Vec<String> {
-        let beyond = |stretch: &Option<Stretch>, limit: u64| {
+        let beyond = |stretch: &Option<CallRange>, limit: u64| {
             let stretch = stretch.clone();
             stretch.filter(|stretch| stretch.times > limit)
         };
@@ -150,111 +146,98 @@ impl LoopsReport {
         });
         [repeats, cycle, stagnant].into_iter().flatten().collect()
     }
-
-    fn explain(&self, block: &LoopsBlock) -> String {
-        format!(
-            "{}; look at what these calls got back, and why the agent made nothing of it",
-            self.reasons(block).join("; ")
-        )
-    }
 }
 
 /// The metric `loops`.
-pub const METRIC: Metric = Metric {
-    name: "loops",
-    explanation: "whether the agent goes in circles: repeats, cycles, nothing new",
-    targets: &[
-        Target {
-            name: MAX_REPEATS,
-            explanation: "the longest streak of the same call",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: MAX_CYCLE_REPEATS,
-            explanation: "the most repetitions of one cycle of 2 to 8 calls, 0 without one",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: CYCLE_LENGTH,
-            explanation: "the calls of that cycle, 0 without one",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: STAGNATION,
-            explanation: "the longest stretch of calls that brought nothing new",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: DETECTED,
-            explanation: "1 when one of the limits is exceeded, else 0",
-            scope: Scope::RunHighest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct Loops;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let defaults = LoopsBlock::default();
-    let block = case.gates.loops.as_ref().unwrap_or(&defaults);
-    let mut unknown = Vec::new();
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        let report = find_loops(recorded, block);
-        card.set_run(run, MAX_REPEATS, report.max_repeats);
-        card.set_run(run, MAX_CYCLE_REPEATS, report.max_cycle_repeats);
-        card.set_run(run, CYCLE_LENGTH, report.cycle_length);
-        card.set_run(run, STAGNATION, report.stagnation);
-        card.set_run(run, DETECTED, report.detected.map(u64::from));
-        if report.first_unknown.is_some() {
-            unknown.push(run);
-        }
-        if report.detected == Some(true) {
-            let reasons = report.reasons(block);
-            tell(card, run, count(reasons.len()), "loop", reasons);
-            card.detail(run, "loops", &report);
-        }
-    }
-    if !unknown.is_empty() {
-        card.note(format!(
-            "Not all signs of loops are known of {}: the trace does not tell the arguments of all calls.",
-            phrase::places("run", &unknown)
-        ));
-    }
-    Ok(())
-}
+impl Metric for Loops {
+    type Block = LoopsBlock;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.loops.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
-
-/// `loops.detected <= 0` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.loops else {
-        return Ok(());
+    const ABOUT: About = About {
+        name: "loops",
+        explanation: "whether the agent goes in circles: repeats, cycles, nothing new",
+        targets: &[
+            Target::highest(MAX_REPEATS, "the longest streak of the same call"),
+            Target::highest(
+                MAX_CYCLE_REPEATS,
+                "the most repetitions of one cycle of 2 to 8 calls, 0 without one",
+            ),
+            Target::highest(CYCLE_LENGTH, "the calls of that cycle, 0 without one"),
+            Target::highest(
+                STAGNATION,
+                "the longest stretch of calls that brought nothing new",
+            ),
+            Target::highest(DETECTED, "1 when one of the limits is exceeded, else 0"),
+        ],
+        default_gate: "no limit below is exceeded",
+        ..About::PLAIN
     };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if card.run_value(run, DETECTED) == Some(&json!(0)) {
-            continue;
+
+    const KEYS: &'static [Key<LoopsBlock>] = &[
+        Key::new(
+            "max_repeats",
+            &At(key::count::<1>(), |block: &mut Self::Block| {
+                &mut block.max_repeats
+            }),
+            "how often the same call may come in a row",
+        ),
+        Key::new(
+            "max_cycle_repeats",
+            &At(key::count::<0>(), |block: &mut Self::Block| {
+                &mut block.max_cycle_repeats
+            }),
+            "how often the same cycle of calls may come in a row",
+        ),
+        Key::new(
+            "max_stagnation",
+            &At(key::count::<0>(), |block: &mut Self::Block| {
+                &mut block.max_stagnation
+            }),
+            "how many calls in a row may bring nothing new",
+        ),
+    ];
+
+    /// The default gate is `loops.detected <= 0` in every run.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, LoopsBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let defaults = LoopsBlock::default();
+        let block = case.block.unwrap_or(&defaults);
+        let report = find_loops(run, block);
+        card.set(MAX_REPEATS, report.max_repeats);
+        card.set(MAX_CYCLE_REPEATS, report.max_cycle_repeats);
+        card.set(CYCLE_LENGTH, report.cycle_length);
+        card.set(STAGNATION, report.stagnation);
+        card.set(DETECTED, report.detected.map(u64::from));
+        if report.first_unknown.is_some() {
+            card.note(
+                "Not all signs of loops are known of ",
+                ": the trace does not tell the arguments of all calls.",
+            );
         }
-        let report = find_loops(recorded, block);
         match report.detected {
             Some(false) => {}
-            Some(true) => card.fail(GateFailure {
-                place: None,
-                target: DETECTED.into(),
-                expected: json!({ "maximum": 0 }),
-                actual: json!(1),
-                message: report.explain(block),
-                run: Some(run),
-            }),
-            None => card.error(unknown_arguments(recorded, &report).of_run(run)),
+            Some(true) => {
+                let reasons = report.reasons(block);
+                card.fail(DETECTED, json!({ "maximum": 0 }), 1, explain(&reasons));
+                card.tell_first(count(reasons.len()), "loop", reasons);
+                card.detail(&report);
+            }
+            None => card.cannot_judge(unknown_arguments(run, &report)),
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn explain(reasons: &[String]) -> String {
+    format!(
+        "{}; look at what these calls got back, and why the agent made nothing of it",
+        reasons.join("; ")
+    )
 }
 
 fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {

@@ -1,57 +1,142 @@
-//! The shape of every metric: what it is called, what can be gated, how it is computed.
+//! The shape of every metric: what it is called, what can be gated, what its block in a gates file holds, how
+//! it is computed. [`Metric`] is what a metric implements, here or in another crate; [`AnyMetric`] is the
+//! same without its types, for the registry.
 
-use mcprove_settings::phrase;
-use mcprove_trace::AgentTrace;
+use std::fmt::Debug;
 
-use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use mcprove_settings::reader::{Reader, Section};
+use mcprove_trace::{AgentRun, AgentTrace};
 
-/// A metric over agent traces: a block of a gates file of the same name.
-pub struct Metric {
-    /// The name of the block.
+use crate::gate::key::{Key, KeyInfo, fill, infos};
+use crate::gate::{GateBlock, Gates, RunCard, ScoreError, Scorecard};
+
+/// A metric over agent traces, and the block of the same name in a gates file.
+pub trait Metric: Send + Sync {
+    /// The settings of its block; `()` where it has none.
+    type Block: Debug + Default + Send + Sync + 'static;
+
+    /// What it is called, and what can be gated.
+    const ABOUT: About;
+
+    /// The keys of its block, besides `expect`, which every block has.
+    const KEYS: &'static [Key<Self::Block>] = &[];
+
+    /// Computes the targets of one run and puts them on the card. A metric that needs its block does nothing
+    /// without it. What its gates would find is noted too: it counts where the block asks for it.
+    fn score_run(
+        &self,
+        _run: &AgentRun,
+        _case: &Case<'_, Self::Block>,
+        _card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        Ok(())
+    }
+
+    /// The same of all runs: one after the other, unless the metric is about them together.
+    fn score(&self, case: &Case<'_, Self::Block>, card: &mut Scorecard) -> Result<(), ScoreError> {
+        self.score_runs(case, card);
+        Ok(())
+    }
+
+    /// Scores one run after the other; what is wrong with one is an error of it.
+    fn score_runs(&self, case: &Case<'_, Self::Block>, card: &mut Scorecard) {
+        for (index, run) in case.trace.runs.iter().enumerate() {
+            let mut card = card.run(Self::ABOUT.name, index);
+            if let Err(error) = self.score_run(run, case, &mut card) {
+                card.error(error);
+            }
+        }
+        card.note_runs();
+    }
+
+    /// The targets that these settings limit, whatever `expect` says.
+    fn limits(&self, _block: &Self::Block) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// What a metric is called, and what can be gated.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// The name of the metric and of its block.
     pub name: &'static str,
-    /// What it tells, in one line.
+    /// What it measures, in one line.
     pub explanation: &'static str,
     /// What can be gated.
     pub targets: &'static [Target],
-    /// Computes the targets and puts them on the card. A metric that needs expectations does
-    /// nothing without its block.
-    pub score: fn(&Case<'_>, &mut Scorecard) -> Result<(), ScoreError>,
-    /// What its block expects of the targets; `None` without the block.
-    pub expectations: for<'a> fn(&'a Gates) -> Option<Expected<'a>>,
-    /// Applies the default gate, for a block without expectations of its own; `None` for a metric
-    /// that has no default gate.
-    pub default_gate: Option<Gate>,
-    /// Applies what a block demands besides its expectations, default or own.
-    pub other_gates: Gate,
-    /// Runs that there must be for a gate on what is a property of all of them.
+    /// What is demanded where the block has no `expect` of its own.
+    pub default_gate: &'static str,
+    /// Whether there is such a demand at all.
+    pub has_default_gate: bool,
+    /// Whether it looks at all runs together, so that it says nothing of a single one.
+    pub over_all_runs: bool,
+    /// Runs needed for a gate on what is a property of all of them.
     pub runs_min: usize,
+    /// The keys of which one must be given, because nothing would be gated without.
+    pub needs: &'static [Need],
 }
 
-/// Puts what does not hold on the card.
-pub type Gate = fn(&Case<'_>, &mut Scorecard) -> Result<(), ScoreError>;
+impl About {
+    /// A metric of each run, with a default gate, that needs no key.
+    pub const PLAIN: Self = Self {
+        name: "",
+        explanation: "",
+        targets: &[],
+        default_gate: "",
+        has_default_gate: true,
+        over_all_runs: false,
+        runs_min: 1,
+        needs: &[],
+    };
+
+    /// Whether a target is one of this metric, or leads into the value of one.
+    pub fn has_target(&self, target: &str) -> bool {
+        self.targets.iter().any(|known| known.leads_to(target))
+    }
+}
+
+/// A key that a block needs, unless it has another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// The name of the key.
+    pub key: &'static str,
+    /// Whether an empty list means something.
+    pub may_be_empty: bool,
+}
+
+impl Need {
+    /// A key that means something even where it is an empty list.
+    pub const fn given(key: &'static str) -> Self {
+        Self {
+            key,
+            may_be_empty: true,
+        }
+    }
+
+    /// A key that needs something in its list.
+    pub const fn filled(key: &'static str) -> Self {
+        Self {
+            key,
+            may_be_empty: false,
+        }
+    }
+}
 
 /// What is scored, against what.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub struct Case<'a, B> {
     /// The runs.
     pub trace: &'a AgentTrace,
-    /// What they are held to.
-    pub gates: &'a Gates,
+    /// The block of the metric, where the gates have it.
+    pub block: Option<&'a B>,
+    /// Whether the block has expectations, which replace the default gate.
+    pub has_expectations: bool,
 }
 
-/// What a block expects of its targets.
-#[derive(Debug, Clone, Copy)]
-pub enum Expected<'a> {
-    /// It does not say: the default gate holds.
-    ByDefault,
-    /// These, instead of the default gate.
-    Own(&'a [Expectation]),
-}
-
-impl<'a> Expected<'a> {
-    /// What the `expect` of a block comes to.
-    pub fn of(expect: Option<&'a [Expectation]>) -> Self {
-        expect.map_or(Self::ByDefault, Self::Own)
+impl<B> Case<'_, B> {
+    /// Whether the default gate applies: what it finds need not be computed otherwise.
+    pub fn has_default_gate(&self) -> bool {
+        self.block.is_some() && !self.has_expectations
     }
 }
 
@@ -66,6 +151,37 @@ pub struct Target {
     pub scope: Scope,
 }
 
+impl Target {
+    /// A property of all runs together.
+    pub const fn overall(name: &'static str, explanation: &'static str) -> Self {
+        Self::new(name, explanation, Scope::Overall)
+    }
+
+    /// A property of each run, the lowest value of which is the worst.
+    pub const fn lowest(name: &'static str, explanation: &'static str) -> Self {
+        Self::new(name, explanation, Scope::RunLowest)
+    }
+
+    /// A property of each run, the highest value of which is the worst.
+    pub const fn highest(name: &'static str, explanation: &'static str) -> Self {
+        Self::new(name, explanation, Scope::RunHighest)
+    }
+
+    const fn new(name: &'static str, explanation: &'static str, scope: Scope) -> Self {
+        Self {
+            name,
+            explanation,
+            scope,
+        }
+    }
+
+    /// Whether a name is that of this target, or leads into its value.
+    pub fn leads_to(&self, name: &str) -> bool {
+        let rest = name.strip_prefix(self.name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+}
+
 /// What a target is a property of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -77,31 +193,51 @@ pub enum Scope {
     RunHighest,
 }
 
-/// For a metric without gates besides its expectations.
-pub(crate) fn no_other_gates(_: &Case<'_>, _: &mut Scorecard) -> Result<(), ScoreError> {
-    Ok(())
+/// A [`Metric`] without its types.
+pub trait AnyMetric: Send + Sync {
+    /// What it is called, and what can be gated.
+    fn about(&self) -> &'static About;
+
+    /// The keys of its block.
+    fn keys(&self) -> Vec<KeyInfo>;
+
+    /// Reads its block.
+    fn read(&self, reader: &mut Reader<'_>, section: &Section<'_>) -> GateBlock;
+
+    /// Computes its targets under these gates.
+    fn score_under(
+        &self,
+        gates: &Gates,
+        trace: &AgentTrace,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError>;
 }
 
-/// What one metric tells of one run, before the rest is only counted: the others have something to
-/// tell too.
-const FOUND_PER_METRIC: usize = 5;
-
-/// Tells what a metric found in one run: the first few in a sentence each, then how many more there
-/// are of `count`.
-pub(super) fn tell(
-    card: &mut Scorecard,
-    run: usize,
-    count: u64,
-    noun: &str,
-    found: impl IntoIterator<Item = String>,
-) {
-    let mut told = 0;
-    for words in found.into_iter().take(FOUND_PER_METRIC) {
-        card.found(run, phrase::sentence(&words));
-        told += 1;
+impl<M: Metric> AnyMetric for M {
+    fn about(&self) -> &'static About {
+        &M::ABOUT
     }
-    if count > told {
-        let more = phrase::count(count - told, &format!("more {noun}"));
-        card.found(run, phrase::sentence(&format!("and {more}")));
+
+    fn keys(&self) -> Vec<KeyInfo> {
+        infos(M::KEYS)
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, section: &Section<'_>) -> GateBlock {
+        GateBlock::new(self, fill(M::KEYS, reader, section))
+    }
+
+    fn score_under(
+        &self,
+        gates: &Gates,
+        trace: &AgentTrace,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        let block = gates.get(M::ABOUT.name);
+        let case = Case {
+            trace,
+            block: gates.settings(self),
+            has_expectations: block.is_some_and(|block| block.expect.is_some()),
+        };
+        self.score(&case, card)
     }
 }

@@ -1,10 +1,5 @@
 //! What an agent's runs amount to: one metric per file, each a pure function from a trace to a
-//! report, with its targets on one line of [`METRICS`].
-
-#![allow(
-    clippy::unnecessary_wraps,
-    reason = "every metric has the shape of `Metric`, also where it cannot fail"
-)]
+//! report, with its targets, its settings and its gates, and one line in [`METRICS`].
 
 pub mod call_limits;
 pub mod duplicate_writes;
@@ -21,20 +16,30 @@ mod tool_name;
 pub mod trajectory;
 pub mod trajectory_axes;
 
-pub use metric::{Case, Expected, Gate, Metric, Scope, Target};
+pub use metric::{About, AnyMetric, Case, Metric, Need, Scope, Target};
 
-/// Every metric, in the order in which they are told.
-pub const METRICS: &[Metric] = &[
-    trajectory::METRIC,
-    trajectory_axes::METRIC,
-    golden_path::METRIC,
-    stability::METRIC,
-    reliability::METRIC,
-    recovery::METRIC,
-    narrative::METRIC,
-    orchestration::METRIC,
-    loops::METRIC,
-    permissions::METRIC,
-    call_limits::METRIC,
-    duplicate_writes::METRIC,
+/// Every metric, in the order in which they are reported.
+pub const METRICS: &[&dyn AnyMetric] = &[
+    &trajectory::Trajectory,
+    &trajectory_axes::TrajectoryAxes,
+    &golden_path::GoldenPath,
+    &stability::Stability,
+    &reliability::Reliability,
+    &recovery::Recovery,
+    &narrative::Narrative,
+    &orchestration::Orchestration,
+    &loops::Loops,
+    &permissions::Permissions,
+    &call_limits::CallLimits,
+    &duplicate_writes::DuplicateWrites,
 ];
+
+/// What every metric is called, in the same order.
+pub fn metrics() -> impl Iterator<Item = &'static About> {
+    METRICS.iter().map(|metric| metric.about())
+}
+
+/// Every metric, and these besides.
+pub(crate) fn with_own<'m>(own: &[&'m dyn AnyMetric]) -> Vec<&'m dyn AnyMetric> {
+    METRICS.iter().chain(own).copied().collect()
+}

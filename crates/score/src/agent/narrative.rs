@@ -45,16 +45,13 @@ mod word_class;
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use gate::METRIC;
+pub use gate::Narrative;
 
 use listed::Listed;
 use mcprove_settings::phrase;
 use mcprove_trace::{AgentRun, ToolCall};
-
-use crate::gate::Expectation;
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;
@@ -70,12 +67,10 @@ pub struct NarrativeBlock {
     pub max_divergence_score: Option<f64>,
     /// Accepted, and changes nothing: mcprove calls no model.
     pub llm_assisted: bool,
-    /// What replaces the default gate: no claimed-but-absent action.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// How a text and the calls disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// The text claims what no call did.
@@ -87,7 +82,7 @@ pub enum Category {
 }
 
 /// One disagreement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divergence {
     /// Of which kind.
     pub category: Category,
@@ -110,7 +105,7 @@ pub struct Divergence {
 }
 
 /// A text against the calls of its run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NarrativeReport {
     /// Flagged items over recorded calls plus claimed actions, 0 to 1.
     pub divergence_score: f64,
@@ -146,52 +141,7 @@ pub struct NarrativeReport {
 /// assert!(!report.gate_passed);
 /// ```
 pub fn score_narrative(text: &str, calls: &[ToolCall], block: &NarrativeBlock) -> NarrativeReport {
-    let verbs = lexicon::Verbs {
-        extra: calls::extra_verbs(block),
-    };
-    let mut sentences = sentence::sentences(text, &verbs);
-    language::retain_english(&mut sentences);
-    let excerpt = |place: usize| {
-        let sentence = sentences.get(place)?;
-        Some(phrase::text(sentence.excerpt(text)))
-    };
-    let claims = distinct(claimable(claims::find(&sentences), block, &verbs));
-    let names: BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-    let made = calls::Actions::of(names.into_iter(), &verbs);
-    let mut listed = Listed::default();
-    for claim in claims.iter().filter(|claim| !made.has(claim)) {
-        listed.claimed += 1;
-        listed.add(Divergence {
-            category: Category::ClaimedButAbsent,
-            action: Some(stem(claim)),
-            tool: None,
-            call_index: None,
-            mutating: true,
-            sentence: excerpt(claim.sentence),
-            reason: format!("the text claims `{}`, and no call did that", stem(claim)),
-        });
-    }
-    listed.add_unclaimed(text, calls, block);
-    for mismatch in arguments::find(&sentences, calls) {
-        let call = calls.get(mismatch.call_index);
-        listed.mismatched += 1;
-        listed.add(Divergence {
-            category: Category::ArgMismatch,
-            reason: format!(
-                "the text says that {} is {}, and no call had that; call {} has {}",
-                phrase::name(&mismatch.argument),
-                phrase::name(&mismatch.stated),
-                mismatch.call_index,
-                phrase::name(&mismatch.recorded),
-            ),
-            mutating: false,
-            action: Some(mismatch.argument),
-            tool: call.map(|call| call.name.clone()),
-            call_index: Some(mismatch.call_index),
-            sentence: excerpt(mismatch.sentence),
-        });
-    }
-    listed.report(calls.len(), claims.iter().map(stem).collect(), block)
+    Reading::of(text, block).hold_against(calls)
 }
 
 /// The actions that a text claims and for which there are only calls that failed; `None` where that
@@ -216,44 +166,109 @@ pub fn claimed_but_failed(
     run: &AgentRun,
     block: &NarrativeBlock,
 ) -> Option<Vec<String>> {
-    let (mut made, mut kept, mut not_failed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for (call, result) in run.tool_calls.iter().zip(run.results()) {
-        let name = call.name.as_str();
-        made.insert(name);
-        match result.and_then(|result| result.is_error) {
-            Some(false) => {
-                kept.insert(name);
-                not_failed.insert(name);
-            }
-            None => {
-                not_failed.insert(name);
-            }
-            Some(true) => {}
+    Reading::of(text, block).claimed_but_failed(run)
+}
+
+/// What a text says, under the settings of a block: read once, whatever is asked of it.
+struct Reading<'a> {
+    text: &'a str,
+    block: &'a NarrativeBlock,
+    verbs: lexicon::Verbs,
+    sentences: Vec<sentence::Sentence>,
+    claims: Vec<claims::Claim>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(text: &'a str, block: &'a NarrativeBlock) -> Self {
+        let verbs = lexicon::Verbs {
+            extra: calls::extra_verbs(block),
+        };
+        let mut sentences = sentence::sentences(text, &verbs);
+        language::retain_english(&mut sentences);
+        let claims = distinct(claimable(claims::find(&sentences), block, &verbs));
+        Self {
+            text,
+            block,
+            verbs,
+            sentences,
+            claims,
         }
     }
-    if made == kept {
-        return Some(Vec::new());
+
+    fn excerpt(&self, place: usize) -> Option<String> {
+        let sentence = self.sentences.get(place)?;
+        Some(phrase::text(sentence.excerpt(self.text)))
     }
-    let verbs = lexicon::Verbs {
-        extra: calls::extra_verbs(block),
-    };
-    let mut sentences = sentence::sentences(text, &verbs);
-    language::retain_english(&mut sentences);
-    let claims = distinct(claimable(claims::find(&sentences), block, &verbs));
-    let made = calls::Actions::of(made.into_iter(), &verbs);
-    let kept = calls::Actions::of(kept.into_iter(), &verbs);
-    let not_failed = calls::Actions::of(not_failed.into_iter(), &verbs);
-    let mut failed = Vec::new();
-    for claim in claims
-        .iter()
-        .filter(|claim| made.has(claim) && !kept.has(claim))
-    {
-        if not_failed.has(claim) {
-            return None;
+
+    fn hold_against(&self, calls: &[ToolCall]) -> NarrativeReport {
+        let names: BTreeSet<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        let made = calls::Actions::of(names.into_iter(), &self.verbs);
+        let mut listed = Listed::default();
+        for claim in self.claims.iter().filter(|claim| !made.has(claim)) {
+            listed.claimed += 1;
+            listed.add(Divergence {
+                category: Category::ClaimedButAbsent,
+                action: Some(stem(claim)),
+                tool: None,
+                call_index: None,
+                mutating: true,
+                sentence: self.excerpt(claim.sentence),
+                reason: format!("the text claims `{}`, and no call did that", stem(claim)),
+            });
         }
-        failed.push(stem(claim));
+        listed.add_unclaimed(self.text, calls, self.block);
+        for mismatch in arguments::find(&self.sentences, calls) {
+            let call = calls.get(mismatch.call_index);
+            listed.mismatched += 1;
+            listed.add(Divergence {
+                category: Category::ArgMismatch,
+                reason: format!(
+                    "the text says that {} is {}, and no call had that; call {} has {}",
+                    phrase::name(&mismatch.argument),
+                    phrase::name(&mismatch.stated),
+                    mismatch.call_index,
+                    phrase::name(&mismatch.recorded),
+                ),
+                mutating: false,
+                action: Some(mismatch.argument),
+                tool: call.map(|call| call.name.clone()),
+                call_index: Some(mismatch.call_index),
+                sentence: self.excerpt(mismatch.sentence),
+            });
+        }
+        let claimed = self.claims.iter().map(stem).collect();
+        listed.report(calls.len(), claimed, self.block)
     }
-    Some(failed)
+
+    fn claimed_but_failed(&self, run: &AgentRun) -> Option<Vec<String>> {
+        let (mut made, mut kept, mut not_failed) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for (call, result) in run.tool_calls.iter().zip(run.results()) {
+            let name = call.name.as_str();
+            made.insert(name);
+            match result.and_then(|result| result.is_error) {
+                Some(false) => {
+                    kept.insert(name);
+                    not_failed.insert(name);
+                }
+                None => {
+                    not_failed.insert(name);
+                }
+                Some(true) => {}
+            }
+        }
+        let actions = |names: BTreeSet<&str>| calls::Actions::of(names.into_iter(), &self.verbs);
+        let [made, kept, not_failed] = [made, kept, not_failed].map(actions);
+        let mut failed = Vec::new();
+        let claims = self.claims.iter();
+        for claim in claims.filter(|claim| made.has(claim) && !kept.has(claim)) {
+            if not_failed.has(claim) {
+                return None;
+            }
+            failed.push(stem(claim));
+        }
+        Some(failed)
+    }
 }
 
 /// Without what a block declares to be reading, and what its own verbs do not cover.

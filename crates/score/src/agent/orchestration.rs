@@ -10,26 +10,17 @@ use std::collections::BTreeSet;
 use mcprove_settings::number::{count, share};
 use mcprove_settings::phrase;
 use mcprove_trace::AgentRun;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::metric::{no_other_gates, tell};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Target};
+use crate::gate::{RunCard, ScoreError};
 
 const ERROR_RECOVERY: &str = "orchestration.error_recovery";
 
-/// The settings of the block `orchestration`.
-#[derive(Debug, Clone, Default)]
-pub struct OrchestrationBlock {
-    /// What replaces the default gate, `orchestration.error_recovery >= 1`.
-    pub expect: Option<Vec<Expectation>>,
-}
-
 /// What became of the calls that failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Orchestration {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrchestrationReport {
     /// Calls that failed.
     pub errored: u64,
     /// Those of them that the same tool made good later.
@@ -57,8 +48,8 @@ pub struct Orchestration {
 /// assert_eq!(report.error_recovery, Some(0.5));
 /// assert_eq!(report.unrecovered, [1]);
 /// ```
-pub fn score_orchestration(run: &AgentRun) -> Orchestration {
-    let mut report = Orchestration {
+pub fn score_orchestration(run: &AgentRun) -> OrchestrationReport {
+    let mut report = OrchestrationReport {
         errored: 0,
         recovered: 0,
         unrecovered: Vec::new(),
@@ -94,83 +85,57 @@ pub fn score_orchestration(run: &AgentRun) -> Orchestration {
 }
 
 /// The metric `orchestration`.
-pub const METRIC: Metric = Metric {
-    name: "orchestration",
-    explanation: "whether calls that failed are made good",
-    targets: &[Target {
-        name: ERROR_RECOVERY,
-        explanation: "the fraction of failed calls that the same tool made good later, 0 to 1",
-        scope: Scope::RunLowest,
-    }],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct Orchestration;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.orchestration.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
+impl Metric for Orchestration {
+    type Block = ();
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let mut untold = Vec::new();
-    for (index, run) in case.trace.runs.iter().enumerate() {
+    const ABOUT: About = About {
+        name: "orchestration",
+        explanation: "whether calls that failed are made good",
+        targets: &[Target::lowest(
+            ERROR_RECOVERY,
+            "the fraction of failed calls that the same tool made good later, 0 to 1",
+        )],
+        default_gate: "`orchestration.error_recovery` is 1",
+        ..About::PLAIN
+    };
+
+    /// The default gate: every call that failed is made good.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        _case: &Case<'_, ()>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
         let report = score_orchestration(run);
-        card.set_run(index, ERROR_RECOVERY, report.error_recovery);
-        if report.error_recovery.is_none() {
-            untold.push(index);
-        } else if !report.unrecovered.is_empty() {
+        card.set(ERROR_RECOVERY, report.error_recovery);
+        let Some(error_recovery) = report.error_recovery else {
+            card.note(
+                "orchestration.error_recovery is unknown for ",
+                ": the trace does not tell of all calls whether they failed.",
+            );
+            card.cannot_judge(unknown(run, &report));
+            return Ok(());
+        };
+        if let Some(first) = report.unrecovered.first() {
+            let message = unrecovered(run, &report, *first);
+            let expected = json!({ "minimum": 1 });
+            card.fail(ERROR_RECOVERY, expected, error_recovery, message);
             let never = report.unrecovered.iter().map(|place| {
                 format!(
                     "call {place}, {}, failed and was never made good",
                     tool(run, *place)
                 )
             });
-            let all = count(report.unrecovered.len());
-            tell(card, index, all, "such call", never);
-            card.detail(index, "orchestration", report);
+            card.tell_first(count(report.unrecovered.len()), "such call", never);
+            card.detail(&report);
         }
+        Ok(())
     }
-    if !untold.is_empty() {
-        card.note(format!(
-            "{ERROR_RECOVERY} is unknown for {}: the trace does not tell of all calls whether they failed.",
-            phrase::places("run", &untold)
-        ));
-    }
-    Ok(())
 }
 
-/// Every call that failed is made good.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    for (index, run) in case.trace.runs.iter().enumerate() {
-        let known = card
-            .run_value(index, ERROR_RECOVERY)
-            .and_then(Value::as_f64);
-        if known.is_some_and(|error_recovery| error_recovery >= 1.0) {
-            continue;
-        }
-        let report = score_orchestration(run);
-        let Some(error_recovery) = report.error_recovery else {
-            card.error(unknown(run, &report).of_run(index));
-            continue;
-        };
-        if let Some(first) = report.unrecovered.first() {
-            card.fail(GateFailure {
-                place: None,
-                target: ERROR_RECOVERY.into(),
-                expected: json!({ "minimum": 1 }),
-                actual: Value::from(error_recovery),
-                message: unrecovered(run, &report, *first),
-                run: Some(index),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn unknown(run: &AgentRun, report: &Orchestration) -> ScoreError {
+fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
     let first = report.unknown.first().copied().unwrap_or_default();
     ScoreError::new(
         ERROR_RECOVERY,
@@ -194,7 +159,7 @@ fn tool(run: &AgentRun, place: usize) -> String {
     format!("{}{server}", phrase::name(name))
 }
 
-fn unrecovered(run: &AgentRun, report: &Orchestration, first: usize) -> String {
+fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> String {
     let missed = report.errored - report.recovered;
     format!(
         "{} of {} {} never made good: {}; look at what the agent does after call {first} ({}) fails",

@@ -13,13 +13,15 @@ use std::collections::BTreeMap;
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
-use schemars::JsonSchema;
+use mcprove_settings::tree::Data;
+use mcprove_trace::AgentRun;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::metric::{no_other_gates, tell};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, Matcher, ScoreError, Scorecard};
+use super::{About, Case, Metric, Need, Target};
+use crate::gate::file::matcher;
+use crate::gate::key::{At, Form, Key, Maybe, Row, TEXT, rows};
+use crate::gate::{Matcher, Path, RunCard, ScoreError, Scorecard};
 
 pub use check::check_permissions;
 
@@ -36,12 +38,10 @@ pub struct PermissionsBlock {
     pub allow: Option<Vec<Rule>>,
     /// What may not be called, whatever is allowed.
     pub deny: Vec<Rule>,
-    /// What replaces the default gate, `permissions.violations <= 0`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// Which calls are meant.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Rule {
     /// The tool; `server__tool` and `mcp__server__tool` name its server too; `*` stands for any
     /// characters.
@@ -74,7 +74,7 @@ impl Rule {
 }
 
 /// Which calls of a run were not permitted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionsReport {
     /// Whether every call was permitted.
     pub passed: bool,
@@ -85,7 +85,7 @@ pub struct PermissionsReport {
 }
 
 /// A call that was not permitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -129,82 +129,131 @@ impl PermissionsReport {
 }
 
 /// The metric `permissions`.
-pub const METRIC: Metric = Metric {
-    name: "permissions",
-    explanation: "whether the agent called only what it may, with arguments that it may use",
-    targets: &[
-        Target {
-            name: VIOLATIONS,
-            explanation: "calls that are denied, or not allowed",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: PASSED,
-            explanation: "1 when every call was permitted, else 0",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct Permissions;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.permissions else {
-        return Ok(());
+impl Metric for Permissions {
+    type Block = PermissionsBlock;
+
+    const ABOUT: About = About {
+        name: "permissions",
+        explanation: "whether the agent called only what it may, with arguments that it may use",
+        targets: &[
+            Target::highest(VIOLATIONS, "calls that are denied, or not allowed"),
+            Target::lowest(PASSED, "1 when every call was permitted, else 0"),
+        ],
+        default_gate: "no call is denied or not allowed",
+        needs: &[Need::given("allow"), Need::filled("deny")],
+        ..About::PLAIN
     };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        let report = match check_permissions(&recorded.tool_calls, block) {
-            Ok(report) => report,
-            Err(error) => {
-                card.error(error.of_run(run));
-                continue;
-            }
+
+    const KEYS: &'static [Key<PermissionsBlock>] = &[
+        Key::or(
+            "allow",
+            &Maybe(rows(), |block: &mut Self::Block| &mut block.allow),
+            "everything",
+            "what may be called; everything else may not",
+        ),
+        Key::new(
+            "deny",
+            &At(rows(), |block: &mut Self::Block| &mut block.deny),
+            "what must not be called, even if allowed",
+        ),
+    ];
+
+    /// The default gate is `permissions.violations <= 0` in every run.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, PermissionsBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let Some(block) = case.block else {
+            return Ok(());
         };
-        card.set_run(run, VIOLATIONS, report.violations);
-        card.set_run(run, PASSED, u64::from(report.passed));
+        let report = check_permissions(&run.tool_calls, block)?;
+        card.set(VIOLATIONS, report.violations);
+        card.set(PASSED, u64::from(report.passed));
         if !report.passed {
+            let expected = json!({ "maximum": 0 });
+            card.fail(VIOLATIONS, expected, report.violations, report.explain());
             let calls = report.calls.iter().map(Violation::describe);
-            tell(card, run, report.violations, "violation", calls);
-            card.detail(run, "permissions", &report);
+            card.tell_first(report.violations, "violation", calls);
+            card.detail(&report);
         }
+        Ok(())
     }
-    misspelt::note_absent(block, &case.trace.runs, card)
+
+    fn score(
+        &self,
+        case: &Case<'_, PermissionsBlock>,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        self.score_runs(case, card);
+        case.block.map_or(Ok(()), |block| {
+            misspelt::note_absent(block, &case.trace.runs, card)
+        })
+    }
 }
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.permissions.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
+impl Row for Rule {
+    const LABEL: &'static str = "a rule";
+    const HINT: &'static str = "write a name, or { tool: …, args: … }, for each; [] for none";
+    const KEYS: &'static [Key<Self>] = &[
+        Key::required(
+            "tool",
+            &At(TEXT, |rule: &mut Rule| &mut rule.tool),
+            "the tool; `*` stands for anything",
+        ),
+        Key::or(
+            "server",
+            &Maybe(TEXT, |rule: &mut Rule| &mut rule.server),
+            "any",
+            "the server that has the tool",
+        ),
+        Key::or(
+            "args",
+            &At(PREDICATES, |rule: &mut Rule| &mut rule.args),
+            "any",
+            "matchers by the path of the argument; all must match",
+        ),
+    ];
+    const NAMED: Option<fn(String) -> Self> = Some(|tool| Rule {
+        tool,
+        ..Rule::default()
+    });
 }
 
-/// `permissions.violations <= 0` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.permissions else {
-        return Ok(());
-    };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        // What was not computed has an error already.
-        let violations = card.run_value(run, VIOLATIONS);
-        if violations.is_none_or(|violations| *violations == json!(0)) {
-            continue;
+/// Matchers by the path of the argument that they are about.
+const PREDICATES: Form<BTreeMap<String, Matcher>> = Form {
+    takes: || "map of matchers".to_owned(),
+    schema: || {
+        json!({
+            "type": "object",
+            "additionalProperties": { "$ref": "#/$defs/matcher" },
+        })
+    },
+    definition: || None,
+    read: |reader, section, name| {
+        let field = section.get(name)?;
+        let Data::Table(fields) = &field.value.data else {
+            let hint = "write { path: { starts_with: /tmp/ } }";
+            reader.wrong(field, "a map of matchers by argument", hint);
+            return None;
+        };
+        let mut predicates = BTreeMap::new();
+        for field in fields {
+            if let Err(error) = Path::parse(&field.name) {
+                let message = format!("{:?} is no path: {error}", field.name);
+                reader.problem(&field.span, message, error.hint().to_owned());
+            }
+            if let Some(matcher) = matcher(reader, &field.value) {
+                predicates.insert(field.name.clone(), matcher);
+            }
         }
-        let report =
-            check_permissions(&recorded.tool_calls, block).map_err(|error| error.of_run(run))?;
-        if !report.passed {
-            card.fail(GateFailure {
-                place: None,
-                target: VIOLATIONS.into(),
-                expected: json!({ "maximum": 0 }),
-                actual: json!(report.violations),
-                message: report.explain(),
-                run: Some(run),
-            });
-        }
-    }
-    Ok(())
-}
+        Some(predicates)
+    },
+    written: |_| json!({}),
+};
 
 #[cfg(test)]
 mod tests;

@@ -17,12 +17,12 @@ pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Target};
+use crate::gate::key::{At, FLAG, Key, Maybe, milliseconds};
+use crate::gate::{Gates, RunCard, ScoreError, Scorecard};
 
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;
@@ -42,8 +42,6 @@ pub struct RecoveryBlock {
     pub max_recovery_ms: Option<u64>,
     /// Whether the agent must notice within its timeout budget.
     pub require_clean_timeout: bool,
-    /// What replaces the default gate.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 impl Default for RecoveryBlock {
@@ -52,13 +50,18 @@ impl Default for RecoveryBlock {
             max_detection_ms: MAX_DETECTION_MS,
             max_recovery_ms: None,
             require_clean_timeout: false,
-            expect: None,
         }
     }
 }
 
+/// The timeout budget of one call under these gates.
+pub fn max_detection_ms(gates: &Gates) -> u64 {
+    let block = gates.settings(&Recovery);
+    block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms)
+}
+
 /// When what happened around a call that met a fault. All marks are of one clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryObservation {
     /// When the call was made.
     pub call_start_ms: u64,
@@ -72,7 +75,7 @@ pub struct RecoveryObservation {
 }
 
 /// How a call that met a fault was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryReport {
     /// From the call to when the agent noticed; `None` if never.
     pub time_to_detection_ms: Option<u64>,
@@ -142,114 +145,138 @@ pub fn meets_recovery_budget(report: &RecoveryReport, max_recovery_ms: u64) -> b
 }
 
 /// The metric `recovery`.
-pub const METRIC: Metric = Metric {
-    name: "recovery",
-    explanation: "how the agent takes a tool that fails or never answers",
-    targets: &[
-        Target {
-            name: DETECTION,
-            explanation: "how long until the agent noticed a fault; null if never, and without a fault",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: RECOVERY,
-            explanation: "how long until it had recovered; null if never, and without a fault",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: HANG,
-            explanation: "how long the user saw a call hang",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: RECOVERED,
-            explanation: "1 when the agent recovered, or met no fault, else 0",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: CLEAN_TIMEOUT,
-            explanation: "1 when it noticed every fault within its timeout budget, else 0",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(gate::default_gate),
-    other_gates: gate::tell_what_is_replaced,
-    runs_min: 1,
-};
+pub struct Recovery;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.recovery.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
+impl Metric for Recovery {
+    type Block = RecoveryBlock;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let block = case.gates.recovery.as_ref();
-    let max_detection_ms = block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
-    let mut unknown = Vec::new();
-    let mut is_tried = false;
-    let mut waited_out = 0;
-    for (index, run) in case.trace.runs.iter().enumerate() {
-        let recovery = observe_run(run, max_detection_ms);
-        is_tried |= recovery.met_fault() || !recovery.is_settled();
-        waited_out += count(recovery.waited_out.len());
-        if block.is_some() {
-            for error in unknown::errors(run, &recovery) {
-                card.error(error.of_run(index));
+    const ABOUT: About = About {
+        name: "recovery",
+        explanation: "how the agent takes a tool that fails or never answers",
+        targets: &[
+            Target::highest(
+                DETECTION,
+                "how long until the agent noticed a fault; null if never, and without a fault",
+            ),
+            Target::highest(
+                RECOVERY,
+                "how long until it had recovered; null if never, and without a fault",
+            ),
+            Target::highest(HANG, "how long the user saw a call hang"),
+            Target::lowest(
+                RECOVERED,
+                "1 when the agent recovered, or met no fault, else 0",
+            ),
+            Target::lowest(
+                CLEAN_TIMEOUT,
+                "1 when it noticed every fault within its timeout budget, else 0",
+            ),
+        ],
+        default_gate: "every run recovered, within the times below",
+        ..About::PLAIN
+    };
+
+    const KEYS: &'static [Key<RecoveryBlock>] = &[
+        Key::new(
+            "max_detection_ms",
+            &At(milliseconds::<1>(), |block: &mut Self::Block| {
+                &mut block.max_detection_ms
+            }),
+            "the timeout of one call",
+        ),
+        Key::or(
+            "max_recovery_ms",
+            &Maybe(milliseconds::<0>(), |block: &mut Self::Block| {
+                &mut block.max_recovery_ms
+            }),
+            "no limit",
+            "how long recovery may take in all",
+        ),
+        Key::new(
+            "require_clean_timeout",
+            &At(FLAG, |block: &mut Self::Block| {
+                &mut block.require_clean_timeout
+            }),
+            "whether the fault must be noticed within `max_detection_ms`",
+        ),
+    ];
+
+    fn score(
+        &self,
+        case: &Case<'_, RecoveryBlock>,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        let block = case.block;
+        let max_detection_ms = block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
+        let mut is_tried = false;
+        let mut waited_out = 0;
+        for (index, run) in case.trace.runs.iter().enumerate() {
+            let recovery = observe_run(run, max_detection_ms);
+            is_tried |= recovery.met_fault() || !recovery.is_settled();
+            waited_out += count(recovery.waited_out.len());
+            let mut card = card.run(Self::ABOUT.name, index);
+            if let Some(block) = block {
+                for error in unknown::errors(run, &recovery) {
+                    card.error(error);
+                }
+                gate::default_gate(run, &recovery, block, &mut card);
+            } else if recovery.recovered.is_none() || !recovery.is_settled() {
+                card.note(
+                    "Not all of recovery is known of ",
+                    ": a call met a fault, and the trace does not tell how the run ended, what the fault did, whether it was noticed, or what the agent told its user.",
+                );
             }
-        } else if recovery.recovered.is_none() || !recovery.is_settled() {
-            unknown.push(index);
+            put(&recovery, &mut card);
+            gate::tell_found(run, &recovery, max_detection_ms, &mut card);
         }
-        put(index, &recovery, card);
-        gate::tell_found(index, run, &recovery, max_detection_ms, card);
+        card.note_runs();
+        let Some(block) = block else {
+            return Ok(());
+        };
+        if !is_tried && waited_out > 0 {
+            card.note(format!(
+                "Recovery was not tried: {} met a fault, and only waited, for it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
+                phrase::count(waited_out, "call"),
+                phrase::whole(max_detection_ms),
+            ));
+        } else if !is_tried {
+            card.note(
+                "No run met a fault, so that recovery was not tried: check that the fault is aimed at a tool that the agent calls.",
+            );
+        }
+        if case.has_expectations {
+            gate::note_replaced(block, card);
+        }
+        Ok(())
     }
-    if !unknown.is_empty() {
-        card.note(format!(
-            "Not all of recovery is known of {}: a call met a fault, and the trace does not tell how the run ended, what the fault did, whether it was noticed, or what the agent told its user.",
-            phrase::places("run", &unknown)
-        ));
-    }
-    if block.is_some() && !is_tried && waited_out > 0 {
-        card.note(format!(
-            "Recovery was not tried: {} met a fault, and only waited, for it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
-            phrase::count(waited_out, "call"),
-            phrase::whole(max_detection_ms),
-        ));
-    } else if block.is_some() && !is_tried {
-        card.note(
-            "No run met a fault, so that recovery was not tried: check that the fault is aimed at a tool that the agent calls.",
-        );
-    }
-    Ok(())
 }
 
 /// Puts the targets of one run on the card. Times are those of a fault: a run that met none gave no occasion for any.
-fn put(run: usize, recovery: &RunRecovery, card: &mut Scorecard) {
+fn put(recovery: &RunRecovery, card: &mut RunCard<'_>) {
     let known = recovery.is_settled();
     if !recovery.is_timed() {
-        card.set_run(run, DETECTION, Value::Null);
+        card.set(DETECTION, Value::Null);
     } else if recovery.met_fault() {
         match recovery.time_to_detection_ms {
-            Some(time) => card.set_run(run, DETECTION, time),
-            None => card.set_never(run, DETECTION),
+            Some(time) => card.set(DETECTION, time),
+            None => card.set_never_happened(DETECTION),
         }
     } else {
-        card.set_no_occasion(run, DETECTION);
+        card.set_not_applicable(DETECTION);
     }
     if recovery.met_fault() || !known {
         match (recovery.recovered, recovery.time_to_recovery_ms) {
-            (Some(false), _) => card.set_never(run, RECOVERY),
-            (_, time) => card.set_run(run, RECOVERY, time),
+            (Some(false), _) => card.set_never_happened(RECOVERY),
+            (_, time) => card.set(RECOVERY, time),
         }
     } else {
-        card.set_no_occasion(run, RECOVERY);
+        card.set_not_applicable(RECOVERY);
     }
-    card.set_run(run, HANG, recovery.user_visible_hang_ms);
-    card.set_run(run, RECOVERED, recovery.recovered.map(u64::from));
-    card.set_run(run, CLEAN_TIMEOUT, recovery.clean_timeout.map(u64::from));
+    card.set(HANG, recovery.user_visible_hang_ms);
+    card.set(RECOVERED, recovery.recovered.map(u64::from));
+    card.set(CLEAN_TIMEOUT, recovery.clean_timeout.map(u64::from));
     if recovery.met_fault() || !known {
-        card.detail(run, "recovery", recovery);
+        card.detail(recovery);
     }
 }
 

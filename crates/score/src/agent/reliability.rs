@@ -24,27 +24,18 @@ pub use power::{ReliabilityError, confidence_band, recommend_runs};
 use mcprove_settings::number::float;
 use mcprove_settings::phrase;
 use mcprove_trace::AgentRun;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::metric::no_other_gates;
-use super::{Case, Expected, Metric, Scope, Target};
+use super::{About, Case, Metric, Target};
 use crate::compare::proportion::wilson;
-use crate::gate::{Expectation, Gates, ScoreError, Scorecard};
+use crate::gate::{ScoreError, Scorecard};
 
 /// Up to this k, kᵏ · 100 fits into 128 bits, and the curve is computed in whole numbers. Beyond it no
 /// value but 0 and 100 comes near a whole one, so that floating point cuts it right.
 const EXACT_MAX: u32 = 25;
 
-/// The settings of the block `reliability`.
-#[derive(Debug, Clone, Default)]
-pub struct ReliabilityBlock {
-    /// What must hold; there is no default gate.
-    pub expect: Option<Vec<Expectation>>,
-}
-
 /// What passes and failures say together. Percents are whole numbers, 0 to 100.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReliabilitySummary {
     /// The runs.
     pub runs: u64,
@@ -177,100 +168,83 @@ fn unbiased_curve(passes: u64, runs: u64) -> Vec<f64> {
 }
 
 /// The metric `reliability`.
-pub const METRIC: Metric = Metric {
-    name: "reliability",
-    explanation: "what passed and failed runs say together",
-    targets: &[
-        Target {
-            name: "reliability.runs",
-            explanation: "how many runs there are",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.pass_at_k",
-            explanation: "100 when at least one run passed, else 0",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.passhat_k",
-            explanation: "100 when every run passed, else 0",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.variance_amplification",
-            explanation: "how mixed the outcomes are: 0 all the same, 100 an even split",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.graceful_degradation",
-            explanation: "100 when every run passed; late failures cost more",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.decay_curve",
-            explanation: "pass^k in percent for k from 1 on, a list",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.passhat_k_unbiased",
-            explanation: "C(c,k)/C(n,k) for k = n: 1 when every run passed, else 0",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.passhat_k_unbiased_curve",
-            explanation: "C(c,k)/C(n,k) for k from 1 on, a list",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.wilson_low",
-            explanation: "low end of the pass rate's 95 % interval",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: "reliability.wilson_high",
-            explanation: "high end of the pass rate's 95 % interval",
-            scope: Scope::Overall,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: None,
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct Reliability;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.reliability.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
+impl Metric for Reliability {
+    type Block = ();
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let runs = &case.trace.runs;
-    let outcomes = match outcomes(runs) {
-        Ok(outcomes) => outcomes,
-        Err(unknown) => return not_judged(case, &unknown, card),
+    const ABOUT: About = About {
+        name: "reliability",
+        explanation: "what passed and failed runs say together",
+        targets: &[
+            Target::overall("reliability.runs", "how many runs there are"),
+            Target::overall(
+                "reliability.pass_at_k",
+                "100 when at least one run passed, else 0",
+            ),
+            Target::overall("reliability.passhat_k", "100 when every run passed, else 0"),
+            Target::overall(
+                "reliability.variance_amplification",
+                "how mixed the outcomes are: 0 all the same, 100 an even split",
+            ),
+            Target::overall(
+                "reliability.graceful_degradation",
+                "100 when every run passed; late failures cost more",
+            ),
+            Target::overall(
+                "reliability.decay_curve",
+                "pass^k in percent for k from 1 on, a list",
+            ),
+            Target::overall(
+                "reliability.passhat_k_unbiased",
+                "C(c,k)/C(n,k) for k = n: 1 when every run passed, else 0",
+            ),
+            Target::overall(
+                "reliability.passhat_k_unbiased_curve",
+                "C(c,k)/C(n,k) for k from 1 on, a list",
+            ),
+            Target::overall(
+                "reliability.wilson_low",
+                "low end of the pass rate's 95 % interval",
+            ),
+            Target::overall(
+                "reliability.wilson_high",
+                "high end of the pass rate's 95 % interval",
+            ),
+        ],
+        default_gate: "none; every run must tell whether it `passed`",
+        has_default_gate: false,
+        over_all_runs: true,
+        ..About::PLAIN
     };
-    let summary = summarize(&outcomes);
-    card.set("reliability.runs", summary.runs);
-    card.set("reliability.pass_at_k", summary.pass_at_k);
-    card.set("reliability.passhat_k", summary.passhat_k);
-    card.set(
-        "reliability.variance_amplification",
-        summary.variance_amplification,
-    );
-    card.set(
-        "reliability.graceful_degradation",
-        summary.graceful_degradation,
-    );
-    card.set("reliability.decay_curve", summary.decay_curve);
-    card.set("reliability.passhat_k_unbiased", summary.passhat_k_unbiased);
-    card.set(
-        "reliability.passhat_k_unbiased_curve",
-        summary.passhat_k_unbiased_curve,
-    );
-    card.set("reliability.wilson_low", summary.wilson_low);
-    card.set("reliability.wilson_high", summary.wilson_high);
-    Ok(())
+
+    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> Result<(), ScoreError> {
+        let outcomes = match outcomes(&case.trace.runs) {
+            Ok(outcomes) => outcomes,
+            Err(unknown) => return not_judged(case, &unknown, card),
+        };
+        let summary = summarize(&outcomes);
+        card.set("reliability.runs", summary.runs);
+        card.set("reliability.pass_at_k", summary.pass_at_k);
+        card.set("reliability.passhat_k", summary.passhat_k);
+        card.set(
+            "reliability.variance_amplification",
+            summary.variance_amplification,
+        );
+        card.set(
+            "reliability.graceful_degradation",
+            summary.graceful_degradation,
+        );
+        card.set("reliability.decay_curve", summary.decay_curve);
+        card.set("reliability.passhat_k_unbiased", summary.passhat_k_unbiased);
+        card.set(
+            "reliability.passhat_k_unbiased_curve",
+            summary.passhat_k_unbiased_curve,
+        );
+        card.set("reliability.wilson_low", summary.wilson_low);
+        card.set("reliability.wilson_high", summary.wilson_high);
+        Ok(())
+    }
 }
 
 /// Whether each run passed, or the runs that do not tell.
@@ -285,12 +259,16 @@ fn outcomes(runs: &[AgentRun]) -> Result<Vec<bool>, Vec<usize>> {
 }
 
 /// What follows when not every run tells whether it passed.
-fn not_judged(case: &Case<'_>, unknown: &[usize], card: &mut Scorecard) -> Result<(), ScoreError> {
+fn not_judged(
+    case: &Case<'_, ()>,
+    unknown: &[usize],
+    card: &mut Scorecard,
+) -> Result<(), ScoreError> {
     let untold = format!(
         "the trace does not tell whether {} passed",
         phrase::places("run", unknown)
     );
-    if case.gates.reliability.is_some() {
+    if case.block.is_some() {
         let error = ScoreError::new(
             "reliability",
             untold,

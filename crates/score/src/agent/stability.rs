@@ -24,14 +24,13 @@ pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score
 use mcprove_settings::number::mean;
 use mcprove_settings::phrase;
 use mcprove_trace::AgentRun;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::consistency::{LIMITS, score_paths};
 use self::identity::{Numbering, Path};
 use self::session::{has_no_course, score_path};
-use super::metric::no_other_gates;
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Target};
+use crate::gate::{ScoreError, Scorecard};
 
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;
@@ -46,13 +45,6 @@ const TOOL_USAGE: &str = "stability.tool_usage_stability";
 const RESPONSES: &str = "stability.response_consistency";
 const REDUNDANCY: &str = "stability.redundancy";
 const COST: &str = "stability.cost_per_progress";
-
-/// The settings of the block `stability`.
-#[derive(Debug, Clone, Default)]
-pub struct StabilityBlock {
-    /// What replaces the default gate, `stability.weakest_score >= 0.5`.
-    pub expect: Option<Vec<Expectation>>,
-}
 
 /// The runs' weakest scores, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,159 +78,138 @@ pub fn spread(scores: &[f64]) -> Option<Spread> {
 }
 
 /// The metric `stability`.
-pub const METRIC: Metric = Metric {
-    name: "stability",
-    explanation: "how steady the agent is, within each run and from run to run",
-    targets: &[
-        Target {
-            name: SCORE,
-            explanation: "the mean of the runs' weakest sub-scores, 0 to 1",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: WEAKEST,
-            explanation: "the weakest sub-score of a run, 0 to 1",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: VARIANCE,
-            explanation: "the population variance of the runs' weakest sub-scores",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: SIMILARITY,
-            explanation: "how alike the runs' tool-call orders are, 0 to 1",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: ARGUMENTS,
-            explanation: "how often the same tool at the same place gets the same arguments, 0 to 1",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: DIVERGENCE,
-            explanation: "1 when most runs that part do so in the first two steps, else 0",
-            scope: Scope::Overall,
-        },
-        Target {
-            name: TOOL_USAGE,
-            explanation: "how few different tools the calls of a run are spread over, 0 to 1",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: RESPONSES,
-            explanation: "how alike the assistant's turns of a run are in length, 0 to 1",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: REDUNDANCY,
-            explanation: "the share of a run's calls that are no repeats, 0 to 1",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: COST,
-            explanation: "how little a run spent per different call, 0 to 1",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 2,
-};
+pub struct Stability;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.stability.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
+impl Metric for Stability {
+    type Block = ();
+
+    const ABOUT: About = About {
+        name: "stability",
+        explanation: "how steady the agent is, within each run and from run to run",
+        targets: &[
+            Target::overall(SCORE, "the mean of the runs' weakest sub-scores, 0 to 1"),
+            Target::lowest(WEAKEST, "the weakest sub-score of a run, 0 to 1"),
+            Target::overall(
+                VARIANCE,
+                "the population variance of the runs' weakest sub-scores",
+            ),
+            Target::overall(
+                SIMILARITY,
+                "how alike the runs' tool-call orders are, 0 to 1",
+            ),
+            Target::overall(
+                ARGUMENTS,
+                "how often the same tool at the same place gets the same arguments, 0 to 1",
+            ),
+            Target::overall(
+                DIVERGENCE,
+                "1 when most runs that part do so in the first two steps, else 0",
+            ),
+            Target::lowest(
+                TOOL_USAGE,
+                "how few different tools the calls of a run are spread over, 0 to 1",
+            ),
+            Target::lowest(
+                RESPONSES,
+                "how alike the assistant's turns of a run are in length, 0 to 1",
+            ),
+            Target::lowest(
+                REDUNDANCY,
+                "the share of a run's calls that are no repeats, 0 to 1",
+            ),
+            Target::lowest(COST, "how little a run spent per different call, 0 to 1"),
+        ],
+        default_gate: "`stability.weakest_score` is at least 0.5; needs two runs",
+        over_all_runs: true,
+        runs_min: 2,
+        ..About::PLAIN
+    };
+
+    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> Result<(), ScoreError> {
+        let runs = &case.trace.runs;
+        if case.block.is_some() && runs.len() < 2 {
+            return Err(ScoreError::new(
+                "stability",
+                format!(
+                    "steadiness needs at least two runs, and the trace has {}",
+                    runs.len()
+                ),
+                "record more runs (`runs: 2` or more), or leave out the stability block",
+            ));
+        }
+        // Numbered once for both: looking into millions of arguments is most of the work.
+        let mut numbering = Numbering::default();
+        let paths: Vec<Path> = runs.iter().map(|run| numbering.path(run)).collect();
+        let numbered = runs.iter().zip(&paths);
+        let sessions: Vec<SessionStability> =
+            numbered.map(|(run, path)| score_path(run, path)).collect();
+        put(&sessions, card);
+        note_one_turn(runs, card);
+        card.note_runs();
+        let weakest: Vec<f64> = sessions.iter().map(|one| one.weakest_score).collect();
+        if let Some(spread) = spread(&weakest) {
+            card.set(SCORE, spread.mean);
+            card.set(WEAKEST, spread.lowest);
+            card.set(VARIANCE, spread.variance);
+        }
+        if let Some(consistency) = score_paths(&paths, numbering.tools(), LIMITS) {
+            card.set(SIMILARITY, consistency.tool_sequence_similarity);
+            card.set(ARGUMENTS, consistency.argument_consistency);
+            card.set(DIVERGENCE, consistency.early_divergence.map(u64::from));
+            note_too_much(&consistency, card);
+        }
+        if case.has_default_gate() {
+            default_gate(runs, &sessions, card);
+        }
+        Ok(())
+    }
 }
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let runs = &case.trace.runs;
-    if case.gates.stability.is_some() && runs.len() < 2 {
-        return Err(ScoreError::new(
-            "stability",
-            format!(
-                "steadiness needs at least two runs, and the trace has {}",
-                runs.len()
-            ),
-            "record more runs (`runs: 2` or more), or leave out the stability block",
-        ));
+/// Puts the targets of each run on the card, and says which are left out of its weakest.
+fn put(sessions: &[SessionStability], card: &mut Scorecard) {
+    type Value = fn(&SessionStability) -> Option<f64>;
+    let scores: [(&str, Value, &str, &str); 5] = [
+        (TOOL_USAGE, |one| Some(one.tool_usage_stability), "", ""),
+        (WEAKEST, |one| Some(one.weakest_score), "", ""),
+        (
+            RESPONSES,
+            |one| one.response_consistency,
+            "stability.response_consistency is unknown for ",
+            ", and left out of the weakest score: the trace does not tell the turns.",
+        ),
+        (
+            REDUNDANCY,
+            |one| one.redundancy,
+            "stability.redundancy is unknown for ",
+            ", and left out of the weakest score: the trace does not tell all arguments.",
+        ),
+        (
+            COST,
+            |one| one.cost_per_progress,
+            "stability.cost_per_progress is unknown for ",
+            ", and left out of the weakest score: the trace does not tell the tokens, or not all arguments.",
+        ),
+    ];
+    for (target, score, begin, end) in scores {
+        for (index, session) in sessions.iter().enumerate() {
+            let mut card = card.run(Stability::ABOUT.name, index);
+            let score = score(session);
+            card.set(target, score);
+            if score.is_none() {
+                card.note(begin, end);
+            }
+        }
     }
-    // Numbered once for both: looking into millions of arguments is most of the work.
-    let mut numbering = Numbering::default();
-    let paths: Vec<Path> = runs.iter().map(|run| numbering.path(run)).collect();
-    let numbered = runs.iter().zip(&paths);
-    let sessions: Vec<SessionStability> =
-        numbered.map(|(run, path)| score_path(run, path)).collect();
-    for (run, session) in sessions.iter().enumerate() {
-        card.set_run(run, TOOL_USAGE, session.tool_usage_stability);
-        card.set_run(run, RESPONSES, session.response_consistency);
-        card.set_run(run, REDUNDANCY, session.redundancy);
-        card.set_run(run, COST, session.cost_per_progress);
-        card.set_run(run, WEAKEST, session.weakest_score);
-    }
-    note_unknown(&sessions, card);
-    note_one_turn(runs, card);
-    let weakest: Vec<f64> = sessions.iter().map(|one| one.weakest_score).collect();
-    if let Some(spread) = spread(&weakest) {
-        card.set(SCORE, spread.mean);
-        card.set(WEAKEST, spread.lowest);
-        card.set(VARIANCE, spread.variance);
-    }
-    if let Some(consistency) = score_paths(&paths, numbering.tools(), LIMITS) {
-        card.set(SIMILARITY, consistency.tool_sequence_similarity);
-        card.set(ARGUMENTS, consistency.argument_consistency);
-        card.set(DIVERGENCE, consistency.early_divergence.map(u64::from));
-        note_too_much(&consistency, card);
-    }
-    Ok(())
 }
 
 /// Says which runs are steady only because they have no course.
 fn note_one_turn(runs: &[AgentRun], card: &mut Scorecard) {
-    let numbered = runs.iter().enumerate();
-    let one_turn = numbered
-        .filter(|(_, run)| run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run));
-    let one_turn: Vec<usize> = one_turn.map(|(index, _)| index).collect();
-    if !one_turn.is_empty() {
-        card.note(format!(
-            "Every sub-score of stability is 1 for {} by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
-            phrase::places("run", &one_turn)
-        ));
-    }
-}
-
-/// Says which sub-scores are left out of which run's weakest.
-fn note_unknown(sessions: &[SessionStability], card: &mut Scorecard) {
-    let without = |is_unknown: fn(&SessionStability) -> bool| -> Vec<usize> {
-        let numbered = sessions.iter().enumerate();
-        let unknown = numbered.filter(|(_, session)| is_unknown(session));
-        unknown.map(|(run, _)| run).collect()
-    };
-    let parts = [
-        (
-            RESPONSES,
-            "the turns",
-            without(|one| one.response_consistency.is_none()),
-        ),
-        (
-            REDUNDANCY,
-            "all arguments",
-            without(|one| one.redundancy.is_none()),
-        ),
-        (
-            COST,
-            "the tokens, or not all arguments",
-            without(|one| one.cost_per_progress.is_none()),
-        ),
-    ];
-    for (target, what, runs) in parts {
-        if !runs.is_empty() {
-            card.note(format!(
-                "{target} is unknown for {}, and left out of the weakest score: the trace does not tell {what}.",
-                phrase::places("run", &runs)
-            ));
+    for (index, run) in runs.iter().enumerate() {
+        if run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run) {
+            card.run(Stability::ABOUT.name, index).note(
+                "Every sub-score of stability is 1 for ",
+                " by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
+            );
         }
     }
 }
@@ -265,14 +236,12 @@ fn note_too_much(consistency: &Consistency, card: &mut Scorecard) {
 }
 
 /// The weakest sub-score of each run is at least a half.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
+fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Scorecard) {
     let mut looked_past = Vec::new();
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        let weakest = card.run_value(run, WEAKEST).and_then(Value::as_f64);
-        if weakest.is_none_or(|weakest| weakest >= WEAKEST_SCORE_MIN) {
+    for (run, (recorded, session)) in runs.iter().zip(sessions).enumerate() {
+        if session.weakest_score >= WEAKEST_SCORE_MIN {
             continue;
         }
-        let session = score_session(recorded);
         let Some((which, weakest)) = session.weakest_to_gate(recorded.tool_calls.len()) else {
             continue;
         };
@@ -286,23 +255,17 @@ fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError>
                 phrase::decimal(weakest, 3),
                 which.explain(recorded),
             );
-            card.fail(GateFailure {
-                place: None,
-                target: WEAKEST.into(),
-                expected: json!({ "minimum": WEAKEST_SCORE_MIN }),
-                actual: Value::from(weakest),
-                message,
-                run: Some(run),
-            });
+            let expected = json!({ "minimum": WEAKEST_SCORE_MIN });
+            let mut card = card.run(Stability::ABOUT.name, run);
+            card.fail(WEAKEST, expected, weakest, message);
         }
     }
     if !looked_past.is_empty() {
-        card.note(format!(
+        card.default_gate.note(format!(
             "The default gate of stability looks past {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
             phrase::places("run", &looked_past)
         ));
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -84,9 +84,17 @@ impl<'a> ToolName<'a> {
         }
     }
 
+    /// All names of a list.
+    pub(crate) fn all_exact(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
+        written.into_iter().map(|name| Self::exact(name)).collect()
+    }
+
     /// All names of a list, with `*`.
-    pub(crate) fn patterns(written: &'a [String]) -> Vec<Self> {
-        written.iter().map(|name| Self::pattern(name)).collect()
+    pub(crate) fn patterns(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
+        written
+            .into_iter()
+            .map(|name| Self::pattern(name))
+            .collect()
     }
 
     /// Whether a call is meant.

@@ -28,12 +28,14 @@ mod shape;
 mod strict;
 mod subsequence;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub use alignment::ALIGNMENT_PAIRS_MAX;
 pub use fitting::COMPARISONS_MAX;
+use mode::MODE;
 pub use mode::Mode;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
+use shape::SHAPE;
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
 use mcprove_settings::number::count;
@@ -44,16 +46,13 @@ use self::any_order::Pairs;
 use self::fitting::TooMany;
 use self::reference::{Doubt, Plan};
 use self::report::Mismatches;
-use super::metric::{no_other_gates, tell};
 use super::tool_name::Fit;
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Need, Target};
+use crate::gate::key::{At, Key, Maybe, Row, TEXT, rows};
+use crate::gate::{ScoreError, Scorecard};
 
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
-
-/// Under this name the mismatches of a run are told.
-const DETAIL: &str = "trajectory";
 
 /// The settings of the block `trajectory`.
 #[derive(Debug, Clone, Default)]
@@ -62,8 +61,6 @@ pub struct TrajectoryBlock {
     pub mode: Mode,
     /// The expected calls.
     pub calls: Vec<ExpectedCall>,
-    /// What replaces the default gate, `trajectory.passed >= 1`.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// A call that is expected.
@@ -190,55 +187,106 @@ fn unknown(
 }
 
 /// The metric `trajectory`.
-pub const METRIC: Metric = Metric {
-    name: "trajectory",
-    explanation: "whether the right calls were made, with the right arguments, in the right order",
-    targets: &[
-        Target {
-            name: PASSED,
-            explanation: "1 when every expected call matched under the mode, else 0",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: MISMATCH_COUNT,
-            explanation: "expected calls that were not found, and calls that the mode forbids",
-            scope: Scope::RunHighest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct Trajectory;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.trajectory else {
-        return Ok(());
+impl Metric for Trajectory {
+    type Block = TrajectoryBlock;
+
+    const ABOUT: About = About {
+        name: "trajectory",
+        explanation: "whether the right calls were made, with the right arguments, in the right order",
+        targets: &[
+            Target::lowest(
+                PASSED,
+                "1 when every expected call matched under the mode, else 0",
+            ),
+            Target::highest(
+                MISMATCH_COUNT,
+                "expected calls that were not found, and calls that the mode forbids",
+            ),
+        ],
+        default_gate: "`trajectory.passed` is 1",
+        needs: &[Need::given("calls")],
+        ..About::PLAIN
     };
-    let as_score_error =
-        |error: TrajectoryError| ScoreError::new(PASSED, error.to_string(), error.hint());
-    let plan = Plan::compile(&block.calls).map_err(as_score_error)?;
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        let report = match validate(block.mode, &plan, &recorded.tool_calls) {
-            Ok(report) => report,
-            Err(error) => {
-                card.error(as_score_error(error).of_run(run));
-                continue;
-            }
+
+    const KEYS: &'static [Key<TrajectoryBlock>] = &[
+        Key::new(
+            "mode",
+            &At(MODE, |block: &mut Self::Block| &mut block.mode),
+            "how the expected calls line up with those that were made",
+        ),
+        Key::required(
+            "calls",
+            &At(rows(), |block: &mut Self::Block| &mut block.calls),
+            "the expected calls, in order",
+        ),
+    ];
+
+    /// The default gate is `trajectory.passed >= 1` in every run.
+    fn score(
+        &self,
+        case: &Case<'_, TrajectoryBlock>,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        let Some(block) = case.block else {
+            return Ok(());
         };
-        card.set_run(run, PASSED, u64::from(report.passed));
-        let is_known = report.certainty != Certainty::Unknown;
-        let count = count(report.mismatch_count);
-        card.set_run(run, MISMATCH_COUNT, is_known.then_some(count));
-        note_uncertain(run, &report, card);
-        if !report.passed {
-            let reasons = report.mismatches.iter().map(|one| one.reason.clone());
-            tell(card, run, count, "difference", reasons);
-            card.detail(run, DETAIL, report);
+        let as_score_error =
+            |error: TrajectoryError| ScoreError::new(PASSED, error.to_string(), error.hint());
+        let plan = Plan::compile(&block.calls).map_err(as_score_error)?;
+        for (index, run) in case.trace.runs.iter().enumerate() {
+            let mut run_card = card.run(Self::ABOUT.name, index);
+            let report = match validate(block.mode, &plan, &run.tool_calls) {
+                Ok(report) => report,
+                Err(error) => {
+                    run_card.error(as_score_error(error));
+                    continue;
+                }
+            };
+            run_card.set(PASSED, u64::from(report.passed));
+            let is_known = report.certainty != Certainty::Unknown;
+            let count = count(report.mismatch_count);
+            run_card.set(MISMATCH_COUNT, is_known.then_some(count));
+            if !report.passed {
+                run_card.fail(PASSED, json!({ "minimum": 1 }), 0, explain(&report));
+                let reasons = report.mismatches.iter().map(|one| one.reason.clone());
+                run_card.tell_first(count, "difference", reasons);
+                run_card.detail(&report);
+            }
+            note_uncertain(index, &report, card);
         }
+        Ok(())
     }
-    Ok(())
+}
+
+impl Row for ExpectedCall {
+    const LABEL: &'static str = "a call";
+    const HINT: &'static str = "write a name, or { name: …, args: … }, for each call; [] for none";
+    const KEYS: &'static [Key<Self>] = &[
+        Key::required(
+            "name",
+            &At(TEXT, |call: &mut ExpectedCall| &mut call.name),
+            "the tool",
+        ),
+        Key::or(
+            "server",
+            &Maybe(TEXT, |call: &mut ExpectedCall| &mut call.server),
+            "any",
+            "the server that has the tool",
+        ),
+        Key::or(
+            "args",
+            &At(SHAPE, |call: &mut ExpectedCall| &mut call.args),
+            "any",
+            "what the arguments must be",
+        ),
+    ];
+    const NAMED: Option<fn(String) -> Self> = Some(|name| ExpectedCall {
+        name,
+        server: None,
+        args: ArgumentShape::Any,
+    });
 }
 
 /// Says why a number is not exact.
@@ -258,46 +306,17 @@ fn note_uncertain(run: usize, report: &TrajectoryReport, card: &mut Scorecard) {
     }
 }
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.trajectory.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
-
-/// `trajectory.passed >= 1` in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.trajectory else {
-        return Ok(());
-    };
-    for run in 0..case.trace.runs.len() {
-        if card.run_value(run, PASSED) == Some(&json!(0)) {
-            let message = explain(block.mode, run, card);
-            card.fail(GateFailure {
-                place: None,
-                target: PASSED.into(),
-                expected: json!({ "minimum": 1 }),
-                actual: json!(0),
-                message,
-                run: Some(run),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// How many mismatches a run has, and the first of them.
-fn explain(mode: Mode, run: usize, card: &Scorecard) -> String {
-    let found = card.runs.get(run).and_then(|run| run.details.get(DETAIL));
-    let at = |place: &str| found.and_then(|report| report.pointer(place));
-    let first = at("/mismatches/0/reason").and_then(Value::as_str);
-    let count = at("/mismatch_count").and_then(Value::as_u64);
-    let counted = match count.unwrap_or_default() {
+fn explain(report: &TrajectoryReport) -> String {
+    let first = report.mismatches.first();
+    let counted = match report.mismatch_count {
         0 | 1 => String::new(),
-        many => format!("{} mismatches, the first: ", phrase::whole(many)),
+        many => format!("{} mismatches, the first: ", phrase::whole(count(many))),
     };
     format!(
         "in mode {}, {counted}{}",
-        mode.name(),
-        first.unwrap_or_default()
+        report.mode.name(),
+        first.map_or("", |first| first.reason.as_str())
     )
 }
 

@@ -14,16 +14,15 @@
 mod edges;
 
 use mcprove_settings::number::count;
-use mcprove_trace::ToolCall;
-use schemars::JsonSchema;
+use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::edges::{Spans, broken_dependency, broken_order};
-use super::metric::{no_other_gates, tell};
 use super::tool_name::{ToolName, check_servers};
-use super::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{Expectation, GateFailure, Gates, ScoreError, Scorecard};
+use super::{About, Case, Metric, Need, Target};
+use crate::gate::key::{At, Key, Row, TEXT, rows};
+use crate::gate::{RunCard, ScoreError};
 
 /// Unsatisfied edges of one axis that a report names; the rest is only counted.
 pub const UNSATISFIED_KEPT: usize = 20;
@@ -38,12 +37,10 @@ pub struct TrajectoryAxesBlock {
     pub dependencies: Vec<Dependency>,
     /// What precedes what.
     pub order: Vec<Order>,
-    /// What replaces the default gate, by which both axes are at 100.
-    pub expect: Option<Vec<Expectation>>,
 }
 
 /// A tool that reads what another one returned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependency {
     /// The tool whose output is read; `server__tool` and `mcp__server__tool` name its server too.
     pub producer: String,
@@ -52,7 +49,7 @@ pub struct Dependency {
 }
 
 /// A tool that precedes another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// The tool that comes first.
     pub first: String,
@@ -61,7 +58,7 @@ pub struct Order {
 }
 
 /// How far the recorded calls keep the order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrajectoryAxesReport {
     /// The dependencies.
     pub dependency: Axis,
@@ -70,7 +67,7 @@ pub struct TrajectoryAxesReport {
 }
 
 /// One axis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// The percent of the edges that hold, 0 to 100, rounded down; 100 without edges.
     pub satisfaction: u64,
@@ -109,6 +106,18 @@ impl Axis {
     fn broken(&self) -> usize {
         self.edges.saturating_sub(self.satisfied)
     }
+
+    fn explain(&self) -> String {
+        let first = self.unsatisfied.first().map_or("", String::as_str);
+        let more = match self.broken().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        format!(
+            "{} of {} edges hold ({}%): {first}{more}",
+            self.satisfied, self.edges, self.satisfaction
+        )
+    }
 }
 
 /// `part` in percent of `whole`, rounded down; 100 of nothing.
@@ -124,7 +133,7 @@ fn percent(part: usize, whole: usize) -> u64 {
 /// use mcprove_score::agent::trajectory_axes::{
 ///     Dependency, TrajectoryAxesBlock, score_trajectory_axes,
 /// };
-/// use mcprove_trace::ToolCall;
+/// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let calls = ["search", "fetch_page"].map(|name| ToolCall {
 ///     name: name.into(),
@@ -155,107 +164,112 @@ pub fn score_trajectory_axes(
 }
 
 /// The metric `trajectory_axes`.
-pub const METRIC: Metric = Metric {
-    name: "trajectory_axes",
-    explanation: "whether calls came in the order that matters, whatever else was called",
-    targets: &[
-        Target {
-            name: DEPENDENCY,
-            explanation: "percent of the dependencies whose consumer ran after its producer",
-            scope: Scope::RunLowest,
-        },
-        Target {
-            name: ORDER,
-            explanation: "percent of the pairs whose first call preceded the second",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates: no_other_gates,
-    runs_min: 1,
-};
+pub struct TrajectoryAxes;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.trajectory_axes else {
-        return Ok(());
+impl Metric for TrajectoryAxes {
+    type Block = TrajectoryAxesBlock;
+
+    const ABOUT: About = About {
+        name: "trajectory_axes",
+        explanation: "whether calls came in the order that matters, whatever else was called",
+        targets: &[
+            Target::lowest(
+                DEPENDENCY,
+                "percent of the dependencies whose consumer ran after its producer",
+            ),
+            Target::lowest(
+                ORDER,
+                "percent of the pairs whose first call preceded the second",
+            ),
+        ],
+        default_gate: "both are 100",
+        needs: &[Need::filled("dependencies"), Need::filled("order")],
+        ..About::PLAIN
     };
-    let dependencies = block.dependencies.iter();
-    let orders = block.order.iter();
-    let names: Vec<ToolName<'_>> = dependencies
-        .flat_map(|edge| [&edge.producer, &edge.consumer])
-        .chain(orders.flat_map(|edge| [&edge.first, &edge.second]))
-        .map(|name| ToolName::exact(name))
-        .collect();
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        if let Err(error) = check_servers(METRIC.name, &names, &recorded.tool_calls) {
-            card.error(error.of_run(run));
-            continue;
-        }
-        let report = score_trajectory_axes(&recorded.tool_calls, block);
-        card.set_run(run, DEPENDENCY, report.dependency.satisfaction);
-        card.set_run(run, ORDER, report.order.satisfaction);
-        let axes = [&report.dependency, &report.order];
-        let broken: usize = axes.iter().map(|axis| axis.broken()).sum();
-        if broken > 0 {
-            let reasons: Vec<String> = axes
-                .into_iter()
-                .flat_map(|axis| axis.unsatisfied.clone())
-                .collect();
-            tell(card, run, count(broken), "broken edge", reasons);
-            card.detail(run, METRIC.name, report);
-        }
-    }
-    Ok(())
-}
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.trajectory_axes.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
-
-/// Both axes at 100 in every run.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.trajectory_axes else {
-        return Ok(());
-    };
-    for (run, recorded) in case.trace.runs.iter().enumerate() {
-        let values = [DEPENDENCY, ORDER].map(|target| card.run_value(run, target));
-        if values
-            .iter()
-            .all(|value| value.is_none_or(|value| *value == json!(100)))
-        {
-            continue;
-        }
-        let report = score_trajectory_axes(&recorded.tool_calls, block);
-        for (target, axis) in [(DEPENDENCY, report.dependency), (ORDER, report.order)] {
-            if axis.broken() > 0 {
-                card.fail(failure(run, target, &axis));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn failure(run: usize, target: &str, axis: &Axis) -> GateFailure {
-    let broken = axis.broken();
-    let first = axis.unsatisfied.first().map_or("", String::as_str);
-    let more = match broken.saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
-    };
-    GateFailure {
-        place: None,
-        target: target.into(),
-        expected: json!({ "minimum": 100 }),
-        actual: json!(axis.satisfaction),
-        message: format!(
-            "{} of {} edges hold ({}%): {first}{more}",
-            axis.satisfied, axis.edges, axis.satisfaction
+    const KEYS: &'static [Key<TrajectoryAxesBlock>] = &[
+        Key::new(
+            "dependencies",
+            &At(rows(), |block: &mut Self::Block| &mut block.dependencies),
+            "a consumer must come after its producer",
         ),
-        run: Some(run),
+        Key::new(
+            "order",
+            &At(rows(), |block: &mut Self::Block| &mut block.order),
+            "a first call must come before a second",
+        ),
+    ];
+
+    /// The default gate: both axes are at 100 in every run.
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, TrajectoryAxesBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let Some(block) = case.block else {
+            return Ok(());
+        };
+        let dependencies = block.dependencies.iter();
+        let orders = block.order.iter();
+        let names = ToolName::all_exact(
+            dependencies
+                .flat_map(|edge| [&edge.producer, &edge.consumer])
+                .chain(orders.flat_map(|edge| [&edge.first, &edge.second])),
+        );
+        check_servers(Self::ABOUT.name, &names, &run.tool_calls)?;
+        let report = score_trajectory_axes(&run.tool_calls, block);
+        let mut reasons = Vec::new();
+        let mut broken = 0;
+        for (target, axis) in [(DEPENDENCY, &report.dependency), (ORDER, &report.order)] {
+            card.set(target, axis.satisfaction);
+            if axis.broken() > 0 {
+                let expected = json!({ "minimum": 100 });
+                card.fail(target, expected, axis.satisfaction, axis.explain());
+            }
+            broken += axis.broken();
+            reasons.extend_from_slice(&axis.unsatisfied);
+        }
+        if broken > 0 {
+            card.tell_first(count(broken), "broken edge", reasons);
+            card.detail(report);
+        }
+        Ok(())
     }
+}
+
+impl Row for Dependency {
+    const LABEL: &'static str = "an edge";
+    const HINT: &'static str = "write a line `- { producer: a, consumer: b }` for each";
+    const KEYS: &'static [Key<Self>] = &[
+        Key::required(
+            "producer",
+            &At(TEXT, |edge: &mut Dependency| &mut edge.producer),
+            "the tool whose result is used",
+        ),
+        Key::required(
+            "consumer",
+            &At(TEXT, |edge: &mut Dependency| &mut edge.consumer),
+            "the tool that uses it",
+        ),
+    ];
+}
+
+impl Row for Order {
+    const LABEL: &'static str = "an edge";
+    const HINT: &'static str = "write a line `- { first: a, second: b }` for each";
+    const KEYS: &'static [Key<Self>] = &[
+        Key::required(
+            "first",
+            &At(TEXT, |edge: &mut Order| &mut edge.first),
+            "the tool that comes first",
+        ),
+        Key::required(
+            "second",
+            &At(TEXT, |edge: &mut Order| &mut edge.second),
+            "the tool that comes after it",
+        ),
+    ];
 }
 
 #[cfg(test)]

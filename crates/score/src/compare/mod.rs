@@ -19,6 +19,7 @@ mod metric;
 mod p99;
 pub mod proportion;
 
+use mcprove_settings::message::{Message, assignment, message, setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +111,7 @@ pub struct Comparison {
     /// Runs of the baseline, and current ones.
     pub runs: (usize, usize),
     /// What to try when it is inconclusive.
-    pub advice: Option<String>,
+    pub advice: Option<Message>,
     /// Whether nothing is concluded because the runs are not like for like.
     #[serde(default)]
     pub unlike: bool,
@@ -158,7 +159,7 @@ impl Comparison {
     /// The same numbers of runs that are not like for like: whatever differs may come from the
     /// load, so that nothing is concluded.
     #[must_use]
-    pub fn undecided(mut self, advice: impl Into<String>) -> Self {
+    pub fn undecided(mut self, advice: impl Into<Message>) -> Self {
         let metrics = self.metrics.iter_mut();
         let all = metrics
             .map(|metric| (&mut metric.change, &mut metric.sentence))
@@ -182,20 +183,26 @@ fn is_single(baseline: &[RunSample], current: &[RunSample]) -> bool {
     baseline.len().min(current.len()) == 1
 }
 
-fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricComparison]) -> String {
+fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricComparison]) -> Message {
     let runs = baseline.len().min(current.len());
     if runs == 0 {
-        return format!(
-            "there is nothing to compare on one side: make {RUNS_DEFAULT} runs of each (--runs {RUNS_DEFAULT})"
-        );
+        let runs = RUNS_DEFAULT.to_string();
+        let what = format!("there is nothing to compare on one side: make {runs} runs of each (");
+        return message![what, assignment("runs", runs), ")"];
     }
     let is_limited = |run: &&RunSample| run.generator_limited;
     let limited = baseline.iter().chain(current).filter(is_limited).count();
     if limited > 0 {
-        return format!(
-            "mcprove itself was the limit in {limited} of {} runs, which do not count: lower --concurrent or --rate, or free the machine of other work",
-            baseline.len() + current.len()
-        );
+        let runs = baseline.len() + current.len();
+        return message![
+            format!(
+                "mcprove itself was the limit in {limited} of {runs} runs, which do not count: lower "
+            ),
+            setting("concurrent"),
+            " or ",
+            setting("rate"),
+            ", or free the machine of other work"
+        ];
     }
     let unmeasured: Vec<&str> = metrics
         .iter()
@@ -203,10 +210,8 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
         .map(|metric| metric.metric.as_str())
         .collect();
     if !unmeasured.is_empty() {
-        return format!(
-            "make more calls in each run: there are too few for {}",
-            mcprove_settings::phrase::names(&unmeasured)
-        );
+        let names = mcprove_settings::phrase::names(&unmeasured);
+        return format!("make more calls in each run: there are too few for {names}").into();
     }
     let wanted = metrics
         .iter()
@@ -215,9 +220,12 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
         .max()
         .unwrap_or_else(|| (runs * 2).clamp(RUNS_DEFAULT, RUNS_MAX));
     if runs >= RUNS_MAX {
-        return "the runs differ too much among themselves: make them longer, or free the machine of other work".to_owned();
+        return "the runs differ too much among themselves: make them longer, or free the machine of other work".into();
     }
-    format!("compare more runs: --runs {wanted}")
+    message![
+        "compare more runs: ",
+        assignment("runs", wanted.to_string())
+    ]
 }
 
 #[cfg(test)]

@@ -114,17 +114,18 @@ fn faster_is_an_improvement_and_the_same_is_unchanged() {
 fn few_or_noisy_runs_are_inconclusive_with_a_number_to_try() {
     let few = against(&runs(3, 1.0), &runs(3, 1.2));
     assert_eq!(few.change, Change::Inconclusive);
-    assert_eq!(few.advice.as_deref(), Some("compare more runs: --runs 8"));
+    assert_eq!(few.advice, Some("compare more runs: `runs = 8`".into()));
     let mut random = Lcg(3);
     let clear = against(&random.runs(4, 1.0, 0.05), &random.runs(4, 1.25, 0.05));
     assert_eq!(clear.change, Change::Inconclusive, "four runs prove little");
-    assert_eq!(clear.advice.as_deref(), Some("compare more runs: --runs 8"));
+    assert_eq!(clear.advice, Some("compare more runs: `runs = 8`".into()));
     let mut random = Lcg(7);
     let noisy = against(&random.runs(8, 1.0, 0.1), &random.runs(8, 1.0, 0.1));
     assert_eq!(noisy.change, Change::Inconclusive);
-    let advice = noisy.advice.unwrap();
+    let advice = noisy.advice.unwrap().text();
     let wanted: usize = advice
-        .strip_prefix("compare more runs: --runs ")
+        .strip_prefix("compare more runs: `runs = ")
+        .and_then(|rest| rest.strip_suffix('`'))
         .unwrap()
         .parse()
         .unwrap();
@@ -312,7 +313,7 @@ fn p99_is_looked_at_only_with_a_limit() {
     let comparison = compare(&unknown, &unknown, &limits);
     assert_eq!(comparison.metrics[3].change, Change::Inconclusive);
     assert_eq!(
-        comparison.advice.as_deref(),
+        comparison.advice.map(|advice| advice.text()).as_deref(),
         Some("make more calls in each run: there are too few for `p99_ms`")
     );
 }
@@ -352,8 +353,10 @@ fn times_do_not_count_where_the_generator_was_the_limit() {
     assert_eq!(comparison.change, Change::Inconclusive);
     let advice = comparison.advice.unwrap();
     assert!(
-        advice.starts_with("mcprove itself was the limit in 8 of 16 runs"),
-        "{advice}"
+        advice
+            .text()
+            .starts_with("mcprove itself was the limit in 8 of 16 runs"),
+        "{advice:?}"
     );
     let failing = against(&runs(8, 1.0), &limited(1.0, 5000));
     assert_eq!(failing.change, Change::Regressed, "failures count");
@@ -375,7 +378,13 @@ fn no_runs_are_inconclusive() {
     ] {
         let comparison = against(&baseline, &current);
         assert_eq!(comparison.change, Change::Inconclusive);
-        assert!(comparison.advice.unwrap().contains("nothing to compare"));
+        assert!(
+            comparison
+                .advice
+                .unwrap()
+                .text()
+                .contains("nothing to compare")
+        );
     }
 }
 

@@ -242,7 +242,7 @@ fn tally(stretch: &Stretch, usual: Option<&Usual>, usual_share: f64) -> Tally {
     if let Some((_, Some(baseline))) = usual {
         tally.timed = float(stretch.latency_ns.count());
         tally.slow = float(stretch.latency_ns.count_above(baseline.slow_from_ns));
-        tally.usually_slow = baseline.slow_share * tally.timed;
+        tally.usually_slow = baseline.slow_fraction * tally.timed;
     }
     tally
 }

@@ -199,7 +199,7 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
             (open.detector.as_str(), open.outcome),
             ("fault_impact", Outcome::Inconclusive)
         );
-        assert!(open.hint.as_deref().unwrap().contains(hint), "{open:?}");
+        assert!(open.hint.clone().unwrap().text().contains(hint), "{open:?}");
         let gated = FaultFacts {
             max_recovery_secs: Some(1.0),
             ..facts
@@ -251,5 +251,5 @@ fn calls_lost_with_a_connection_count_as_failed_and_are_told() {
         "{}",
         found.sentence
     );
-    assert!(found.hint.unwrap().contains("more sessions"));
+    assert!(found.hint.unwrap().text().contains("more sessions"));
 }

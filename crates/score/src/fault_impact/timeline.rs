@@ -17,7 +17,7 @@ pub(super) struct Baseline {
     /// Above this a call is slow, in nanoseconds.
     pub slow_from_ns: u64,
     /// The share of calls that were.
-    pub slow_share: f64,
+    pub slow_fraction: f64,
 }
 
 /// The stretches before, during and after a fault, added up by tool.
@@ -50,7 +50,7 @@ impl Baseline {
         let slow_from_ns = whole(usual * LATENCY_FACTOR + LATENCY_SLACK_MS * 1e6);
         Some(Self {
             slow_from_ns,
-            slow_share: share(stretch.latency_ns.count_above(slow_from_ns), count)?,
+            slow_fraction: share(stretch.latency_ns.count_above(slow_from_ns), count)?,
         })
     }
 }
@@ -206,7 +206,7 @@ pub(super) fn fails_more(before: &Stretch, now: &Stretch) -> bool {
 pub(super) fn is_slower(before: &Stretch, now: &Stretch) -> bool {
     Baseline::of(before).is_some_and(|baseline| {
         let slow = now.latency_ns.count_above(baseline.slow_from_ns);
-        slow >= CALLS_HIT_MIN && has_risen(slow, now.latency_ns.count(), baseline.slow_share)
+        slow >= CALLS_HIT_MIN && has_risen(slow, now.latency_ns.count(), baseline.slow_fraction)
     })
 }
 

@@ -9,16 +9,21 @@ use serde_json::{Value, json};
 
 use super::document::document;
 use super::judge::{as_asked, compare};
-use super::{Expectation, GateFailure, Path, PathError, ScoreError, Scorecard};
-use crate::agent::{METRICS, Metric, Scope, Target};
+use super::{Expectation, GateFailure, GateId, Path, PathError, ScoreError, Scorecard};
+use crate::agent::{About, AnyMetric, Scope, Target};
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
-pub(super) fn apply(trace: &AgentTrace, expectations: &[Expectation], card: &mut Scorecard) {
+pub(super) fn apply(
+    trace: &AgentTrace,
+    expectations: &[Expectation],
+    metrics: &[&dyn AnyMetric],
+    card: &mut Scorecard,
+) {
     for expectation in expectations {
-        match Named::find(&expectation.target) {
+        match Named::find(&expectation.target, metrics) {
             Some(named) => apply_to_target(expectation, &named, card),
-            None => apply_to_path(trace, expectation, card),
+            None => apply_to_path(trace, expectation, metrics, card),
         }
     }
 }
@@ -35,7 +40,12 @@ fn keep(judged: Result<(), ScoreError>, run: Option<usize>, card: &mut Scorecard
 
 /// Applies an expectation to each run. One run at a time becomes a document, and only the part that the
 /// path begins with: all of them would not fit into memory.
-fn apply_to_path(trace: &AgentTrace, expectation: &Expectation, card: &mut Scorecard) {
+fn apply_to_path(
+    trace: &AgentTrace,
+    expectation: &Expectation,
+    metrics: &[&dyn AnyMetric],
+    card: &mut Scorecard,
+) {
     let name = &expectation.target;
     let path = match Path::parse(name) {
         Ok(path) => path,
@@ -48,7 +58,9 @@ fn apply_to_path(trace: &AgentTrace, expectation: &Expectation, card: &mut Score
         let judged = match document(run, &path) {
             Some(document) => path
                 .resolve(&document)
-                .map_err(|error| ScoreError::new(name, error.to_string(), hint(name, &error)))
+                .map_err(|error| {
+                    ScoreError::new(name, error.to_string(), hint(name, &error, metrics))
+                })
                 .and_then(|value| check(expectation, &value, Some(index), card)),
             None => Err(unknown(name)),
         };
@@ -58,7 +70,7 @@ fn apply_to_path(trace: &AgentTrace, expectation: &Expectation, card: &mut Score
 
 /// A target that an expectation names, and the way into its value.
 struct Named {
-    metric: &'static Metric,
+    metric: &'static About,
     target: &'static Target,
     /// What follows the name: `[1]`, `.length`, or nothing.
     rest: String,
@@ -66,7 +78,7 @@ struct Named {
 
 impl Named {
     /// Finds a target by its name, in either spelling, with or without a path into it.
-    fn find(name: &str) -> Option<Self> {
+    fn find(name: &str, metrics: &[&dyn AnyMetric]) -> Option<Self> {
         let end = name.find('[').unwrap_or(name.len());
         let (written, rest) = name.split_at(end);
         let spelt = written.replace('-', "_");
@@ -74,7 +86,8 @@ impl Named {
             Some(spelt) => (spelt, ".length"),
             None => (spelt.as_str(), ""),
         };
-        METRICS.iter().find_map(|metric| {
+        metrics.iter().find_map(|metric| {
+            let metric = metric.about();
             let target = metric.targets.iter().find(|target| target.name == spelt)?;
             Some(Self {
                 metric,
@@ -104,8 +117,8 @@ fn apply_to_target(expectation: &Expectation, named: &Named, card: &mut Scorecar
         return;
     }
     let runs = 0..card.runs.len();
-    if runs.clone().all(|run| !card.has_occasion(run, name)) {
-        card.error(no_occasion(name));
+    if runs.clone().all(|run| !card.is_applicable(run, name)) {
+        card.error(not_applicable(name));
         return;
     }
     if runs.clone().all(|run| card.run_value(run, name).is_none()) {
@@ -114,13 +127,13 @@ fn apply_to_target(expectation: &Expectation, named: &Named, card: &mut Scorecar
         return;
     }
     for run in runs
-        .filter(|run| card.has_occasion(*run, name))
+        .filter(|run| card.is_applicable(*run, name))
         .collect::<Vec<_>>()
     {
         let judged = match card.run_value(run, name) {
             None => not_computed(named, card),
-            Some(Value::Null) if card.is_never(run, name) => {
-                card.fail(never(expectation, run));
+            Some(Value::Null) if card.has_never_happened(run, name) => {
+                card.found.fail(never(expectation, run));
                 Ok(())
             }
             Some(Value::Null) if has_error(named.metric, Some(run), card) => Ok(()),
@@ -154,9 +167,9 @@ fn apply_to_all(
 }
 
 /// Whether it was said already why a metric has no numbers, of this run or of any.
-fn has_error(metric: &Metric, run: Option<usize>, card: &Scorecard) -> bool {
+fn has_error(metric: &About, run: Option<usize>, card: &Scorecard) -> bool {
     let is_of_run = |error: &&ScoreError| run.is_none() || error.run.is_none() || error.run == run;
-    let errors = card.errors.iter().filter(is_of_run);
+    let errors = card.found.errors.iter().filter(is_of_run);
     let mut targets = errors.filter_map(|error| error.target.as_deref());
     targets.any(|target| target.split('.').next() == Some(metric.name))
 }
@@ -169,22 +182,28 @@ fn check(
     card: &mut Scorecard,
 ) -> Result<(), ScoreError> {
     if let Some(failure) = compare(expectation, value)? {
-        card.fail(GateFailure { run, ..failure });
+        let gate = Some(GateId::Target(expectation.target.clone()));
+        card.found.fail(GateFailure {
+            run,
+            gate,
+            ..failure
+        });
     }
     Ok(())
 }
 
 fn never(expectation: &Expectation, run: usize) -> GateFailure {
+    let matcher = &expectation.matcher;
+    let message = format!("expected {}, but it never happened", matcher.describe());
     GateFailure {
-        target: expectation.target.clone(),
-        place: None,
-        expected: expectation.matcher.to_value(),
-        actual: Value::Null,
-        message: format!(
-            "expected {}, but it never happened",
-            expectation.matcher.describe()
-        ),
-        run: Some(run),
+        gate: Some(GateId::Target(expectation.target.clone())),
+        ..GateFailure::of_run(
+            run,
+            &expectation.target,
+            matcher.to_value(),
+            Value::Null,
+            message,
+        )
     }
 }
 
@@ -196,7 +215,7 @@ fn unknown(name: &str) -> ScoreError {
     )
 }
 
-fn no_occasion(name: &str) -> ScoreError {
+fn not_applicable(name: &str) -> ScoreError {
     ScoreError::new(
         name,
         "no run gave an occasion for it, so that it cannot be judged",
@@ -229,8 +248,8 @@ fn not_computed(named: &Named, card: &Scorecard) -> Result<(), ScoreError> {
 }
 
 /// What to try when a path leads nowhere: perhaps a target was meant.
-fn hint(name: &str, error: &PathError) -> String {
-    let known = METRICS.iter().flat_map(|metric| metric.targets);
+fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> String {
+    let known = metrics.iter().flat_map(|metric| metric.about().targets);
     match nearest(known.map(|target| target.name), name) {
         Some(close) => format!("did you mean {close:?}?"),
         None => error.hint().to_owned(),

@@ -102,7 +102,7 @@ pub(super) fn compare(
         expected: shown(difference.expected),
         actual: shown(difference.actual),
         message: difference.message,
-        run: None,
+        ..GateFailure::default()
     }))
 }
 

@@ -4,20 +4,28 @@
 //! its settings and the [`Expectation`]s over its targets. [`score`] computes every metric, puts
 //! the numbers on a [`Scorecard`], and applies the gates. Whatever cannot be judged (a path that
 //! leads nowhere, an unknown value, a metric that was not computed) is a [`ScoreError`], never a
-//! pass.
+//! pass. [`file`] reads gates from YAML, [`key`] has the forms of their settings.
 
 mod block;
 mod document;
 mod evaluate;
+pub mod file;
 mod judge;
+pub mod key;
 mod matcher;
 mod path;
+mod result;
+mod run_card;
 mod score;
 mod scorecard;
 
-pub use block::{Expectation, Gates};
+pub use block::{Expectation, GateBlock, Gates};
 pub use judge::judge;
 pub use matcher::{Answer, Difference, Matcher, MatcherError};
 pub use path::{Path, PathError, Step};
-pub use score::{score, score_gated};
-pub use scorecard::{GateFailure, RunTargets, ScoreError, ScoreReport, Scorecard};
+pub use result::{GateResult, GateResults, gate_results};
+pub use run_card::RunCard;
+pub use score::{passes, score, score_gated, score_with};
+pub use scorecard::{
+    Findings, GateFailure, GateId, RunTargets, ScoreError, ScoreReport, Scorecard,
+};

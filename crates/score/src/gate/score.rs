@@ -4,8 +4,8 @@ use mcprove_trace::AgentTrace;
 use serde_json::Value;
 
 use super::evaluate;
-use super::{Expectation, Gates, ScoreError, ScoreReport, Scorecard};
-use crate::agent::{Case, Expected, METRICS, Metric, Scope};
+use super::{GateId, Gates, ScoreError, ScoreReport, Scorecard};
+use crate::agent::{About, AnyMetric, METRICS, Scope, with_own};
 
 /// Computes every metric that has what it needs, and applies the gates. What cannot be judged is
 /// among the errors of the report; everything else is judged all the same.
@@ -21,7 +21,12 @@ use crate::agent::{Case, Expected, METRICS, Metric, Scope};
 /// assert!(report.passed, "nothing is gated");
 /// ```
 pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
-    score_telling(trace, gates, &|_| true)
+    score_with_notes(trace, gates, METRICS, &|_| true)
+}
+
+/// The same, with these metrics besides: see [`Metric`](crate::agent::Metric).
+pub fn score_with(trace: &AgentTrace, gates: &Gates, own: &[&dyn AnyMetric]) -> ScoreReport {
+    score_with_notes(trace, gates, &with_own(own), &|_| true)
 }
 
 /// The same for those who look at what is gated, and not at every number: the notes are only about
@@ -38,63 +43,78 @@ pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
 /// assert!(score_gated(&trace, &gates).notes.is_empty());
 /// ```
 pub fn score_gated(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
-    score_telling(trace, gates, &|metric| is_gated(metric, gates))
+    score_with_notes(trace, gates, METRICS, &|metric| is_gated(metric, gates))
 }
 
 /// Whether a gate looks at the metric: its block, or an expectation of a target of it.
-fn is_gated(metric: &Metric, gates: &Gates) -> bool {
-    let is_own = |expectation: &Expectation| {
-        let rest = expectation.target.strip_prefix(metric.name);
-        rest.is_some_and(|rest| rest.starts_with('.'))
-    };
-    let in_blocks = METRICS
-        .iter()
-        .filter_map(|other| match (other.expectations)(gates) {
-            Some(Expected::Own(expectations)) => Some(expectations),
-            _ => None,
-        });
-    (metric.expectations)(gates).is_some()
-        || gates.expect.iter().any(is_own)
-        || in_blocks.flatten().any(is_own)
+fn is_gated(metric: &About, gates: &Gates) -> bool {
+    let mut targets = gates.expectations().map(|expectation| &expectation.target);
+    gates.get(metric.name).is_some() || targets.any(|target| metric.has_target(target))
 }
 
-fn score_telling(
+/// Whether every gate holds; `None` where that cannot be judged. Metrics that no gate looks at are not
+/// computed.
+///
+/// ```
+/// use mcprove_score::agent::narrative::{Narrative, NarrativeBlock};
+/// use mcprove_score::gate::{Gates, passes};
+/// use mcprove_import::import;
+///
+/// let trace = import(r#"{"tool_calls":[],"final_response":"I created the issue."}"#).unwrap().trace;
+/// assert_eq!(passes(&trace, &Gates::default()), Some(true));
+/// let gates = Gates::default().with(&Narrative, NarrativeBlock::default());
+/// assert_eq!(passes(&trace, &gates), Some(false));
+/// ```
+pub fn passes(trace: &AgentTrace, gates: &Gates) -> Option<bool> {
+    let is_asked_for = |metric: &&dyn AnyMetric| is_gated(metric.about(), gates);
+    let metrics: Vec<&dyn AnyMetric> = METRICS.iter().copied().filter(is_asked_for).collect();
+    let report = score_with_notes(trace, gates, &metrics, &|_| true);
+    report.errors.is_empty().then_some(report.passed)
+}
+
+fn score_with_notes(
     trace: &AgentTrace,
     gates: &Gates,
-    is_told: &dyn Fn(&Metric) -> bool,
+    metrics: &[&dyn AnyMetric],
+    is_noted: &dyn Fn(&About) -> bool,
 ) -> ScoreReport {
-    let case = Case { trace, gates };
     let mut card = Scorecard::new(trace.runs.len());
     if trace.runs.is_empty() {
         card.error(no_runs());
         return card.into_report();
     }
-    for metric in METRICS {
-        let notes = card.notes.len();
-        let scored = (metric.score)(&case, &mut card);
-        keep(scored, &mut card);
-        if !is_told(metric) {
-            card.notes.truncate(notes);
+    for block in gates.blocks() {
+        let name = block.about.name;
+        if metrics.iter().all(|metric| metric.about().name != name) {
+            card.error(not_scored(name));
         }
-        tell_worst(metric, &mut card);
     }
-    for metric in METRICS {
-        let judged = match (metric.expectations)(gates) {
-            None => continue,
-            Some(Expected::Own(expectations)) => {
-                evaluate::apply(trace, expectations, &mut card);
-                Ok(())
-            }
-            Some(Expected::ByDefault) => match metric.default_gate {
-                Some(gate) => gate(&case, &mut card),
-                None => Ok(()),
-            },
+    let mut offered = Vec::new();
+    for metric in metrics {
+        let notes = card.found.notes.len();
+        let scored = metric.score_under(gates, trace, &mut card);
+        keep(scored, &mut card);
+        if !is_noted(metric.about()) {
+            card.found.notes.truncate(notes);
+        }
+        aggregate_worst_run(metric.about(), &mut card);
+        let default_gate = std::mem::take(&mut card.default_gate);
+        offered.push((default_gate, std::mem::take(&mut card.limits)));
+    }
+    for (metric, (default_gate, limits)) in metrics.iter().zip(offered) {
+        let Some(block) = gates.get(metric.about().name) else {
+            continue;
         };
-        keep(judged, &mut card);
-        let judged = (metric.other_gates)(&case, &mut card);
-        keep(judged, &mut card);
+        if let Some(expectations) = &block.expect {
+            evaluate::apply(trace, expectations, metrics, &mut card);
+        } else if block.is_default() {
+            let name = block.about.name;
+            card.found.adopt(default_gate, |_| GateId::Default(name));
+        }
+        card.found
+            .adopt(limits, |failure| GateId::Target(failure.target.clone()));
     }
-    evaluate::apply(trace, &gates.expect, &mut card);
+    evaluate::apply(trace, &gates.expect, metrics, &mut card);
     card.into_report()
 }
 
@@ -102,6 +122,15 @@ fn keep(judged: Result<(), ScoreError>, card: &mut Scorecard) {
     if let Err(error) = judged {
         card.error(error);
     }
+}
+
+/// Of a block whose metric comes from elsewhere and was not given.
+fn not_scored(name: &str) -> ScoreError {
+    ScoreError::new(
+        name,
+        "the gates have a block of this metric, and it was not scored",
+        "give the metric to score_with",
+    )
 }
 
 fn no_runs() -> ScoreError {
@@ -115,7 +144,7 @@ fn no_runs() -> ScoreError {
 
 /// Puts the worst run's value of each target among those over all runs. What is null in one run is
 /// null: unknown, or never, is worse than any number.
-fn tell_worst(metric: &Metric, card: &mut Scorecard) {
+fn aggregate_worst_run(metric: &About, card: &mut Scorecard) {
     for target in metric.targets {
         let is_lowest = match target.scope {
             Scope::Overall => continue,
@@ -141,7 +170,7 @@ fn worst(card: &Scorecard, target: &str, is_lowest: bool) -> Option<Value> {
     let mut is_computed = false;
     for (index, value) in values {
         is_computed = true;
-        if !card.has_occasion(index, target) {
+        if !card.is_applicable(index, target) {
             continue;
         }
         let Some(number) = value.as_f64() else {
@@ -163,9 +192,67 @@ fn worst(card: &Scorecard, target: &str, is_lowest: bool) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use mcprove_trace::AgentRun;
     use serde_json::json;
 
     use super::*;
+    use crate::agent::{Case, Metric, Target};
+    use crate::gate::{Expectation, Matcher, RunCard};
+
+    /// A metric from elsewhere: how many calls a run has.
+    struct Calls;
+
+    impl Metric for Calls {
+        type Block = ();
+
+        const ABOUT: About = About {
+            name: "calls",
+            explanation: "how many calls there are",
+            targets: &[Target::highest("calls.count", "the calls of the run")],
+            default_gate: "no calls",
+            ..About::PLAIN
+        };
+
+        fn score_run(
+            &self,
+            run: &AgentRun,
+            _case: &Case<'_, ()>,
+            card: &mut RunCard<'_>,
+        ) -> Result<(), ScoreError> {
+            let calls = run.tool_calls.len();
+            card.set("calls.count", calls);
+            if calls > 0 {
+                card.fail("calls.count", 0, calls, "there are calls");
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_metric_from_elsewhere_is_gated_like_the_others() {
+        let run: AgentRun = serde_json::from_value(json!({"tool_calls": [{"name": "a"}]})).unwrap();
+        let trace = AgentTrace::new(vec![run, AgentRun::default()]);
+        let report = score_with(&trace, &Gates::default(), &[&Calls]);
+        assert_eq!(
+            (report.passed, &report.targets["calls.count"]),
+            (true, &json!(1))
+        );
+        let gates = Gates::default().with(&Calls, ());
+        let report = score_with(&trace, &gates, &[&Calls]);
+        assert_eq!(report.failures.len(), 1);
+        assert_eq!(report.failures[0].gate, Some(GateId::Default("calls")));
+        assert_eq!(report.failures[0].run, Some(0));
+        // Without the metric nobody can tell.
+        let report = score(&trace, &gates);
+        assert_eq!((report.passed, report.errors.len()), (false, 1));
+        // An expectation replaces its default gate.
+        let expect = vec![Expectation {
+            target: "calls.count".into(),
+            matcher: Matcher::from_value(&json!({ "one_of": [0, 1] })).unwrap(),
+        }];
+        let gates = Gates::default().expecting(&Calls, (), expect);
+        assert!(score_with(&trace, &gates, &[&Calls]).passed);
+    }
 
     #[test]
     fn the_worst_run_is_told() {
@@ -175,7 +262,7 @@ mod tests {
             let mut card = Scorecard::new(values.len());
             for (run, value) in values.iter().enumerate() {
                 match value {
-                    Some(Value::String(_)) => card.set_no_occasion(run, target),
+                    Some(Value::String(_)) => card.set_not_applicable(run, target),
                     Some(value) => card.set_run(run, target, value.clone()),
                     None => {}
                 }

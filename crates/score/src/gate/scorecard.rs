@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,6 +60,38 @@ pub struct GateFailure {
     /// The place of the run, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
+    /// Which gate it is of, where it is one over agent traces; no part of the JSON.
+    #[serde(skip)]
+    pub gate: Option<GateId>,
+}
+
+/// What identifies a gate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GateId {
+    /// The default gate of a block.
+    Default(&'static str),
+    /// An expectation of a target, or a limit on one.
+    Target(String),
+}
+
+impl GateFailure {
+    /// That the target of one run is not what it must be.
+    pub fn of_run(
+        run: usize,
+        target: &str,
+        expected: impl Into<Value>,
+        actual: impl Into<Value>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            target: target.to_owned(),
+            expected: expected.into(),
+            actual: actual.into(),
+            message: message.into(),
+            run: Some(run),
+            ..Self::default()
+        }
+    }
 }
 
 /// Why a trace could not be judged.
@@ -126,16 +159,62 @@ pub struct Scorecard {
     pub(crate) overall: BTreeMap<String, Value>,
     /// Values of each run.
     pub runs: Vec<RunTargets>,
+    /// What holds for certain.
+    pub found: Findings,
+    /// What the default gate of the metric finds: it counts where the metric has a block without
+    /// expectations of its own.
+    pub default_gate: Findings,
+    /// What other limits of the metric's block find: it counts where there is a block.
+    pub limits: Findings,
+    /// What a reader should know of some runs: how it begins and ends, and the runs.
+    pub(super) run_notes: Vec<([&'static str; 2], Vec<usize>)>,
+    /// The runs, by target, in which something never happened that the target is the time of.
+    never_happened: BTreeSet<(String, usize)>,
+    /// The runs, by target, in which what the target is about could not come up.
+    not_applicable: BTreeSet<(String, usize)>,
+}
+
+/// What gates found.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
     /// Gates that did not hold.
     pub failures: Vec<GateFailure>,
     /// What could not be judged.
     pub errors: Vec<ScoreError>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// The runs, by target, in which something never happened that the target is the time of.
-    nevers: BTreeSet<(String, usize)>,
-    /// The runs, by target, that gave no occasion for what the target is about.
-    no_occasions: BTreeSet<(String, usize)>,
+}
+
+impl Findings {
+    /// Notes that a gate did not hold.
+    pub fn fail(&mut self, failure: GateFailure) {
+        self.failures.push(failure);
+    }
+
+    /// Notes that something could not be judged.
+    pub fn error(&mut self, error: ScoreError) {
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// Tells the reader something about the numbers, once.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Adds what others found of a gate.
+    pub(crate) fn adopt(&mut self, other: Self, gate: impl Fn(&GateFailure) -> GateId) {
+        for failure in other.failures {
+            let gate = Some(gate(&failure));
+            self.fail(GateFailure { gate, ..failure });
+        }
+        other.errors.into_iter().for_each(|error| self.error(error));
+        other.notes.into_iter().for_each(|note| self.note(note));
+    }
 }
 
 /// What is told of one run, before the rest is only counted.
@@ -164,31 +243,31 @@ impl Scorecard {
 
     /// Notes that what a target is the time of never happened in one run: its value is null, and no
     /// gate on it holds.
-    pub fn set_never(&mut self, run: usize, target: &str) {
+    pub fn set_never_happened(&mut self, run: usize, target: &str) {
         self.set_run(run, target, Value::Null);
-        self.nevers.insert((target.into(), run));
+        self.never_happened.insert((target.into(), run));
     }
 
     /// Whether what a target is the time of never happened in one run.
-    pub fn is_never(&self, run: usize, target: &str) -> bool {
-        self.nevers.contains(&(target.to_owned(), run))
+    pub fn has_never_happened(&self, run: usize, target: &str) -> bool {
+        self.never_happened.contains(&(target.to_owned(), run))
     }
 
-    /// Notes that one run gave no occasion for what a target is about: its value is null, and neither
+    /// Notes that what a target is about could not come up in one run: its value is null, and neither
     /// gates nor the worst of the runs look at it.
-    pub fn set_no_occasion(&mut self, run: usize, target: &str) {
+    pub fn set_not_applicable(&mut self, run: usize, target: &str) {
         self.set_run(run, target, Value::Null);
-        self.no_occasions.insert((target.into(), run));
+        self.not_applicable.insert((target.into(), run));
     }
 
-    /// Whether one run gave an occasion for what a target is about.
-    pub fn has_occasion(&self, run: usize, target: &str) -> bool {
-        !self.no_occasions.contains(&(target.to_owned(), run))
+    /// Whether what a target is about could come up in one run.
+    pub fn is_applicable(&self, run: usize, target: &str) -> bool {
+        !self.not_applicable.contains(&(target.to_owned(), run))
     }
 
     /// Tells what was found in one run, in a whole sentence that names the call; nothing is gated on
     /// it. Only the first few are kept.
-    pub fn found(&mut self, run: usize, sentence: impl Into<String>) {
+    pub fn tell(&mut self, run: usize, sentence: impl Into<String>) {
         if let Some(targets) = self.runs.get_mut(run) {
             match targets.found.len() {
                 length if length < FOUND_MAX => targets.found.push(sentence.into()),
@@ -207,35 +286,32 @@ impl Scorecard {
         }
     }
 
-    /// Notes that a gate did not hold.
-    pub fn fail(&mut self, failure: GateFailure) {
-        self.failures.push(failure);
-    }
-
     /// Notes that something could not be judged.
     pub fn error(&mut self, error: ScoreError) {
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
+        self.found.error(error);
     }
 
     /// Tells the reader something about the numbers, once.
     pub fn note(&mut self, note: impl Into<String>) {
-        let note = note.into();
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        self.found.note(note);
+    }
+
+    /// Tells the reader what was noted of some runs.
+    pub(crate) fn note_runs(&mut self) {
+        for ([begin, end], runs) in std::mem::take(&mut self.run_notes) {
+            self.note(format!("{begin}{}{end}", phrase::places("run", &runs)));
         }
     }
 
     /// What came of it all.
     pub(super) fn into_report(self) -> ScoreReport {
         ScoreReport {
-            passed: self.failures.is_empty() && self.errors.is_empty(),
+            passed: self.found.failures.is_empty() && self.found.errors.is_empty(),
             targets: self.overall,
             runs: self.runs,
-            failures: self.failures,
-            errors: self.errors,
-            notes: self.notes,
+            failures: self.found.failures,
+            errors: self.found.errors,
+            notes: self.found.notes,
         }
     }
 

@@ -116,7 +116,7 @@ pub(super) fn concentrated_in_category(facts: &Facts) -> Option<String> {
             phrase::whole(total)
         )
     };
-    Some(format!("{errors}: {}.", category.hint()))
+    Some(format!("{errors}: {}.", category.hint().text()))
 }
 
 /// The rule of three: no event in n tries bounds its rate at 3/n with 95 % confidence (Hanley &

@@ -1,5 +1,6 @@
 //! Rules about the load: what bounded it, and what it hides.
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::number::{finite, ratio};
 use mcprove_settings::phrase;
 
@@ -182,7 +183,9 @@ pub(super) fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
     let longest = usable(facts.max_ms).map_or(String::new(), |max| {
         format!(" (the longest call took {})", phrase::milliseconds(max))
     });
-    Some(format!(
-        "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate (--rate) to see what users on a schedule would see."
-    ))
+    let what = format!(
+        "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate ("
+    );
+    let rest = ") to see what users on a schedule would see.";
+    Some(message![what, setting("rate"), rest].text())
 }

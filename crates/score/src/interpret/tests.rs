@@ -258,7 +258,7 @@ fn errors_in_one_category() {
     };
     says(
         &of(&[(ErrorCategory::Timeout, 8), (ErrorCategory::Crash, 2)]),
-        "8 of 10 errors are Timeout: raise --call-timeout",
+        "8 of 10 errors are Timeout: raise `call_timeout`",
     );
     let spread = [
         (ErrorCategory::Timeout, 3),

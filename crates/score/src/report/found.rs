@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_settings::printable::printable;
+use mcprove_document::block::{Finding, Line, Tone};
 
-use super::{MESSAGE_MAX, Scored, Table};
+use super::{Scored, json_has_all};
 
 /// How many runs are told.
 const RUNS_MAX: usize = 3;
@@ -12,7 +12,7 @@ const RUNS_MAX: usize = 3;
 const SENTENCES_MAX: usize = 5;
 
 /// What no failure tells already, run by run.
-pub(super) fn add(table: &mut Table, scored: &Scored<'_>) {
+pub(super) fn findings(scored: &Scored<'_>) -> Vec<Finding> {
     let mut messages: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for failure in &scored.report.failures {
         if let Some(run) = failure.run {
@@ -25,19 +25,21 @@ pub(super) fn add(table: &mut Table, scored: &Scored<'_>) {
         let untold = untold(&run.found, known);
         (!untold.is_empty()).then_some((index, untold))
     });
+    let mut findings = Vec::new();
     for (run, sentences) in told.by_ref().take(RUNS_MAX) {
-        let name = scored.run_name(run);
-        for sentence in sentences.iter().take(SENTENCES_MAX) {
-            let sentence = printable(sentence, MESSAGE_MAX);
-            table.row("found", format!("{name}: {sentence}"));
-        }
+        let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
+        let shown = sentences.iter().take(SENTENCES_MAX);
+        finding.lines.extend(shown.map(Line::sentence));
         if sentences.len() > SENTENCES_MAX {
-            table.row("", format!("{name}: and more; --json has all"));
+            finding = finding.line(format!("and more{}", json_has_all()));
         }
+        findings.push(finding);
     }
     if told.next().is_some() {
-        table.row("", "and something in other runs; --json has all".to_owned());
+        let more = format!("something in other runs{}", json_has_all());
+        findings.push(Finding::new(Tone::Neutral, "found", more));
     }
+    findings
 }
 
 /// The sentences that are in none of the messages.

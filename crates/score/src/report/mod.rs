@@ -1,24 +1,21 @@
-//! What `mcprove score` prints: which gates do not hold or cannot be judged and why, then every number
+//! What `mcprove score` reports: which gates do not hold or cannot be judged and why, then every number
 //! by metric, over all runs and of each, then what a reader should know and do.
 
 pub mod document;
 mod found;
-mod judged;
 mod numbers;
 mod rows;
 
+use mcprove_document::block::{Document, Line, Section, Tone, Verdict};
 use mcprove_document::figure::{UNKNOWN, counted};
-use mcprove_document::style::{Color, Style};
-use mcprove_document::table::{lay_out, wrap};
+use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::printable::printable;
 
 use crate::gate::{Gates, ScoreReport};
 
+pub use crate::gate::{GateResult, GateResults, gate_results};
 pub use document::ScoreDocument;
-pub use judged::{Judged, Verdicts, judge};
 
-/// The longest message that is shown whole.
-const MESSAGE_MAX: usize = 600;
 /// The longest name of a file that is shown whole.
 const FILE_MAX: usize = 60;
 /// How many files are named at the top.
@@ -33,16 +30,6 @@ pub struct Scored<'a> {
     pub report: &'a ScoreReport,
     /// What it was held to; `None` where nothing was given.
     pub gates: Option<&'a Gates>,
-}
-
-/// Rows of a title and a text.
-#[derive(Default)]
-struct Table(Vec<Vec<String>>);
-
-impl Table {
-    fn row(&mut self, title: &str, text: String) {
-        self.0.push(vec![title.to_owned(), text]);
-    }
 }
 
 impl Scored<'_> {
@@ -66,38 +53,30 @@ impl Scored<'_> {
     }
 }
 
-/// A scored trace for people.
-pub fn score_text(scored: &Scored<'_>, style: Style) -> String {
-    let verdicts = judge(scored.gates, scored.report);
-    let mut text = headline(scored, &verdicts, style);
-    let mut table = Table::default();
-    rows::add_failures(&mut table, scored, &verdicts);
-    rows::add_errors(&mut table, scored, &verdicts);
-    found::add(&mut table, scored);
-    if !table.0.is_empty() {
-        text.push('\n');
-        text.push_str(&lay_out(&table.0, style.width));
-    }
-    text.push_str(&numbers::text(scored.report, style.width));
-    text.push_str(&points("Notes", &notes(scored.report), style.width));
-    text.push_str(&points("Next", &next_steps(scored), style.width));
-    text
+/// A scored trace as a document.
+pub fn score_document(scored: &Scored<'_>) -> Document {
+    let verdicts = gate_results(scored.gates, scored.report);
+    let (tone, word, why) = outcome(scored, &verdicts);
+    let files = files(scored);
+    let findings = rows::failures(scored, &verdicts)
+        .into_iter()
+        .chain(rows::errors(scored, &verdicts))
+        .chain(found::findings(scored));
+    let mut document = Document {
+        title: "Score".to_owned(),
+        subject: files.iter().map(|file| (*file).to_owned()).collect(),
+        verdict: Some(Verdict::new(tone, word, why)),
+        facts: vec![("Runs", about(scored, &files).into())],
+        sections: vec![Section::default().findings(findings)],
+        ..Document::default()
+    };
+    document.sections.extend(numbers::sections(scored.report));
+    document.push(Section::new("Notes").list(notes(scored.report)));
+    document.next_steps(next_steps(scored));
+    document
 }
 
-/// How it ended, and what was scored.
-fn headline(scored: &Scored<'_>, verdicts: &Verdicts<'_>, style: Style) -> String {
-    let (word, color, sentence) = outcome(scored, verdicts);
-    let sentence = wrap(&sentence, style.width.saturating_sub(word.len() + 2));
-    let indent = format!("\n{}", " ".repeat(word.len() + 2));
-    let about = wrap(&about(scored), style.width).join("\n");
-    format!(
-        "{}  {}\n{about}\n",
-        style.paint(word, color),
-        sentence.join(&indent)
-    )
-}
-
-fn outcome(scored: &Scored<'_>, verdicts: &Verdicts<'_>) -> (&'static str, Color, String) {
+fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static str, String) {
     let all = verdicts.gates.len();
     let (failed, unjudged) = (verdicts.failed(), verdicts.unjudged());
     let failed_words = match (failed, all) {
@@ -111,96 +90,90 @@ fn outcome(scored: &Scored<'_>, verdicts: &Verdicts<'_>) -> (&'static str, Color
             (0, _) => {
                 let other = verdicts.other_errors.first();
                 let target = other.and_then(|error| error.target.as_deref());
-                let what = target.map_or("the trace".to_owned(), |target| {
-                    printable(target, MESSAGE_MAX)
-                });
-                format!("{what} cannot be judged")
+                format!("{} cannot be judged", target.unwrap_or("the trace"))
             }
             (1, 1) => "the gate cannot be judged".to_owned(),
             (unjudged, _) if failed > 0 => format!("{unjudged} cannot be judged"),
             (unjudged, all) => format!("{unjudged} of {all} gates cannot be judged"),
         };
         let parts: Vec<String> = failed_words.into_iter().chain([unjudged_words]).collect();
-        return ("ERROR", Color::Red, parts.join(", "));
+        return (Tone::Bad, "ERROR", parts.join(", "));
     }
     match (failed_words, all) {
-        (Some(words), _) => ("FAIL", Color::Red, words),
-        (None, 0) => ("SCORED", Color::Green, "nothing is gated".to_owned()),
-        (None, 1) => ("PASS", Color::Green, "the gate holds".to_owned()),
-        (None, all) => ("PASS", Color::Green, format!("all {all} gates hold")),
+        (Some(words), _) => (Tone::Bad, "FAIL", words),
+        (None, 0) => (Tone::Good, "SCORED", "nothing is gated".to_owned()),
+        (None, 1) => (Tone::Good, "PASS", "the gate holds".to_owned()),
+        (None, all) => (Tone::Good, "PASS", format!("all {all} gates hold")),
     }
 }
 
+/// The files that the runs came from.
+fn files<'a>(scored: &Scored<'a>) -> Vec<&'a str> {
+    let runs = scored.report.runs.iter();
+    let mut files: Vec<&str> = runs.filter_map(|run| run.file.as_deref()).collect();
+    files.dedup();
+    files
+}
+
 /// How many runs of which files.
-fn about(scored: &Scored<'_>) -> String {
+fn about(scored: &Scored<'_>, files: &[&str]) -> String {
     let runs = counted(number(scored.report.runs.len()), "run");
-    let mut files: Vec<&str> = Vec::new();
-    for run in &scored.report.runs {
-        if let Some(file) = run.file.as_deref()
-            && files.last() != Some(&file)
-        {
-            files.push(file);
-        }
-    }
     if files.is_empty() {
         return runs;
     }
     let more = files.len().saturating_sub(FILES_MAX);
-    let mut names: Vec<String> = files
-        .iter()
-        .take(FILES_MAX)
-        .map(|file| printable(file, FILE_MAX))
-        .collect();
+    let names = files.iter().take(FILES_MAX);
+    let mut names: Vec<String> = names.map(|file| printable(file, FILE_MAX)).collect();
     if more > 0 {
         names.push(format!("{more} more"));
     }
     format!("{runs} in {}", names.join(", "))
 }
 
-fn notes(report: &ScoreReport) -> Vec<String> {
-    let mut notes: Vec<String> = report.notes.iter().take(NOTES_MAX).cloned().collect();
-    let more = report.notes.len().saturating_sub(NOTES_MAX);
-    if more > 0 {
-        let more = counted(number(more), "note");
-        notes.push(format!("and {more} more; --json has all"));
-    }
-    notes
+/// Where all of it is, after what is cut short.
+fn json_has_all() -> String {
+    message!["; ", setting("json"), " has all"].text()
 }
 
-fn points(title: &str, lines: &[String], width: usize) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<Vec<String>> = lines
-        .iter()
-        .map(|line| vec!["-".to_owned(), printable(line, MESSAGE_MAX)])
-        .collect();
-    format!("\n{title}\n{}", lay_out(&rows, width))
+fn notes(report: &ScoreReport) -> Vec<Line> {
+    let notes = report.notes.iter().take(NOTES_MAX).map(Line::sentence);
+    let more = number(report.notes.len().saturating_sub(NOTES_MAX));
+    let more = (more > 0).then(|| format!("and {} more{}", counted(more, "note"), json_has_all()));
+    notes.chain(more.map(Line::plain)).collect()
 }
 
 /// What to do next.
-fn next_steps(scored: &Scored<'_>) -> Vec<String> {
+fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     let report = scored.report;
     let mut steps = Vec::new();
     if !report.failures.is_empty() {
         steps.push(
-            "look at the calls that are named above; runs[…].details of --json has all that was \
-             found in each run"
-                .to_owned(),
+            message![
+                "look at the calls that are named above; runs[…].details of ",
+                setting("json"),
+                " has all that was found in each run"
+            ]
+            .text(),
         );
     }
     if scored.gates.is_none() {
         steps.push(
-            "to fail a build on any of these numbers, write gates and give them with --gates FILE \
-             (`narrative: {}` alone catches an agent that claims what it did not do)"
-                .to_owned(),
+            message![
+                "to fail a build on any of these numbers, write gates and give them with ",
+                assignment("gates", "FILE"),
+                " (`narrative: {}` alone catches an agent that claims what it did not do)"
+            ]
+            .text(),
         );
     }
     if report.runs.len() == 1 {
         steps.push(
-            "one run may be luck: give the traces of several runs; `mcprove score --recommend-runs \
-             0.05` tells how many tell a pass rate to within 5 %"
-                .to_owned(),
+            message![
+                "one run may be luck: give the traces of several runs; ",
+                assignment("recommend_runs", "0.05"),
+                " computes how many show a pass rate to within 5 %"
+            ]
+            .text(),
         );
     }
     if numbers::has_unknown(report) {
@@ -209,7 +182,7 @@ fn next_steps(scored: &Scored<'_>) -> Vec<String> {
              of what never came about, which no gate on it lets pass"
         ));
     }
-    steps
+    steps.iter().map(Line::sentence).collect()
 }
 
 fn number(count: usize) -> u64 {

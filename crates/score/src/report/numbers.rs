@@ -1,12 +1,12 @@
 //! Every number, metric by metric: over all runs, and of each run as far as there is room.
 
-use mcprove_document::block::{Line, Table};
+use mcprove_document::block::{Line, Section, Table};
 use mcprove_document::figure::{self, UNKNOWN};
-use mcprove_document::table::{cut, grid, lay_out, wrap};
+use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
 use serde_json::Value;
 
-use crate::agent::{METRICS, Metric, Scope, Target};
+use crate::agent::{About, Scope, Target, metrics};
 use crate::gate::ScoreReport;
 
 /// How many runs have a column of their own.
@@ -18,51 +18,41 @@ const VALUE_WIDTH: usize = 24;
 
 /// The numbers of every metric that was computed: those of one run line by line, those of several in
 /// tables.
-pub(super) fn text(report: &ScoreReport, width: usize) -> String {
+pub(super) fn sections(report: &ScoreReport) -> Vec<Section> {
     if report.runs.len() < 2 {
-        return format!("\n{}", lay_out(&lines(report), width));
+        return vec![Section::default().table(lines(report))];
     }
-    let mut text = String::new();
-    for metric in METRICS {
+    let sections = metrics().map(|metric| {
         let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
             computed(report, metric).partition(|target| target.scope == Scope::Overall);
-        let tables = [
-            over_runs(report, metric, &overall),
-            of_each_run(report, metric, &of_runs),
-        ];
-        if tables.iter().all(|table| table.rows.is_empty()) {
-            continue;
-        }
-        let title = format!("{}: {}", metric.name, metric.explanation);
-        let title = wrap(&title, width).join("\n");
-        text.extend(["\n", title.as_str(), "\n"]);
-        for table in tables.iter().filter(|table| !table.rows.is_empty()) {
-            text.push_str(&grid(table, width));
-        }
-    }
-    text
+        Section::new(format!("{}: {}", metric.name, metric.explanation))
+            .table(over_runs(report, metric, &overall))
+            .table(of_each_run(report, metric, &of_runs))
+    });
+    sections.collect()
 }
 
 /// One row per metric, of a single run.
-fn lines(report: &ScoreReport) -> Vec<Vec<String>> {
-    let line = |metric: &Metric| {
-        let values: Vec<String> = computed(report, metric)
-            .map(|target| {
-                let of_run = || report.runs.first()?.targets.get(target.name);
-                let value = report.targets.get(target.name).or_else(of_run);
-                format!("{}={}", short(metric.name, target.name), shown(value))
-            })
-            .collect();
-        vec![metric.name.to_owned(), values.join(", ")]
-    };
-    let is_told = |metric: &&Metric| computed(report, metric).next().is_some();
-    METRICS.iter().filter(is_told).map(line).collect()
+fn lines(report: &ScoreReport) -> Table {
+    let mut table = Table::new(["Metric", "Values"]);
+    for metric in metrics() {
+        let values = computed(report, metric).map(|target| {
+            let of_run = || report.runs.first()?.targets.get(target.name);
+            let value = report.targets.get(target.name).or_else(of_run);
+            format!("{}={}", short(metric.name, target.name), shown(value))
+        });
+        let values: Vec<String> = values.collect();
+        if !values.is_empty() {
+            table.push([metric.name.to_owned(), values.join(", ")]);
+        }
+    }
+    table
 }
 
 /// The targets of a metric that have a value.
 fn computed<'a>(
     report: &'a ScoreReport,
-    metric: &'a Metric,
+    metric: &'a About,
 ) -> impl Iterator<Item = &'a Target> + use<'a> {
     let targets = metric.targets.iter();
     targets.filter(|target| is_computed(report, target.name))
@@ -80,19 +70,19 @@ pub(super) fn has_unknown(report: &ScoreReport) -> bool {
 }
 
 /// What is of all runs together, one row each.
-fn over_runs(report: &ScoreReport, metric: &Metric, targets: &[&Target]) -> Table {
+fn over_runs(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Table {
     let mut table = Table::new(["", "all runs"]);
     for target in targets {
         let name = short(metric.name, target.name).to_owned();
         let value = shown(report.targets.get(target.name));
-        table.push([name, value].map(Line::plain));
+        table.push([name, value]);
     }
     table
 }
 
 /// What is of each run, one row each. With few runs each has a column; with many, the lowest and the
 /// highest do.
-fn of_each_run(report: &ScoreReport, metric: &Metric, targets: &[&Target]) -> Table {
+fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Table {
     let runs = report.runs.len();
     let mut header = vec![String::new(), "worst".to_owned()];
     if runs <= RUNS_MAX {
@@ -114,7 +104,11 @@ fn of_each_run(report: &ScoreReport, metric: &Metric, targets: &[&Target]) -> Ta
             cells.into_iter().map(Line::plain).collect()
         })
         .collect();
-    Table { header, rows }
+    Table {
+        header,
+        rows,
+        limit: None,
+    }
 }
 
 /// The lowest and the highest number.

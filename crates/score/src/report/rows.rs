@@ -1,9 +1,9 @@
-//! What failed, and what cannot be judged, row by row.
+//! What failed, and what cannot be judged, gate by gate.
 
+use mcprove_document::block::{Finding, Line, Tone};
 use mcprove_document::figure::counted;
-use mcprove_settings::printable::printable;
 
-use super::{Judged, MESSAGE_MAX, Scored, Table, Verdicts, number};
+use super::{GateResult, GateResults, Scored, json_has_all, number};
 use crate::gate::ScoreError;
 
 /// How many runs are told of each gate that does not hold.
@@ -13,71 +13,66 @@ const GATES_MAX: usize = 20;
 /// How many gates are named beside what is wrong with all of them.
 const NAMES_MAX: usize = 5;
 
-/// What failed and why, gate by gate.
-pub(super) fn add_failures(table: &mut Table, scored: &Scored<'_>, verdicts: &Verdicts<'_>) {
+/// What failed and why.
+pub(super) fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     let mut failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
-    for gate in failed.by_ref().take(GATES_MAX) {
-        add_failed(table, scored, gate);
-    }
-    let more = failed.count();
-    if more > 0 {
-        let gates = counted(number(more), "gate");
-        table.row("failed", format!("{gates} more; --json has all"));
-    }
+    let shown = failed.by_ref().take(GATES_MAX);
+    let mut findings: Vec<Finding> = shown.map(|gate| failure(scored, gate)).collect();
+    findings.extend(more(failed.count(), "failed", "gate"));
+    findings
 }
 
-fn add_failed(table: &mut Table, scored: &Scored<'_>, gate: &Judged<'_>) {
+/// How many more there are.
+fn more(more: usize, word: &'static str, noun: &str) -> Option<Finding> {
+    let text = format!("{} more{}", counted(number(more), noun), json_has_all());
+    (more > 0).then(|| Finding::new(Tone::Bad, word, text))
+}
+
+fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
     let mut targets: Vec<&str> = Vec::new();
     for failure in gate.failures.values().flatten() {
         if !targets.contains(&failure.target.as_str()) {
             targets.push(&failure.target);
         }
     }
-    table.row("failed", printable(&targets.join(", "), MESSAGE_MAX));
+    let mut finding = Finding::new(Tone::Bad, "failed", targets.join(", "));
     for failure in gate.failures.values().take(RUNS_PER_GATE).flatten() {
-        let place = failure.run.map(|run| format!("{}: ", scored.run_name(run)));
-        let target = match targets.len() {
-            1 => String::new(),
-            _ => format!("{}: ", printable(&failure.target, MESSAGE_MAX)),
-        };
-        let message = printable(&failure.message, MESSAGE_MAX);
-        table.row(
-            "",
-            format!("{}{target}{message}", place.unwrap_or_default()),
-        );
+        let place = failure.run.map(|run| scored.run_name(run).into());
+        let target = (targets.len() > 1).then(|| Line::plain(&failure.target));
+        let message = Line::sentence(&failure.message);
+        let parts = place.into_iter().chain(target).chain([message]);
+        finding = finding.line(Line::join(parts, ": "));
     }
     let more = gate.failures.len().saturating_sub(RUNS_PER_GATE);
     if more > 0 {
         let runs = counted(number(more), "run");
-        table.row("", format!("and in {runs} more"));
+        finding = finding.line(format!("and in {runs} more"));
     }
+    finding
 }
 
 /// What cannot be judged, why, and what to try.
-pub(super) fn add_errors(table: &mut Table, scored: &Scored<'_>, verdicts: &Verdicts<'_>) {
-    let errors = &scored.report.errors;
-    for error in errors.iter().take(GATES_MAX) {
-        table.row("error", unjudged_name(error, verdicts));
-        let place = error.run.map(|run| format!("{}: ", scored.run_name(run)));
-        let message = printable(&error.message, MESSAGE_MAX);
-        table.row("", format!("{}{message}", place.unwrap_or_default()));
-        let hint = printable(&error.hint, MESSAGE_MAX);
-        table.row("", format!("hint: {hint}"));
-    }
-    let more = errors.len().saturating_sub(GATES_MAX);
-    if more > 0 {
-        let errors = counted(number(more), "error");
-        table.row("error", format!("{errors} more; --json has all"));
-    }
+pub(super) fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
+    let errors = scored.report.errors.iter();
+    let findings = errors.take(GATES_MAX).map(|error| {
+        let place = error.run.map(|run| scored.run_name(run).into());
+        let message = Line::sentence(&error.message);
+        let message = Line::join(place.into_iter().chain([message]), ": ");
+        Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
+            .line(message)
+            .hint(Some(&error.hint))
+    });
+    let mut findings: Vec<Finding> = findings.collect();
+    let missing = scored.report.errors.len().saturating_sub(GATES_MAX);
+    findings.extend(more(missing, "error", "error"));
+    findings
 }
 
 /// What an error is about, with the gates that cannot be judged for it where they have other names.
-fn unjudged_name(error: &ScoreError, verdicts: &Verdicts<'_>) -> String {
+fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
     let target = error.target.as_deref();
-    let target_name = target.map_or("the trace".to_owned(), |target| {
-        printable(target, MESSAGE_MAX)
-    });
-    let is_meant = |gate: &&Judged<'_>| {
+    let target_name = target.unwrap_or("the trace");
+    let is_meant = |gate: &&GateResult<'_>| {
         let errors = gate.errors.get(&error.run);
         errors.is_some_and(|errors| errors.contains(&error)) && gate.target != target
     };
@@ -85,7 +80,7 @@ fn unjudged_name(error: &ScoreError, verdicts: &Verdicts<'_>) -> String {
     let mut names: Vec<String> = gates
         .by_ref()
         .take(NAMES_MAX)
-        .map(|gate| printable(&gate.full_name(), MESSAGE_MAX))
+        .map(GateResult::full_name)
         .collect();
     if gates.next().is_some() {
         names.push("…".to_owned());

@@ -141,8 +141,8 @@ fn an_unsupported_percentile_looks_at_the_maximum() {
         "The limit p99_latency could not be judged: 999 calls are too few for p99, and the slowest took 1000ms."
     );
     assert_eq!(
-        verdict.hint.as_deref(),
-        Some("make at least 1 more call in the same run")
+        verdict.hint,
+        Some("make at least 1 more call in the same run".into())
     );
 }
 
@@ -151,8 +151,8 @@ fn a_limited_generator_makes_a_violation_inconclusive() {
     let evaluation = evaluate(&measured(), &p99(500.0), Some("use more drivers"));
     assert!(evaluation.violations.is_empty());
     assert_eq!(
-        evaluation.inconclusive[0].hint.as_deref(),
-        Some("use more drivers")
+        evaluation.inconclusive[0].hint,
+        Some("use more drivers".into())
     );
     assert!(
         evaluation.inconclusive[0]

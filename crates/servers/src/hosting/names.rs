@@ -7,6 +7,7 @@ use std::str::FromStr;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{StatusCode, Uri, Version};
+use mcprove_settings::message::{assignment, message};
 use mcprove_settings::text::shorten;
 
 /// How much is shown of a name that is refused.
@@ -83,11 +84,11 @@ pub fn check(
                 || "NAME".to_owned(),
                 |name| shorten(&name, NAME_CHARACTERS_SHOWN),
             );
-            let text = format!(
-                "foreign {header} {value:?}: this server answers to loopback names and its own address; \
-                 start it with --public-host {name} to accept more\n"
+            let what = format!(
+                "foreign {header} {value:?}: this server answers to loopback names and its own address; start it with "
             );
-            return Err((StatusCode::FORBIDDEN, text));
+            let text = message![what, assignment("public_host", name), " to accept more\n"];
+            return Err((StatusCode::FORBIDDEN, text.text()));
         }
     }
     Ok(())
@@ -197,11 +198,11 @@ mod tests {
             "127.1",
         ] {
             let why = refused(HOST, host).unwrap_or_else(|| panic!("{host} is accepted"));
-            assert!(why.contains("--public-host"), "{why}");
+            assert!(why.contains("public_host"), "{why}");
         }
         let why = refused(HOST, "Evil.example:80").unwrap();
         assert!(why.contains("foreign Host \"Evil.example:80\""), "{why}");
-        assert!(why.contains("--public-host evil.example "), "{why}");
+        assert!(why.contains("`public_host = evil.example` "), "{why}");
         for origin in [
             "null",
             "http://evil.example",

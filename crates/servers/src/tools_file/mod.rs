@@ -17,7 +17,7 @@ use std::path::Path;
 
 use keys::{FILE, is_same};
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::Reader;
+use mcprove_settings::reader::{Reader, Warning};
 use mcprove_settings::tree::{
     Data, Document, FILE_BYTES_MAX, Field, Node, Wanted, read_text, too_large,
 };
@@ -51,7 +51,7 @@ pub struct MockFile {
     /// What the server is.
     pub spec: MockSpec,
     /// What is odd about the file, but harmless.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Reads a tools file; what it is tells its name, and its text.
@@ -103,7 +103,7 @@ pub fn parse(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
     if !reader.has_problems() && !spec.has_anything() {
         let hint = "add `tools: [{ name: search, response: \"found ${args.query}\" }]`";
         let span = &document.root.span;
-        reader.problem(span, "there are no tools in it".to_owned(), hint);
+        reader.open_problem(span, "there are no tools in it", hint);
     }
     let warnings = reader.finish()?;
     Ok(MockFile { spec, warnings })
@@ -203,8 +203,7 @@ fn read_recorded_list(reader: &mut Reader<'_>, result: &Node) -> MockSpec {
     let get = |name: &str| fields.iter().find(|field| field.name == name);
     let Some(field) = get("tools") else {
         let message = "the recorded result has no `tools`".to_owned();
-        let hint =
-            "record the answer to tools/list, or a whole session with `mcprove proxy --record`";
+        let hint = "record the answer to tools/list, or a whole session with `mcprove proxy`";
         reader.problem(&result.span, message, hint);
         return spec;
     };

@@ -134,7 +134,7 @@ fn message(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     let table = Table::read(reader, node, &MESSAGE, "a message", Unknown::Refused)?;
     let role = match table.get("role") {
         None => "user",
-        Some(field) => reader.choice_of(&field.value, "`role`", &["user", "assistant"])?,
+        Some(field) => reader.choice_of(&field.value, "role", &["user", "assistant"])?,
     };
     let content = block(reader, &table.get("content")?.value)?;
     Some(json!({ "role": role, "content": content }))

@@ -8,6 +8,7 @@ mod server;
 use std::collections::HashMap;
 
 use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
+use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::too_large;
 use mcprove_trace::{TraceError, TraceRecord};
 use serde_json::{Map, Value};
@@ -42,7 +43,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
             continue;
         }
         let record = TraceRecord::parse(line).map_err(|error| {
-            let hint = "a recording is as `mcprove proxy --record` and `mcprove run` write it";
+            let hint = "a recording is as `mcprove proxy` and `mcprove run` write it";
             ConfigErrors::of(ConfigError {
                 place: Some(Place {
                     line: index + 1,
@@ -131,9 +132,14 @@ impl Session {
             (self.cut_answers, "answers"),
         ] {
             if count > 0 {
-                warnings.push(format!(
-                    "{file}: {count} {what} were recorded in part only, so those calls are not answered as they were; `mcprove proxy --record` keeps up to 1 MiB of each"
-                ));
+                let message = format!(
+                    "{count} {what} were recorded in part only, so those calls are not answered as they were; a recording of `mcprove proxy` keeps up to 1 MiB of each"
+                );
+                warnings.push(Warning {
+                    place: file.to_owned(),
+                    message: message.into(),
+                    is_besides: false,
+                });
             }
         }
         Ok(MockFile { spec, warnings })

@@ -38,7 +38,7 @@ pub fn schema() -> Schema {
         ("title", json!("Tools file")),
         (
             "description",
-            json!("What `mcprove mock --tools-from` serves, in YAML, JSON or TOML."),
+            json!("What `mcprove mock` serves, in YAML, JSON or TOML."),
         ),
         (
             "anyOf",

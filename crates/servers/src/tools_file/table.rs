@@ -1,15 +1,11 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
 use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Map, Value};
 
 use super::keys::{Form, Key, Section, is_same};
 use crate::mock::template;
-
-/// How much of a wrong name is repeated.
-const SHOWN_MAX: usize = 60;
 
 /// What becomes of keys that a table does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,9 +84,7 @@ impl<'n> Table<'n> {
             Some(close) => format!("did you mean {close:?}?"),
             None => format!("known: {}", names.join(", ")),
         };
-        let name = shorten(&field.name, SHOWN_MAX);
-        let message = format!("unknown key {name:?} in {}", self.label);
-        reader.problem(&field.span, message, hint);
+        reader.unknown_key(field, self.label.clone(), || hint.into());
     }
 
     /// The entry of this name.

@@ -14,8 +14,8 @@ fn problems(text: &str) -> Vec<String> {
                 .map_or_else(String::new, |place| place.to_string());
             format!(
                 "{place} {}; {}",
-                error.message,
-                error.hint.as_deref().unwrap_or_default()
+                error.texts().0,
+                error.texts().1.unwrap_or_default()
             )
         })
         .collect()
@@ -49,7 +49,11 @@ fn a_recorded_list_is_taken_as_it_is() {
     ] {
         let file = parse(&text, "t.json").unwrap();
         assert_eq!(file.spec.tools[0].listed["x-own"], json!({ "a": 1 }));
-        assert!(file.warnings[0].contains("one page"), "{:?}", file.warnings);
+        assert!(
+            file.warnings[0].to_string().contains("one page"),
+            "{:?}",
+            file.warnings
+        );
     }
     // Characters that only JSON writes so.
     let emoji = r#"[{"name":"a","description":"\ud83d\ude00"}]"#;
@@ -200,9 +204,15 @@ fn a_trace_answers_as_it_was_answered() {
 {"ts":8,"kind":"request","session":0,"request_id":4,"method":"tools/call","tool":"a","cut":"{","cut_bytes":9}
 "#;
     let file = parse(trace, "t.jsonl").unwrap();
-    assert!(file.warnings[0].contains("1 requests were recorded in part"));
     assert!(
-        file.warnings[1].contains("1 answers were recorded in part"),
+        file.warnings[0]
+            .to_string()
+            .contains("1 requests were recorded in part")
+    );
+    assert!(
+        file.warnings[1]
+            .to_string()
+            .contains("1 answers were recorded in part"),
         "{:?}",
         file.warnings
     );

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::{Reader, SHOWN_MAX, Section, near, one_of};
+use crate::message::{Message, message, setting};
 use crate::quantity::{parse_duration, parse_size};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
@@ -15,7 +16,7 @@ const TIME_MAX: Duration = Duration::from_hours(366 * 24);
 const KNOWN_MAX: usize = 15;
 
 /// The shortest time that makes sense.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Least {
     /// None at all.
     Zero,
@@ -26,7 +27,11 @@ pub enum Least {
 impl Reader<'_> {
     /// A text that is not empty.
     pub fn text<'n>(&mut self, section: &Section<'n>, name: &str) -> Option<&'n str> {
-        let field = section.get(name)?;
+        self.text_of(section.get(name)?)
+    }
+
+    /// The same of an entry at hand.
+    pub fn text_of<'n>(&mut self, field: &'n Field) -> Option<&'n str> {
         match field.value.text() {
             Some(text) if text.contains('\0') => {
                 let hint = "take out the character U+0000";
@@ -53,7 +58,11 @@ impl Reader<'_> {
 
     /// Yes or no.
     pub fn boolean(&mut self, section: &Section<'_>, name: &str) -> Option<bool> {
-        let field = section.get(name)?;
+        self.boolean_of(section.get(name)?)
+    }
+
+    /// The same of an entry at hand.
+    pub fn boolean_of(&mut self, field: &Field) -> Option<bool> {
         if let Data::Boolean(value) = field.value.data {
             Some(value)
         } else {
@@ -121,7 +130,11 @@ impl Reader<'_> {
         name: &str,
         range: RangeInclusive<u64>,
     ) -> Option<u64> {
-        let field = section.get(name)?;
+        self.integer_of(section.get(name)?, range)
+    }
+
+    /// The same of an entry at hand.
+    pub fn integer_of(&mut self, field: &Field, range: RangeInclusive<u64>) -> Option<u64> {
         if let Some(value) = field.value.integer()
             && let Ok(value) = u64::try_from(value)
             && range.contains(&value)
@@ -159,7 +172,16 @@ impl Reader<'_> {
         expected: &str,
         is_allowed: fn(f64) -> bool,
     ) -> Option<f64> {
-        let field = section.get(name)?;
+        self.number_of(section.get(name)?, expected, is_allowed)
+    }
+
+    /// The same of an entry at hand.
+    pub fn number_of(
+        &mut self,
+        field: &Field,
+        expected: &str,
+        is_allowed: impl FnOnce(f64) -> bool,
+    ) -> Option<f64> {
         let value = match field.value.data {
             // Where a whole number is too large for a double, the nearest one will do.
             #[allow(clippy::cast_precision_loss)]
@@ -182,7 +204,11 @@ impl Reader<'_> {
 
     /// A size in bytes, as a number or with its unit.
     pub fn size(&mut self, section: &Section<'_>, name: &str) -> Option<usize> {
-        let field = section.get(name)?;
+        self.size_of(section.get(name)?)
+    }
+
+    /// The same of an entry at hand.
+    pub fn size_of(&mut self, field: &Field) -> Option<usize> {
         let size = match &field.value.data {
             Data::Integer(value) => parse_size(&value.to_string()).ok(),
             Data::Text(text) => parse_size(text).ok(),
@@ -195,6 +221,21 @@ impl Reader<'_> {
         size
     }
 
+    /// A seed: a number, or a text of digits where a number would be too large for other readers.
+    pub fn seed_of(&mut self, field: &Field) -> Option<u64> {
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let seed = match &field.value.data {
+            Data::Integer(value) => u64::try_from(*value).ok(),
+            Data::Text(text) if is_digits(text) => text.parse().ok(),
+            _ => None,
+        };
+        if seed.is_none() {
+            let expected = "a whole number from 0 to 18446744073709551615";
+            self.wrong(field, expected, "any such number will do");
+        }
+        seed
+    }
+
     /// One of a few names; `-` and `_` are the same.
     pub fn choice(
         &mut self,
@@ -203,18 +244,18 @@ impl Reader<'_> {
         known: &[&'static str],
     ) -> Option<&'static str> {
         let field = section.get(name)?;
-        self.choice_of(&field.value, &format!("`{name}`"), known)
+        self.choice_of(&field.value, name, known)
     }
 
     /// The same of a value at hand.
     pub fn choice_of(
         &mut self,
         node: &Node,
-        what: &str,
+        name: &str,
         known: &[&'static str],
     ) -> Option<&'static str> {
         let Some(text) = node.text() else {
-            let message = format!("{what} must be a text, not {}", node.kind());
+            let message = message![setting(name), " must be a text, not ", node.kind()];
             self.problem(&node.span, message, one_of(known));
             return None;
         };
@@ -232,13 +273,14 @@ impl Reader<'_> {
                 },
             );
             let shown = shorten(text, SHOWN_MAX);
-            self.problem(&node.span, format!("{what} does not know {shown:?}"), hint);
+            let message = message![setting(name), format!(" does not know {shown:?}")];
+            self.problem(&node.span, message, hint);
         }
         found
     }
 
     /// The elements of a list; a problem and none when it is no list.
-    pub fn list<'n>(&mut self, field: &'n Field, hint: &str) -> &'n [Node] {
+    pub fn list<'n>(&mut self, field: &'n Field, hint: impl Into<Message>) -> &'n [Node] {
         if let Data::List(nodes) = &field.value.data {
             nodes
         } else {
@@ -249,7 +291,11 @@ impl Reader<'_> {
 
     /// The texts of a list.
     pub fn texts(&mut self, section: &Section<'_>, name: &str) -> Option<Vec<String>> {
-        let field = section.get(name)?;
+        self.texts_of(section.get(name)?)
+    }
+
+    /// The same of an entry at hand.
+    pub fn texts_of(&mut self, field: &Field) -> Option<Vec<String>> {
         let hint = "write [\"one\", \"two\"]";
         let nodes = self.list(field, hint);
         let mut texts = Vec::new();
@@ -257,7 +303,8 @@ impl Reader<'_> {
             match node.text() {
                 Some(text) if !text.contains('\0') => texts.push(text.to_owned()),
                 _ => {
-                    let message = format!("`{name}` must hold texts, not {}", node.kind());
+                    let message =
+                        message![setting(&field.name), " must hold texts, not ", node.kind()];
                     self.problem(&node.span, message, hint);
                 }
             }

@@ -16,6 +16,7 @@ pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Opt
                 span: start..start,
                 message: format!("not valid JSON: {}", words(&error)),
                 hint: "check the commas, quotes and brackets around this place".into(),
+                gist: "not valid JSON",
             });
             return None;
         }

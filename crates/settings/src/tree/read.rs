@@ -43,11 +43,14 @@ impl Document {
             // JSON is YAML.
             Some("yml" | "yaml" | "json") => Self::from_yaml,
             _ => {
-                return Err(ConfigErrors::of(ConfigError::of_file(
-                    &path.display().to_string(),
-                    "is neither TOML nor YAML by its name",
-                    "let the name end in .toml, .yml, .yaml or .json",
-                )));
+                return Err(ConfigErrors::of(
+                    ConfigError::of_file(
+                        &path.display().to_string(),
+                        "is neither TOML nor YAML by its name",
+                        "let the name end in .toml, .yml, .yaml or .json",
+                    )
+                    .with_gist("is neither TOML nor YAML by its name"),
+                ));
             }
         };
         Self::read(path, parse, wanted)
@@ -76,7 +79,7 @@ fn unread(file: &str, error: &io::Error, wanted: Wanted) -> ConfigError {
         io::ErrorKind::PermissionDenied => "check who may read it",
         _ => "check that it is a file that can be read",
     };
-    ConfigError::of_file(file, format!("cannot be read: {error}"), hint)
+    ConfigError::of_file(file, format!("cannot be read: {error}"), hint).with_gist("cannot be read")
 }
 
 /// Says that a file is larger than what is taken.
@@ -86,6 +89,7 @@ pub fn too_large(file: &str, bytes_max: usize, wanted: Wanted) -> ConfigError {
         format!("is larger than {} MiB", bytes_max / 1024 / 1024),
         wanted.when_too_large,
     )
+    .with_gist("is too large")
 }
 
 /// Says that these bytes are text up to a place only.
@@ -100,7 +104,8 @@ pub fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
         file,
         "is not UTF-8 text from here on",
         "save it as UTF-8; is it a text file at all?",
-    );
+    )
+    .with_gist("is not UTF-8 text from here on");
     ConfigError {
         place: Some(Place {
             line: memchr::memchr_iter(b'\n', before).count() + 1,

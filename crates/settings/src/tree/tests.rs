@@ -168,7 +168,7 @@ fn a_text_that_a_bracket_cuts_off_is_to_be_put_in_quotes() {
         };
         let found = error.place.map(|place| place.to_string());
         assert_eq!(found.as_deref(), Some(place), "{error}");
-        let suggested = error.hint.as_deref().unwrap_or_default();
+        let suggested = error.texts().1.unwrap_or_default();
         assert!(suggested.contains(hint), "{error}");
     }
 }

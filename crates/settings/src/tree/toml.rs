@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ERRORS_MAX;
+use crate::outside::OTHER;
 
 use super::{Data, Field, Node, Source, SyntaxError};
 
@@ -26,6 +27,7 @@ pub(super) fn parse(source: &Source, report: Report<'_>) -> Option<Node> {
             span,
             message: format!("not valid TOML: {}", error.message()),
             hint: hint.into(),
+            gist: "not valid TOML",
         });
     }
     let span = table.span();
@@ -55,6 +57,32 @@ fn hint(text: &str, start: usize) -> &'static str {
     }
 }
 
+impl Data {
+    /// As a value of TOML; nothing is an empty text.
+    pub fn to_toml(&self) -> toml::Value {
+        match self {
+            Self::Null => "".into(),
+            Self::Boolean(value) => (*value).into(),
+            Self::Integer(value) => {
+                i64::try_from(*value).map_or_else(|_| value.to_string().into(), Into::into)
+            }
+            Self::Number(value) => (*value).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::List(nodes) => nodes
+                .iter()
+                .map(|node| node.data.to_toml())
+                .collect::<Vec<_>>()
+                .into(),
+            Self::Table(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|field| (field.name.clone(), field.value.data.to_toml()));
+                toml::Value::Table(fields.collect())
+            }
+        }
+    }
+}
+
 fn table_node(table: DeTable<'_>, span: Range<usize>, report: Report<'_>) -> Node {
     let mut fields: Vec<Field> = table
         .into_iter()
@@ -78,6 +106,7 @@ fn node(value: Spanned<DeValue<'_>>, report: Report<'_>) -> Node {
             span: span.clone(),
             message: format!("{text} is not a number that can be held"),
             hint: "write a smaller number".into(),
+            gist: OTHER,
         });
         Data::Null
     };

@@ -58,6 +58,7 @@ pub(super) fn parse_with_repeats(
         hint: limit
             .map_or("write the file as TOML", |it| it.hint())
             .into(),
+        gist: "cannot be read",
     };
     let read = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use mcprove_client::session::{CallError, ConnectError, Reply, Session};
 use mcprove_servers::mock::MockError;
+use mcprove_settings::message::Spelling;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::{ErrorCategory, Json};
@@ -67,7 +68,7 @@ impl ToolboxSetupError {
         match self {
             Self::Unfilled { .. } => "set the variable, or write ${NAME:-otherwise}".to_owned(),
             Self::Mock { .. } => "check the file of its tools with `mcprove validate`".to_owned(),
-            Self::Connect { error, .. } => error.hint(),
+            Self::Connect { error, .. } => error.hint().spelled(Spelling::Yaml),
             Self::List { .. } => "look at the server with `mcprove probe`".to_owned(),
         }
     }

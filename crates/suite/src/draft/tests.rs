@@ -340,7 +340,7 @@ async fn nothing_is_sent_to_tools_that_are_not_safe() {
     );
     let skip = shutdown.head.skip.as_deref().unwrap();
     assert!(
-        skip.contains("take this line away") && skip.ends_with("--allow shutdown"),
+        skip.contains("take this line away") && skip.ends_with("`allow = shutdown`"),
         "{skip}"
     );
     assert_eq!((first.left_alone, second.left_alone), (6, 5));
@@ -455,7 +455,9 @@ fn a_tool_without_a_schema_says_why_nothing_bad_is_asked() {
         draft
             .text
             .contains("    # No bad requests: the tool has no inputSchema.\n")
-            && draft.text.contains("run init with --allow and its name\""),
+            && draft
+                .text
+                .contains("run init with `allow = and its name`\""),
         "{}",
         draft.text
     );

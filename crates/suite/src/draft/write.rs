@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use mcprove_settings::error::ConfigErrors;
+use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::printable::printable;
 
 use super::Draft;
@@ -206,7 +207,8 @@ fn write_tool(
 fn allowing(tool: &str) -> String {
     // A name that a shell might change is not written for one.
     let is_plain = text(tool) == tool;
-    format!("--allow {}", if is_plain { tool } else { "and its name" })
+    let name = if is_plain { tool } else { "and its name" };
+    message![assignment("allow", name.to_owned())].text()
 }
 
 /// What a suite can have besides, to start from.
@@ -216,7 +218,7 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
     let name = |text: &str| literal(text);
     format!(
         "
-# A task for an agent, and what it must make of it. With --record a model is asked once, and replayed from
+# A task for an agent, and what it must make of it. With {record} a model is asked once, and replayed from
 # then on, without a network and without a key.
 # agents:
 #   - name: {agent}
@@ -239,6 +241,7 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
 #       tool_call: [{{ name: {tool}, args: {args} }}]
 #     thresholds: {{ p99_latency: 500ms, error_rate: 0.01 }}
 ",
+        record = message![setting("record")].text(),
         agent = name("an agent uses the tool"),
         load = name("holds 10 clients"),
     )

@@ -238,7 +238,7 @@ fn inject(
             let message = format!(
                 "the fault {name:?} is aimed at {server:?}, which this agent does not have"
             );
-            reader.warn(&node.span, &message);
+            reader.warn(&node.span, message);
         }
         faults.push(fault.clone());
     }
@@ -247,12 +247,11 @@ fn inject(
 
 /// What gates need of the agent.
 fn check_gates(reader: &mut Reader<'_>, section: &Section<'_>, gates: &Gates, has_few_runs: bool) {
-    if let Some(field) = section
-        .get("stability")
-        .filter(|_| gates.stability.is_some())
-        && has_few_runs
-    {
-        let message = "`stability` needs at least two runs, and there is one".to_owned();
-        reader.problem(&field.span, message, "add `runs: 5`");
+    let blocks = gates.blocks().map(|block| block.about);
+    for about in blocks.filter(|about| has_few_runs && about.runs_min > 1) {
+        if let Some(field) = section.get(about.name) {
+            let message = format!("`{}` needs at least two runs, and there is one", about.name);
+            reader.problem(&field.span, message, "add `runs: 5`");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the entries of `tools`, `agents` and `load` have in common: a name, tags, a reason to skip them, and
 //! defaults.
 
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Field, Node};
@@ -114,7 +115,7 @@ pub fn server(reader: &mut Reader<'_>, section: &Section<'_>, servers: &Servers)
     if let Some(name) = servers.only() {
         return Some(name.to_owned());
     }
-    let message = format!("{} has no `server`", section.label);
+    let message = message![section.label.clone(), " has no ", setting("server")];
     let hint = "add `server: …` with the name of one of the `servers`";
     reader.problem(section.span(), message, hint);
     None

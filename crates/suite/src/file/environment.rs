@@ -310,6 +310,6 @@ pub(super) fn warn_of_unset(
         if let Some(close) = near(&variables.names(), name) {
             message = format!("{message}; did you mean {close:?}?");
         }
-        reader.warn(span, &message);
+        reader.warn(span, message);
     }
 }

@@ -120,7 +120,7 @@ fn check(reader: &mut Reader<'_>, entry: &Node) {
                 "a variable of the environment chooses what `{name}` runs; write it out if the file is meant \
                  for others"
             );
-            reader.warn(word.span, &message);
+            reader.warn(word.span, message);
         }
         if value_of.is_some() || set.is_some() || SUBCOMMANDS.contains(&text) {
             continue;

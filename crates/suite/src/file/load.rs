@@ -1,9 +1,11 @@
 //! The section `load`: loads on servers of the suite, with the sections of a load configuration.
 
 use mcprove_client::server::Server;
-use mcprove_load::config::keys::{Form, Key, SECTIONS};
-use mcprove_load::config::{LoadConfig, LoadParts, SessionSettings, keys as load_keys, read_parts};
+use mcprove_load::config::sections::SECTIONS;
+use mcprove_load::config::{LoadConfig, LoadParts, SessionSettings, read_parts};
+use mcprove_settings::kind::Kind;
 use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::Setting;
 use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Field, Node};
 
@@ -77,7 +79,7 @@ fn spelled_within(entry: Node) -> Node {
     let fields = fields.into_iter().map(|field| {
         match SECTIONS.iter().find(|section| section.name == field.name) {
             Some(section) => Field {
-                value: spelled(field.value, section.keys),
+                value: spelled(field.value, &(section.settings)()),
                 ..field
             },
             None => field,
@@ -89,11 +91,11 @@ fn spelled_within(entry: Node) -> Node {
     }
 }
 
-fn spelled(node: Node, known: &[Key]) -> Node {
+fn spelled(node: Node, known: &[&Setting]) -> Node {
     let Data::Table(fields) = node.data else {
         return node;
     };
-    let names = load_keys::names(known);
+    let names: Vec<&str> = known.iter().flat_map(|it| it.names()).collect();
     let taken: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
     let fields = fields.into_iter().map(|mut field| {
         let normal = field.name.replace('-', "_");
@@ -101,10 +103,10 @@ fn spelled(node: Node, known: &[Key]) -> Node {
         if names.contains(&normal.as_str()) && !taken.contains(&normal) {
             field.name = normal;
         }
-        let key = known.iter().find(|key| key.name == field.name);
-        field.value = match key.map(|key| key.form) {
-            Some(Form::Tables(keys) | Form::Steps(keys) | Form::TablesByName(keys)) => {
-                each(field.value, keys)
+        let setting = known.iter().find(|it| it.has_name(&field.name));
+        field.value = match setting.map(|it| it.kind) {
+            Some(Kind::Tables(table) | Kind::TablesByName(table)) => {
+                each(field.value, &table().iter().collect::<Vec<_>>())
             }
             _ => field.value,
         };
@@ -117,7 +119,7 @@ fn spelled(node: Node, known: &[Key]) -> Node {
 }
 
 /// The tables of a list, or those of a table.
-fn each(node: Node, keys: &[Key]) -> Node {
+fn each(node: Node, keys: &[&Setting]) -> Node {
     let data = match node.data {
         Data::List(nodes) => {
             let nodes = nodes.into_iter().map(|node| spelled(node, keys));

@@ -245,10 +245,9 @@ fn refuse_nothing(reader: &mut Reader<'_>, top: &Section<'_>) {
         })
     };
     if !["tools", "agents", "load"].iter().any(has_tests) {
-        let message = "there are no tests in it".to_owned();
         let hint = "add some under `tools`, `agents` or `load`";
         let start = top.span().start;
-        reader.problem(&(start..start), message, hint);
+        reader.open_problem(&(start..start), "there are no tests in it", hint);
     }
 }
 

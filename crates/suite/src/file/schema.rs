@@ -4,7 +4,8 @@
 //! goes with what), but takes everything that the reader takes.
 
 use mcprove_fault::file as faults;
-use mcprove_load::config::schema::{TIME, TIME_OR_ZERO, sections};
+use mcprove_load::config::schema::sections;
+use mcprove_settings::kind::{TIME_OR_ZERO_PATTERN as TIME_OR_ZERO, TIME_PATTERN as TIME};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 

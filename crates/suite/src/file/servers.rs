@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use mcprove_client::server::Server;
 use mcprove_client::session::ProtocolChoice;
-use mcprove_load::config::keys::{PROTOCOLS, TRANSPORTS};
+use mcprove_load::config::TRANSPORTS;
 use mcprove_load::config::{SessionSettings, address, read_headers};
+use mcprove_settings::message::message;
 use mcprove_settings::reader::{Least, Reader, Section, near};
 use mcprove_settings::table;
 use mcprove_settings::text::shorten;
@@ -148,7 +149,7 @@ fn read_reach(
         .collect();
     match given[..] {
         [] => {
-            let message = format!("{} has no command, url or mock", section.label);
+            let message = message![section.label.clone(), " has no command, url or mock"];
             let hint = "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
                         `mock: ./tools.yml`";
             reader.problem(section.span(), message, hint);
@@ -250,7 +251,7 @@ fn check_host(reader: &mut Reader<'_>, field: &Field) {
 }
 
 fn read_session(reader: &mut Reader<'_>, section: &Section<'_>) -> SessionSettings {
-    let protocol = reader.choice(section, "protocol", PROTOCOLS);
+    let protocol = reader.choice(section, "protocol", ProtocolChoice::NAMES);
     SessionSettings {
         protocol: protocol
             .and_then(|name| ProtocolChoice::from_str(name).ok())

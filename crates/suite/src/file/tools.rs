@@ -39,9 +39,9 @@ pub(super) fn read(
         .and_then(|field| negative_path(reader, field));
     let expect = match section.get("expect") {
         Some(field) if section.get("negative_path").is_some() => {
-            expectations_of(reader, field, targets::resolve)
+            expectations_of(reader, field, &targets::resolve)
         }
-        Some(field) => expectations_of(reader, field, targets::resolve_of_call),
+        Some(field) => expectations_of(reader, field, &targets::resolve_of_call),
         None => Vec::new(),
     };
     let server = server?;
@@ -80,7 +80,7 @@ fn negative_path(reader: &mut Reader<'_>, field: &Field) -> Option<NegativePathP
     let timeout = milliseconds(reader, &section, "timeout_ms");
     let expect = section
         .get("expect")
-        .map(|field| expectations_of(reader, field, targets::resolve_of_negative_path));
+        .map(|field| expectations_of(reader, field, &targets::resolve_of_negative_path));
     Some(NegativePathPlan {
         checks: checks(reader, &section),
         timeout: timeout.unwrap_or(NEGATIVE_PATH_TIMEOUT),
@@ -100,7 +100,7 @@ fn checks(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<Probe> {
     let known = keys::checks();
     let mut checks = Vec::new();
     for node in nodes {
-        let probe = reader.choice_of(node, "`checks`", &known);
+        let probe = reader.choice_of(node, "checks", &known);
         let probe = probe.and_then(Probe::parse);
         checks.extend(probe.filter(|probe| !checks.contains(probe)));
     }

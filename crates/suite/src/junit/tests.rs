@@ -81,6 +81,7 @@ fn what_does_not() {
         actual: json!(["<x>"]),
         message: message.to_owned(),
         run,
+        gate: None,
     };
     let text = junit(
         vec![

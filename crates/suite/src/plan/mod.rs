@@ -40,7 +40,7 @@ pub struct SuitePlan {
     /// Loads, and what must hold under them.
     pub load: Vec<LoadTestPlan>,
     /// What is odd about the file but harmless, each with its place.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<mcprove_settings::reader::Warning>,
 }
 
 /// A server of a suite.

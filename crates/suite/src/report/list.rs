@@ -1,37 +1,35 @@
-//! The tests that would be run, for people.
+//! The tests that would be run.
 
-use std::fmt::Write as _;
+use mcprove_document::block::{Document, Line, Section, Table};
+use mcprove_settings::phrase;
 
-use mcprove_document::style::Style;
-use mcprove_document::table::lay_out;
-
-use super::problems::line;
-use crate::run::{ListedTest, SuiteList};
+use crate::run::SuiteList;
 
 /// The tests: kind, where it stands, then its whole name with its tags, and why it is skipped.
-pub fn suite_list_text(list: &SuiteList, style: Style) -> String {
-    let is_skipped = list.tests.iter().any(|test| test.skip.is_some());
-    let row = |test: &ListedTest| {
-        let mut name = line(&test.name);
+pub fn suite_list_document(list: &SuiteList) -> Document {
+    let mut table = Table::new(["", "", "", ""]);
+    for test in &list.tests {
+        let mut name = Line::plain(&test.name);
         if !test.tags.is_empty() {
-            let _ = write!(name, " [{}]", line(&test.tags.join(", ")));
+            name = name.and(format!(" [{}]", test.tags.join(", ")));
         }
         if let Some(reason) = &test.skip {
-            let _ = write!(name, " (skipped: {})", line(reason));
+            name = name.and(format!(" (skipped: {reason})"));
         }
-        let place = format!("{}:{}", line(&test.file), test.line);
-        let mut row = vec![test.kind.name().to_owned()];
-        if is_skipped {
-            let word = test.skip.as_ref().map_or("", |_| "skipped");
-            row.push(word.to_owned());
-        }
-        row.extend([place, name]);
-        row
-    };
-    let rows: Vec<Vec<String>> = list.tests.iter().map(row).collect();
-    let count = match list.tests.len() {
-        1 => "1 test".to_owned(),
-        count => format!("{count} tests"),
-    };
-    format!("{}\n{count}\n", lay_out(&rows, style.width))
+        table.push([
+            test.kind.name().into(),
+            test.skip.as_ref().map_or("", |_| "skipped").into(),
+            format!("{}:{}", test.file, test.line).into(),
+            name,
+        ]);
+    }
+    let count = phrase::count(list.tests.len() as u64, "test");
+    Document {
+        title: "Tests".to_owned(),
+        sections: vec![
+            Section::default().table(table),
+            Section::default().paragraph(count),
+        ],
+        ..Document::default()
+    }
 }

@@ -1,5 +1,6 @@
 //! What is wrong with a test, in words: the same in every format.
 
+use mcprove_document::block::Tone;
 use mcprove_score::gate::GateFailure;
 use mcprove_settings::printable::printable;
 use serde_json::Value;
@@ -7,12 +8,12 @@ use serde_json::Value;
 use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The longest message that is shown whole.
-pub(super) const MESSAGE_MAX: usize = 1000;
+pub(crate) const MESSAGE_MAX: usize = 1000;
 /// The longest value that is shown whole.
 const VALUE_MAX: usize = 300;
 
 /// One thing that is wrong.
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// What it is about.
     pub target: Option<String>,
     /// What is wrong.
@@ -36,7 +37,7 @@ impl Problem {
 }
 
 /// Everything that is wrong with a test: what could not be judged first, since it decides.
-pub(super) fn problems(test: &TestReport) -> Vec<Problem> {
+pub(crate) fn problems(test: &TestReport) -> Vec<Problem> {
     let errors = test.errors.iter().map(|error| Problem {
         target: error.target.as_deref().map(line),
         message: line(&of_run(error.run, &error.message)),
@@ -94,12 +95,12 @@ fn value(value: &Value) -> String {
 }
 
 /// A text on one line, fit for any reader.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     printable(text, MESSAGE_MAX)
 }
 
 /// The name of a test; one without any would be lost.
-pub(super) fn name(test: &TestReport) -> String {
+pub(crate) fn name(test: &TestReport) -> String {
     let name = line(&test.name);
     if name.trim().is_empty() {
         "(unnamed)".to_owned()
@@ -109,17 +110,17 @@ pub(super) fn name(test: &TestReport) -> String {
 }
 
 /// `suite.yml:12`.
-pub(super) fn place(test: &TestReport) -> String {
+pub(crate) fn place(test: &TestReport) -> String {
     format!("{}:{}", line(&test.file), test.line)
 }
 
 /// Why a test was skipped.
-pub(super) fn reason(test: &TestReport) -> String {
+pub(crate) fn reason(test: &TestReport) -> String {
     line(test.skipped.as_deref().unwrap_or("no reason is given"))
 }
 
 /// What kept all tests from being run, in one sentence with its place.
-pub(super) fn told(problem: &SuiteProblem) -> String {
+pub(crate) fn told(problem: &SuiteProblem) -> String {
     let message = line(&problem.message);
     let place = [problem.line, problem.column].into_iter().flatten();
     let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
@@ -131,7 +132,7 @@ pub(super) fn told(problem: &SuiteProblem) -> String {
 }
 
 /// Those that did not pass: failures first, then what could not be judged, each in the order of the files.
-pub(super) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
+pub(crate) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
     let of = |outcome| {
         let tests = report.tests.iter();
         tests.filter(move |test| test.outcome == outcome)
@@ -140,24 +141,24 @@ pub(super) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
 }
 
 /// How it ended in one word.
-pub(super) fn word(report: &SuiteReport) -> &'static str {
+pub(crate) fn word(report: &SuiteReport) -> (Tone, &'static str) {
     let counts = report.counts();
     if report.partial && counts.failed == 0 {
-        "INTERRUPTED"
+        (Tone::Unclear, "INTERRUPTED")
     } else if counts.errors > 0 || !report.problems.is_empty() {
-        "ERROR"
+        (Tone::Bad, "ERROR")
     } else if counts.failed > 0 {
-        "FAIL"
+        (Tone::Bad, "FAIL")
     } else if counts.passed == 0 {
         // What was skipped proves nothing.
-        "SKIPPED"
+        (Tone::Unclear, "SKIPPED")
     } else {
-        "PASS"
+        (Tone::Good, "PASS")
     }
 }
 
 /// `12 tests: 9 passed, 2 failed, 1 error`.
-pub(super) fn summary(report: &SuiteReport) -> String {
+pub(crate) fn summary(report: &SuiteReport) -> String {
     let counts = report.counts();
     let errors = if counts.errors == 1 {
         "error"

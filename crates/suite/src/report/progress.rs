@@ -1,6 +1,6 @@
 //! The live line of suites.
 
-use mcprove_document::table::cut;
+use mcprove_document::terminal::cut;
 use mcprove_settings::phrase;
 
 use crate::run::Counts;

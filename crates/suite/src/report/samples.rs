@@ -28,7 +28,7 @@ pub fn mixed() -> SuiteReport {
         expected: json!({ "contains": "x" }),
         actual: json!("found nothing, 100 % sure"),
         message: "the text does not contain \"x\"".to_owned(),
-        run: None,
+        ..GateFailure::default()
     });
     let mut flaky = test("pays once", TestKind::Agent, 20, TestOutcome::Failed);
     flaky.repeated = Some(Repeated {

@@ -1,126 +1,207 @@
-//! The report as a document: what is wrong, test by test, and a table of all. Markdown and HTML draw it.
+//! The report as a document: what is wrong, test by test, and a table of all.
 
-use mcprove_document::block::{Line, Section, Table};
+use mcprove_document::block::{
+    Block, Document, Figure, Finding, Line, Section, Table, Tone, Verdict,
+};
 use mcprove_document::figure;
 
-use super::problems::{bad, name, place, problems, reason, told};
-use crate::run::{SuiteReport, TestOutcome, TestReport};
+use super::problems::{Problem, bad, name, place, problems, reason, summary, told, word};
+use crate::run::{SuiteReport, TestKind, TestOutcome, TestReport};
+use mcprove_settings::message::{assignment, message, setting};
 
 /// How many tests that did not pass are told.
-const BAD_MAX: usize = 200;
+const BAD_MAX: usize = 50;
+/// How many problems and notes of each are told.
+const PROBLEMS_MAX: usize = 10;
 /// How many tests are in the table.
 const ROWS_MAX: usize = 5000;
+/// With more of them a terminal shows none.
+const TERMINAL_ROWS_MAX: usize = 40;
 
-/// All sections that have something in them.
-pub(super) fn all(report: &SuiteReport) -> Vec<Section> {
-    let sections = [
-        unrun(report),
-        wrong(report),
-        skipped(report),
-        notes(report),
-        tests(report),
+/// What came of suites.
+pub fn suite_document(report: &SuiteReport) -> Document {
+    let (tone, word) = word(report);
+    let mut files: Vec<String> = report.tests.iter().map(|test| test.file.clone()).collect();
+    files.dedup();
+    if files.is_empty() {
+        files.push("mcprove run".to_owned());
+    }
+    let mut document = Document {
+        title: "mcprove run".to_owned(),
+        subject: files,
+        verdict: Some(Verdict::new(tone, word, summary(report))),
+        ends_with_verdict: true,
+        sections: vec![
+            counts(report),
+            unrun(report),
+            wrong(report),
+            skipped(report),
+            notes(report),
+            tests(report),
+        ],
+        more_in: json_has_all(),
+        ..Document::default()
+    };
+    document.next_steps(next_steps(report));
+    document
+}
+
+fn counts(report: &SuiteReport) -> Section {
+    let counts = report.counts();
+    let figures = [
+        ("Tests", report.tests.len(), false),
+        ("Passed", counts.passed, false),
+        ("Failed", counts.failed, true),
+        ("Errors", counts.errors, true),
+        ("Skipped", counts.skipped, false),
     ];
-    sections.into_iter().flatten().collect()
+    let figures = figures.map(|(name, count, is_bad)| {
+        Figure::new(name, count.to_string()).bad_if(is_bad && count > 0)
+    });
+    Section::default()
+        .block(Block::Figures(figures.into()))
+        .detail()
 }
 
 /// What kept all tests from being run.
-fn unrun(report: &SuiteReport) -> Option<Section> {
-    let mut lines = Vec::new();
-    for problem in report.problems.iter().take(BAD_MAX) {
-        lines.push(Line::plain(told(problem)));
-        if let Some(hint) = &problem.hint {
-            lines.push(Line::sentence(format!("What to try: {hint}")));
-        }
-    }
-    (!lines.is_empty()).then(|| Section::new("Why nothing was run").list(lines))
+fn unrun(report: &SuiteReport) -> Section {
+    let problems = report.problems.iter().take(BAD_MAX);
+    let findings = problems.map(|problem| {
+        let finding = Finding::new(Tone::Bad, "error", told(problem));
+        finding.hint(problem.hint.as_ref())
+    });
+    Section::new("Why nothing was run").findings(findings)
 }
 
-fn wrong(report: &SuiteReport) -> Option<Section> {
-    let mut tests = bad(report).peekable();
-    tests.peek()?;
-    let mut section = Section::new("What did not pass");
-    for test in tests.by_ref().take(BAD_MAX) {
-        section = section.paragraph(title(test)).list(lines(test));
+/// Where all of it is, after what is cut short.
+fn json_has_all() -> String {
+    message!["; ", assignment("report", "json"), " has all"].text()
+}
+
+fn wrong(report: &SuiteReport) -> Section {
+    let mut tests = bad(report);
+    let section = Section::new("What did not pass");
+    let section = section.findings(tests.by_ref().take(BAD_MAX).map(finding));
+    match tests.count() {
+        0 => section,
+        more => section.paragraph(format!("{more} more did not pass{}", json_has_all())),
     }
-    let more = tests.count();
+}
+
+/// A test that did not pass: its name and place, then what is wrong and what to try.
+fn finding(test: &TestReport) -> Finding {
+    let word = match test.outcome {
+        TestOutcome::Error => "ERROR",
+        _ => "FAIL",
+    };
+    let name = Line::strong(name(test)).and("  ").and(place(test));
+    let mut finding = Finding::new(Tone::Bad, word, name);
+    let problems = problems(test);
+    for problem in problems.iter().take(PROBLEMS_MAX) {
+        finding.lines.extend(lines(problem));
+    }
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
     if more > 0 {
-        section = section.paragraph(Line::plain(format!("{more} more are in the table below.")));
+        finding = finding.line(format!("and {more} more{}", json_has_all()));
     }
-    Some(section)
-}
-
-fn title(test: &TestReport) -> Line {
-    Line::strong(name(test))
-        .and(format!(" ({}) ", test.outcome.name()))
-        .and_code(place(test))
-}
-
-fn lines(test: &TestReport) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for problem in problems(test) {
-        lines.push(match &problem.target {
-            Some(target) => Line::code(target).and(format!(": {}", problem.message)),
-            None => Line::plain(&problem.message),
-        });
-        if let Some((expected, actual)) = &problem.values {
-            let line = Line::plain("expected ").and_code(expected);
-            lines.push(line.and(", got ").and_code(actual));
-        }
-        if let Some(hint) = &problem.hint {
-            lines.push(Line::sentence(format!("What to try: {hint}")));
-        }
-    }
-    lines.extend(test.notes.iter().map(Line::plain));
+    let notes = test.notes.iter().take(PROBLEMS_MAX);
+    finding.lines.extend(notes.map(Line::sentence));
     let details = test.details.iter();
-    lines.extend(details.map(|details| Line::plain("All of it is in ").and_code(details)));
+    let details = details.map(|details| Line::plain("see ").and(details));
+    finding.lines.extend(details);
+    // The name has a line of its own, whatever follows.
+    if finding.lines.len() == 1 {
+        finding.lines.insert(0, std::mem::take(&mut finding.name));
+    }
+    finding
+}
+
+fn lines(problem: &Problem) -> Vec<Line> {
+    let mut lines = vec![Line::sentence(problem.sentence())];
+    if let Some((expected, actual)) = &problem.values {
+        lines.push(Line::plain("expected: ").and(expected));
+        lines.push(Line::plain("actual:   ").and(actual));
+    }
+    let hint = problem.hint.as_ref().map(Line::sentence);
+    lines.extend(hint.map(|hint| Line::plain("hint: ").and(hint)));
     lines
 }
 
-fn skipped(report: &SuiteReport) -> Option<Section> {
+fn skipped(report: &SuiteReport) -> Section {
     let skipped = |test: &&TestReport| test.outcome == TestOutcome::Skipped;
     let tests = report.tests.iter().filter(skipped).take(BAD_MAX);
-    let lines: Vec<Line> = tests
-        .map(|test| Line::plain(name(test)).and(format!(": {}", reason(test))))
-        .collect();
-    (!lines.is_empty()).then(|| Section::new("What was not run").list(lines))
+    let lines = tests.map(|test| format!("{}: {}", name(test), reason(test)));
+    Section::new("What was not run").list(lines)
 }
 
 /// What a reader should know of tests that passed.
-fn notes(report: &SuiteReport) -> Option<Section> {
+fn notes(report: &SuiteReport) -> Section {
     let passed = |test: &&TestReport| test.outcome == TestOutcome::Passed;
     let tests = report.tests.iter().filter(passed);
     let notes = tests.flat_map(|test| test.notes.iter().map(move |note| (test, note)));
-    let lines: Vec<Line> = notes
+    let lines = notes
         .take(BAD_MAX)
-        .map(|(test, note)| Line::plain(name(test)).and(format!(": {note}")))
-        .collect();
-    (!lines.is_empty()).then(|| Section::new("Notes").list(lines))
+        .map(|(test, note)| Line::plain(name(test)).and(": ").and(Line::sentence(note)));
+    Section::new("Notes").list(lines)
 }
 
-fn tests(report: &SuiteReport) -> Option<Section> {
-    let mut table = Table::new(["Test", "Kind", "Outcome", "Time", "Where"]);
+fn tests(report: &SuiteReport) -> Section {
+    let mut table = Table::new(["Test", "Kind", "Outcome", "Time", "Where", "Details"]);
     for test in report.tests.iter().take(ROWS_MAX) {
-        let outcome = match test.repeated {
-            Some(repeated) => format!(
-                "{} ({} of {} passed)",
-                test.outcome.name(),
-                repeated.passed,
-                repeated.times
-            ),
-            None => test.outcome.name().to_owned(),
+        let (tone, word) = match test.outcome {
+            TestOutcome::Passed => (Tone::Good, test.outcome.name()),
+            TestOutcome::Skipped => (Tone::Unclear, test.outcome.name()),
+            _ => (Tone::Bad, test.outcome.name()),
         };
+        let repeated = test
+            .repeated
+            .map(|it| format!(" ({} of {} passed)", it.passed, it.times));
         let time = match test.outcome {
             TestOutcome::Skipped => String::new(),
             _ => figure::milliseconds(test.duration_ms),
         };
+        // Of a load there is more to look at than that it passed.
+        let details = test.details.iter().filter(|_| test.kind == TestKind::Load);
         table.push([
             Line::plain(name(test)),
             Line::plain(test.kind.name()),
-            Line::plain(outcome),
+            Line::toned(tone, word).and(repeated.unwrap_or_default()),
             Line::plain(time),
             Line::code(place(test)),
+            Line::join(details.map(Line::code), ""),
         ]);
     }
     let section = Section::new("All tests").table(table);
-    (!section.blocks.is_empty()).then_some(section)
+    if report.tests.len() > TERMINAL_ROWS_MAX {
+        section.detail()
+    } else {
+        section
+    }
+}
+
+fn next_steps(report: &SuiteReport) -> Vec<Line> {
+    let mut steps = Vec::new();
+    let is_bad = bad(report).next().is_some();
+    if is_bad && report.tests.len() > 1 {
+        steps.push(
+            message![
+                "to run only what did not pass again: the same command with ",
+                setting("last_failed")
+            ]
+            .text()
+            .into(),
+        );
+    }
+    let is_flaky = |test: &TestReport| test.repeated.is_some_and(|repeated| repeated.flaky);
+    if report.tests.iter().any(is_flaky) {
+        let step = "a flaky test depends on something that changes: time, order, other tests, a shared server (";
+        let step = Line::plain(step).and_code("fresh: true");
+        steps.push(step.and(" gives each test its own)"));
+    }
+    let is_skipped = |test: &TestReport| test.outcome == TestOutcome::Skipped;
+    let is_run = report.problems.is_empty() && !report.partial;
+    if is_run && report.tests.iter().all(is_skipped) {
+        steps.push("every test was skipped, so nothing is proven".into());
+    }
+    steps
 }

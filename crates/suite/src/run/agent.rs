@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use mcprove_score::gate::ScoreError;
 use mcprove_settings::loss::Loss;
+use mcprove_settings::message::Message;
 use mcprove_settings::private_file;
 use mcprove_settings::secret::Redactor;
 use mcprove_settings::whole_file::write_private;
@@ -60,7 +61,7 @@ struct NotMade {
 }
 
 impl NotMade {
-    fn of(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
             errors: vec![error(None, message, hint)],
         }
@@ -73,12 +74,12 @@ impl From<CassetteError> for NotMade {
     }
 }
 
-fn error(run: Option<usize>, message: impl Into<String>, hint: impl Into<String>) -> ScoreError {
+fn error(run: Option<usize>, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
         target: None,
         run,
         message: message.into(),
-        hint: hint.into(),
+        hint: hint.into().text(),
     }
 }
 

@@ -9,6 +9,7 @@ use mcprove_client::session::{CallError, ConnectError, Session};
 use mcprove_client::transport::Failure;
 use mcprove_load::drive::{Stop, StopLevel};
 use mcprove_servers::mock::{self, Mock, MockError};
+use mcprove_settings::message::Spelling;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::ErrorCategory;
@@ -16,7 +17,6 @@ use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::EventStream;
 
 use super::declined::{Declined, Watching};
-use super::words::in_words_of_suites;
 use crate::plan::{Environment, FillError, Reach, ServerPlan};
 
 /// How much of what a server wrote to stderr is told.
@@ -182,13 +182,13 @@ impl Connector {
         let lines: Vec<&str> = error.stderr().trim_end().lines().collect();
         let first = lines.len().saturating_sub(STDERR_LINES_MAX);
         let tail = lines.get(first..).unwrap_or_default().join("\n");
-        let what = in_words_of_suites(&error.to_string());
+        let what = error.to_string();
         let message = if tail.trim().is_empty() {
             what
         } else {
             format!("{what}; its stderr ends with:\n{tail}")
         };
-        self.failed(&message, in_words_of_suites(&error.hint()))
+        self.failed(&message, error.hint().spelled(Spelling::Yaml))
     }
 
     fn failed(&self, why: &str, hint: String) -> StartError {

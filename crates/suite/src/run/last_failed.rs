@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mcprove_settings::input;
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::whole_file::write_private;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -75,9 +76,14 @@ impl LastFailedError {
     /// What to try.
     pub fn hint(&self) -> String {
         match self {
-            Self::Io { .. } => "check who may read and write it, or write elsewhere (--out)".into(),
+            Self::Io { .. } => message![
+                "check who may read and write it, or write elsewhere: ",
+                setting("report_dir")
+            ]
+            .text(),
             Self::Format { path, .. } => {
-                format!("delete {}, and run without --last-failed", path.display())
+                let what = format!("delete {}, and run without ", path.display());
+                message![what, setting("last_failed")].text()
             }
         }
     }

@@ -9,11 +9,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use mcprove_client::server::Server;
-use mcprove_load::config::{Format, LoadConfig, OutputSettings};
+use mcprove_load::config::{LoadConfig, OutputSettings};
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Run, RunError};
 use mcprove_score::gate::ScoreError;
 use mcprove_servers::mock::{Kind, Listening, Mock, Options};
+use mcprove_settings::message::{Diagnostic, Spelling};
 use mcprove_settings::secret::Redactor;
 
 use super::connect::filled;
@@ -21,7 +22,6 @@ use super::context::Context;
 use super::masking::masked;
 use super::progress::{SuiteEvent, SuiteListener};
 use super::report::{TestKind, TestReport};
-use super::words::in_words_of_suites;
 use crate::plan::{FillError, LoadTestPlan, Reach, ServerPlan};
 
 /// How many lines of what a server said last are told.
@@ -117,28 +117,21 @@ fn engine(
     } else {
         &context.options.output_dir
     };
-    let has = |format| config.output.formats.contains(&format);
     let listener = Arc::clone(listener);
     let mut session = config.session.options();
     // Besides what the server is reached with, all that the suite takes from the environment.
     let secrets = context.options.environment.secrets();
     session.redactor = Some(Redactor::new(secrets).with_secrets(server.secrets()));
-    let run = Run::new(server, scenario)
-        .with_thresholds(config.thresholds.clone())
-        .with_faults(config.faults.clone())
-        .with_output_dir(output_dir.clone())
-        .with_trace(config.output.trace)
-        .with_config(config.to_toml())
-        .with_reports(has(Format::Markdown), has(Format::Html))
+    let mut filled = config.clone();
+    filled.scenario = scenario;
+    filled.output.report_dir.clone_from(output_dir);
+    filled
+        .run(server, config)
         .with_session(session)
         .with_stop(context.options.stop.clone())
         .on_progress(Arc::new(move |progress| {
             listener(&SuiteEvent::Load(progress));
-        }));
-    match config.output.trace_value_bytes {
-        Some(bytes) => run.with_trace_value_bytes(bytes),
-        None => run,
-    }
+        }))
 }
 
 /// The server that the load is made on. A mock listens on an address of this machine meanwhile.
@@ -179,30 +172,21 @@ fn unfilled(error: FillError) -> Unmade {
 }
 
 fn unmade(error: &RunError, server: &str) -> Unmade {
-    // Many errors bring a hint of their own, after a semicolon.
+    let Diagnostic { message, hint } = error.diagnostic();
+    let message = message.spelled(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {
             let lines: Vec<&str> = said.lines().collect();
             let first = lines.len().saturating_sub(STDERR_LINES_MAX);
             let tail = lines.get(first..).unwrap_or_default().join("\n");
-            let message =
-                format!("the server `{server}` does not run; its stderr ends with:\n{tail}");
-            return (message, in_words_of_suites(error.hint()));
+            format!("the server `{server}` does not run; its stderr ends with:\n{tail}")
         }
         RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
-            let why = in_words_of_suites(&error.to_string());
-            format!("the server `{server}` does not run: {why}")
+            format!("the server `{server}` does not run: {message}")
         }
-        error => in_words_of_suites(&error.to_string()),
+        _ => message,
     };
-    match message.split_once("; ") {
-        Some((what, hint)) => (what.to_owned(), hint.to_owned()),
-        None if message.contains("the server has no tool") => {
-            let hint = "`mcprove probe` with the same server shows its tools";
-            (message, hint.to_owned())
-        }
-        None => (message, in_words_of_suites(error.hint())),
-    }
+    (message, hint.unwrap_or_default().spelled(Spelling::Yaml))
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ mod selection;
 mod servers;
 pub(crate) mod tests_of;
 mod tool;
-mod words;
 
 pub use context::{CassetteMode, SuiteOptions};
 pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};

@@ -53,12 +53,13 @@ pub struct SuiteProblem {
 
 impl From<&ConfigError> for SuiteProblem {
     fn from(error: &ConfigError) -> Self {
+        let (message, hint) = error.texts();
         Self {
             file: Some(error.file.clone()),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message: error.message.clone(),
-            hint: error.hint.clone(),
+            message,
+            hint,
         }
     }
 }

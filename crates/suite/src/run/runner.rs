@@ -26,7 +26,7 @@ use super::{agent, load, secrets, tool};
 use crate::plan::{Reach, SuitePlan};
 
 /// Why a test was not run after another failed.
-const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass (--fail-fast)";
+const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass";
 /// Why a test was not run when the user stopped.
 const NOT_AFTER_STOP: &str = "not run, because the run was interrupted";
 /// Why a test has no result when the user stopped.

@@ -8,6 +8,7 @@ mod nothing;
 
 use std::str::FromStr;
 
+use mcprove_settings::message::{message, setting};
 use regex::{Regex, RegexBuilder};
 use thiserror::Error;
 
@@ -223,7 +224,13 @@ impl Selection {
     fn warnings(&self, all: &[TestOf<'_>]) -> Vec<String> {
         let filters = self.filters.iter().filter_map(|filter| {
             let finds = |test: &TestOf<'_>| filter.finds(&test.plan.file, test.name());
-            (!all.iter().any(finds)).then(|| format!("--filter {:?} finds no test", filter.text))
+            (!all.iter().any(finds)).then(|| {
+                message![
+                    setting("filter"),
+                    format!(" {:?} finds no test", filter.text)
+                ]
+                .text()
+            })
         });
         let tags = self.tags.iter().filter_map(|rule| {
             let has = |test: &TestOf<'_>| test.head().tags.contains(&rule.tag);

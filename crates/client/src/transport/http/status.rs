@@ -63,7 +63,7 @@ pub fn failure(status: StatusCode, body: &[u8]) -> Failure {
 pub(super) fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
     let location = String::from_utf8_lossy(location.as_bytes());
     let message = format!(
-        "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give it as --url",
+        "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give that address instead",
         shorten(&location, MAX_EXCERPT)
     );
     Failure::new(ErrorCategory::ProtocolError, message).with(Detail::Status(status.as_u16()))

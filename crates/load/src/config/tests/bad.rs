@@ -16,8 +16,8 @@ fn assert_problem(text: &str, place: &str, message: &str, hint: &str) {
     let error = &errors[0];
     let found = error.place.map(|place| place.to_string());
     assert_eq!(found.as_deref(), Some(place), "{text}\n{error}");
-    assert!(error.message.contains(message), "{text}\n{error}");
-    let found = error.hint.as_deref().unwrap_or_default();
+    assert!(error.texts().0.contains(message), "{text}\n{error}");
+    let found = error.texts().1.unwrap_or_default();
     assert!(!found.is_empty() && found.contains(hint), "{text}\n{error}");
     assert_eq!(error.file, "bench.toml");
 }
@@ -130,9 +130,14 @@ fn text_that_is_no_toml() {
         let errors = toml_errors(text).0;
         let error = &errors[0];
         assert_eq!(error.place.unwrap().to_string(), place, "{error}");
-        assert!(error.message.contains(message), "{error}");
+        assert!(error.texts().0.contains(message), "{error}");
         assert!(
-            error.hint.as_deref().unwrap_or_default().contains(hint),
+            error
+                .texts()
+                .1
+                .as_deref()
+                .unwrap_or_default()
+                .contains(hint),
             "{error}"
         );
     }
@@ -141,7 +146,7 @@ fn text_that_is_no_toml() {
 #[test]
 fn what_is_missing() {
     let errors = toml_errors("").0;
-    let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+    let messages: Vec<String> = errors.iter().map(|error| error.texts().0).collect();
     assert_eq!(messages, ["there is no [server]", "there is no [scenario]"]);
     assert_problem(SERVER, "1:1", "there is no [scenario]", "add [scenario]");
     assert_problem(
@@ -152,7 +157,10 @@ fn what_is_missing() {
     );
     let text = "server = 5\n[scenario]\ntype = \"churn\"\n";
     let errors = toml_errors(text).0;
-    assert_eq!(errors[0].message, "[server] must be a table, not a number");
+    assert_eq!(
+        errors[0].texts().0,
+        "[server] must be a table, not a number"
+    );
 }
 
 #[test]

@@ -10,8 +10,8 @@ fn assert_problem(text: &str, place: &str, message: &str, hint: &str) {
     let error = &errors[0];
     let found = error.place.map(|place| place.to_string());
     assert_eq!(found.as_deref(), Some(place), "{text}\n{error}");
-    assert!(error.message.contains(message), "{text}\n{error}");
-    let found = error.hint.as_deref().unwrap_or_default();
+    assert!(error.texts().0.contains(message), "{text}\n{error}");
+    let found = error.texts().1.unwrap_or_default();
     assert!(found.contains(hint), "{text}\n{error}");
 }
 
@@ -111,13 +111,17 @@ fn text_that_is_no_yaml() {
     ] {
         let errors = yaml_errors(text).0;
         assert!(
-            errors[0].message.starts_with("not valid YAML: "),
+            errors[0].texts().0.starts_with("not valid YAML: "),
             "{}",
             errors[0]
         );
         let found = errors[0].place.unwrap().to_string();
         assert!(found.starts_with(place), "{text}: {}", errors[0]);
-        assert!(!errors[0].message.contains('\n'), "{}", errors[0].message);
+        assert!(
+            !errors[0].texts().0.contains('\n'),
+            "{}",
+            errors[0].texts().0
+        );
     }
 }
 
@@ -126,7 +130,7 @@ fn nothing_is_no_configuration() {
     for text in ["", "# nothing\n", "---\n", "null\n"] {
         let errors = yaml_errors(text).0;
         assert_eq!(errors.len(), 2, "{text:?}: {errors:?}");
-        assert_eq!(errors[0].message, "there is no `server`");
+        assert_eq!(errors[0].texts().0, "there is no `server`");
     }
 }
 

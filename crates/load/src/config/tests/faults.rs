@@ -97,8 +97,11 @@ fn what_is_wrong_has_its_place() {
         };
         let found = error.place.unwrap();
         assert_eq!((found.line - above, found.column), place, "{error}");
-        assert!(error.message.contains(message), "{error}");
-        assert!(error.hint.as_deref().unwrap().contains(hint), "{error}");
+        assert!(error.texts().0.contains(message), "{error}");
+        assert!(
+            error.texts().1.as_deref().unwrap().contains(hint),
+            "{error}"
+        );
     }
     let late = toml_errors(&format!("{base}[[faults]]\nkind = 'slow'\nstart = '10s'\n"));
     assert!(

@@ -91,7 +91,7 @@ fn the_examples_are_valid() {
     for entry in std::fs::read_dir(examples()).unwrap() {
         let path = entry.unwrap().path();
         let config = LoadConfig::read(&path).unwrap_or_else(|errors| panic!("{errors}"));
-        assert_eq!(config.warnings, [""; 0], "{}", path.display());
+        assert!(config.warnings.is_empty(), "{}", path.display());
         names.push(path.file_name().unwrap().to_string_lossy().into_owned());
     }
     for name in ["soak.yml", "sustained.toml"] {

@@ -135,9 +135,9 @@ proptest! {
     /// Any value where another is expected.
     #[test]
     fn any_value_of_any_key(key in 0usize..60, value in "-?[0-9]{1,25}|\"[a-z0-9-]{0,8}\"|true|nan|-inf|\\[\\]|\\{\\}|\\[1, \"a\"\\]|\\{a = 1\\}|1e400|0x7f|2026-06-19", kind in 0usize..14) {
-        let keys = super::super::keys::section("scenario");
+        let keys = super::super::sections::scenario_settings();
         let name = keys[key % keys.len()].name;
-        let scenario = super::super::keys::SCENARIOS[kind];
+        let scenario = crate::drive::scenario::names()[kind];
         let line = if name == "type" { format!("type = {value}") } else { format!("type = \"{scenario}\"\n{name} = {value}") };
         try_all(&super::scenario(&line));
     }

@@ -13,16 +13,21 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
 
-use super::super::keys::{CALLS_MAX, COUNT_MAX, SCENARIOS};
+use mcprove_settings::kind::{CALLS_MAX, COUNT_MAX};
+
 use super::super::{Format, LoadConfig, OutputSettings, SessionSettings};
 use super::{scenario, toml};
-use crate::drive::scenario::payload_names;
+use crate::drive::scenario::names;
+use crate::drive::scenario::{
+    Churn, ColdStart, DeadlockProbe, EarlyCall, Fuzzer, InterruptedCall, Patterns, RaceCheck, Ramp,
+    Reconnect, SlowMix, Soak, Spike, Sustained, payload_names,
+};
 use crate::drive::{ErrorBehavior, Pattern, Scenario, ScenarioKind, Step, ToolCall};
 use crate::run::{LoadFault, Thresholds, ToolThresholds, takes_faults};
 
 #[test]
 fn every_scenario_with_its_defaults() {
-    for name in SCENARIOS {
+    for name in names() {
         let config = toml(&scenario(&format!("type = {name:?}")));
         assert_eq!(toml(&config.to_toml()), config, "{name}");
     }
@@ -154,82 +159,78 @@ fn kind() -> BoxedStrategy<ScenarioKind> {
     let payloads = subsequence(payload_names(), 0..4)
         .prop_map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
     let steps = prop_oneof![
-        (count(), any::<bool>())
-            .prop_map(|(iterations, warmup)| ScenarioKind::ColdStart { iterations, warmup }),
+        (count(), any::<bool>()).prop_map(|(iterations, warmup)| ScenarioKind::ColdStart(
+            ColdStart { iterations, warmup }
+        )),
         (count(), time(), time(), time()).prop_map(|(concurrent, hang, grace, list)| {
-            ScenarioKind::DeadlockProbe {
+            ScenarioKind::DeadlockProbe(DeadlockProbe {
                 concurrent,
                 hang_threshold: hang,
                 grace_period: grace,
                 list_timeout: list,
-            }
+            })
         }),
-        (count(), count())
-            .prop_map(|(concurrent, rounds)| ScenarioKind::RaceCheck { concurrent, rounds }),
+        (count(), count()).prop_map(|(concurrent, rounds)| ScenarioKind::RaceCheck(RaceCheck {
+            concurrent,
+            rounds
+        })),
         (count(), payloads, time()).prop_map(|(iterations, payloads, answer_timeout)| {
-            ScenarioKind::Fuzzer {
+            ScenarioKind::Fuzzer(Fuzzer {
                 iterations,
                 payloads,
                 answer_timeout,
+            })
+        }),
+        (count(), count()).prop_map(|(iterations, concurrent)| ScenarioKind::Reconnect(
+            Reconnect {
+                iterations,
+                concurrent
             }
-        }),
-        (count(), count()).prop_map(|(iterations, concurrent)| ScenarioKind::Reconnect {
-            iterations,
-            concurrent
-        }),
-        (count(), count()).prop_map(|(sessions, concurrent)| ScenarioKind::Churn {
+        )),
+        (count(), count()).prop_map(|(sessions, concurrent)| ScenarioKind::Churn(Churn {
             sessions,
             concurrent
-        }),
-        count().prop_map(|iterations| ScenarioKind::EarlyCall { iterations }),
-        count().prop_map(|iterations| ScenarioKind::InterruptedCall { iterations }),
+        })),
+        count().prop_map(|iterations| ScenarioKind::EarlyCall(EarlyCall { iterations })),
+        count()
+            .prop_map(|iterations| ScenarioKind::InterruptedCall(InterruptedCall { iterations })),
     ];
     let loads = prop_oneof![
         (count(), time(), option::of(1..1000u32)).prop_map(|(concurrent, duration, rate_limit)| {
-            ScenarioKind::Sustained {
+            ScenarioKind::Sustained(Sustained {
                 concurrent,
                 duration,
                 rate_limit,
-            }
+            })
         }),
         (count(), count(), time(), time(), time()).prop_map(|(base, spike, at, burst, rest)| {
-            ScenarioKind::Spike {
-                baseline_concurrent: base,
-                spike_concurrent: spike,
-                baseline_duration: at + burst + rest,
-                spike_at: at,
-                spike_duration: burst,
-            }
+            ScenarioKind::Spike(Spike::new(base, spike, at + burst + rest, at, burst))
         }),
         (count(), count(), count(), time()).prop_map(|(one, other, step, duration)| {
-            ScenarioKind::Ramp {
-                from_concurrent: one.min(other),
-                to_concurrent: one.max(other),
-                step_increment: step,
-                duration,
-            }
+            ScenarioKind::Ramp(Ramp::new(one.min(other), one.max(other), step, duration))
         }),
         (count(), time(), time(), number()).prop_map(|(concurrent, duration, every, drift)| {
-            ScenarioKind::Soak {
+            ScenarioKind::Soak(Soak {
                 concurrent,
                 duration,
                 sample_interval: every,
                 latency_drift_ms_per_sec: drift,
-            }
+            })
         }),
         (count(), time(), vec(pattern(), 1..3)).prop_map(|(concurrent, duration, patterns)| {
-            ScenarioKind::Pattern {
-                concurrent,
-                duration,
-                patterns,
-            }
+            ScenarioKind::Pattern({
+                let mut it = Patterns::new(patterns);
+                it.concurrent = concurrent;
+                it.duration = duration;
+                it
+            })
         }),
         (count(), time(), 0.01..0.99f64).prop_map(|(concurrent, duration, slow_share)| {
-            ScenarioKind::SlowMix {
+            ScenarioKind::SlowMix(SlowMix {
                 concurrent,
                 duration,
                 slow_share,
-            }
+            })
         }),
     ];
     prop_oneof![steps, loads].boxed()
@@ -253,10 +254,10 @@ fn any_scenario() -> BoxedStrategy<Scenario> {
             let is_load = kind.duration().is_some();
             let has_limit = matches!(
                 &kind,
-                ScenarioKind::Sustained {
+                ScenarioKind::Sustained(Sustained {
                     rate_limit: Some(_),
                     ..
-                }
+                })
             );
             let mut scenario = Scenario::from(kind);
             scenario.tool_calls = calls;
@@ -388,10 +389,10 @@ proptest! {
     #[test]
     fn any_configuration(server in server(), mut scenario in any_scenario(), mut thresholds in thresholds(), (mut session, output) in settings(), faults in faults()) {
         // Limits are for tools that are called, and what falls back has no transport of its own.
-        if !scenario.tool_calls.is_empty() || matches!(scenario.kind, ScenarioKind::Pattern { .. }) {
+        if !scenario.tool_calls.is_empty() || matches!(scenario.kind, ScenarioKind::Pattern(_)) {
             thresholds.tools.clear();
         }
-        if let ScenarioKind::Pattern { .. } = scenario.kind {
+        if let ScenarioKind::Pattern(_) = scenario.kind {
             scenario.tool_calls.clear();
         }
         if matches!(server.transport, Transport::Sse { .. }) {

@@ -3,10 +3,11 @@
 use mcprove_settings::tree::Document;
 use serde_json::Value;
 
-use super::super::keys::{self, SCENARIOS};
 use super::super::schema::schema;
+use super::super::sections::SECTIONS;
 use super::super::{LoadConfig, example};
 use super::{SERVER, SPECIFIED, scenario, toml};
+use crate::drive::scenario::ENTRIES;
 
 fn json(text: &str) -> Value {
     Document::from_toml(text, "x")
@@ -38,7 +39,7 @@ fn the_examples_are_of_the_schema() {
 #[test]
 fn what_is_written_is_of_the_schema() {
     let validator = validator();
-    for name in SCENARIOS {
+    for name in crate::drive::scenario::names() {
         let text = toml(&scenario(&format!("type = {name:?}"))).to_toml();
         assert!(validator.is_valid(&json(&text)), "{text}");
     }
@@ -137,23 +138,20 @@ fn the_schema_is_not_stricter_than_the_reader() {
         Err(_) => refused += usize::from(!validator.is_valid(&json(text))),
     };
     for value in VALUES {
-        for key in keys::section("scenario") {
-            for name in SCENARIOS {
-                if key.name != "type" && key.is_of(name) {
-                    check(&scenario(&format!(
-                        "type = {name:?}\n{} = {value}",
-                        key.name
-                    )));
-                }
-            }
-        }
-        for section in ["thresholds", "session", "output"] {
-            for key in keys::section(section) {
-                let lines = format!("type = \"churn\"\n[{section}]\n{} = {value}", key.name);
+        for entry in ENTRIES {
+            // All that any scenario has: what this one has not may be ignored, and must then be taken.
+            for key in section("scenario").filter(|key| key.name != "type") {
+                let lines = format!("type = {:?}\n{} = {value}", entry.name, key.name);
                 check(&scenario(&lines));
             }
         }
-        for key in keys::section("server") {
+        for name in ["thresholds", "session", "output"] {
+            for key in section(name) {
+                let lines = format!("type = \"churn\"\n[{name}]\n{} = {value}", key.name);
+                check(&scenario(&lines));
+            }
+        }
+        for key in section("server") {
             for server in ["command = \"x\"", "url = \"http://h\""] {
                 if !server.starts_with(key.name) {
                     let lines = format!("[server]\n{server}\n{} = {value}", key.name);
@@ -163,4 +161,26 @@ fn the_schema_is_not_stricter_than_the_reader() {
         }
     }
     assert!(taken > 500 && refused > 500, "{taken} {refused}");
+}
+
+fn section(name: &str) -> impl Iterator<Item = &'static mcprove_settings::setting::Setting> {
+    let found = SECTIONS.iter().find(|section| section.name == name);
+    (found.unwrap().settings)().into_iter()
+}
+
+/// What the reader refuses of another scenario, the schema refuses.
+#[test]
+fn a_setting_of_another_scenario_is_refused_by_both() {
+    let validator = validator();
+    for lines in [
+        "type = \"deadlock_probe\"\nrate = 5",
+        "type = \"churn\"\nslow_share = 0.5",
+    ] {
+        let text = scenario(lines);
+        assert!(LoadConfig::parse_toml(&text, "x").is_err(), "{lines}");
+        assert!(!validator.is_valid(&json(&text)), "{lines}");
+    }
+    let text = scenario("type = \"churn\"\nramp_to = 5");
+    assert!(LoadConfig::parse_toml(&text, "x").is_ok());
+    assert!(validator.is_valid(&json(&text)));
 }

@@ -175,18 +175,21 @@ output:
 
 #[test]
 fn what_does_nothing_is_a_warning() {
-    let warnings = |lines: &str| toml(&scenario(lines)).warnings;
+    let warnings = |lines: &str| -> Vec<String> {
+        let config = toml(&scenario(lines));
+        config.warnings.iter().map(ToString::to_string).collect()
+    };
     assert_eq!(
         warnings("type = \"sustained\"\nmax_in_flight = 5"),
         ["bench.toml:5:1: `max_in_flight` does nothing without `rate`"]
     );
     assert_eq!(
         warnings("type = \"ramp\"\nconcurrent = 5\nramp_to = 9"),
-        ["bench.toml:5:1: ramp does not use `concurrent`, for ramp_to is given"]
+        ["bench.toml:5:1: ramp does not use `concurrent`, for `ramp_to` is given"]
     );
     let lines = "type = \"pattern\"\n[[scenario.tool_call]]\nname = \"a\"\n[[scenario.pattern]]\nname = \"p\"\nsteps = [{ tool = \"b\" }]";
     assert_eq!(warnings(lines).len(), 1);
     let text = format!("{SERVER}[scenario]\ntype = \"churn\"\n").replace('\n', "\r\n");
-    assert_eq!(toml(&text).warnings, [""; 0]);
-    assert_eq!(toml(&format!("\u{feff}{text}")).warnings, [""; 0]);
+    assert!(toml(&text).warnings.is_empty());
+    assert!(toml(&format!("\u{feff}{text}")).warnings.is_empty());
 }

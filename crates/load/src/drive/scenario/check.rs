@@ -15,7 +15,7 @@ pub(super) fn note_check(recorder: &Recorder, verdict: &Verdict) {
             "critical": verdict.severity == Severity::Critical,
             "inconclusive": verdict.outcome == Outcome::Inconclusive,
             "sentence": verdict.sentence,
-            "hint": verdict.hint.as_deref().unwrap_or_default(),
+            "hint": verdict.hint.clone().unwrap_or_default(),
             "numbers": verdict.numbers,
         }),
     );

@@ -9,19 +9,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{ProtocolChoice, Start};
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure::counted;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::stream::Recorder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use super::departure::{Departures, Way};
+use super::departure::{self, Departures, Way};
 use super::reference::{self, Reference};
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Judging, ScenarioType, Shape, Steps, Work, concurrent};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::stage::{Connection, PhaseNote, Stage, since_start};
 use crate::drive::stop::StopLevel;
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
+use crate::run::session_ends::Focus;
 
 const PHASE: u16 = 1;
 /// How long the sessions take together, at least, where one process serves them all: time enough
@@ -32,28 +38,19 @@ const LETTING_GO: Duration = Duration::from_millis(500);
 /// So many sessions that cannot be opened: the server is gone.
 const FAILED_OPENS_MAX: u32 = 3;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "churn",
-    explanation: "sessions opened and abandoned: sessions that are never let go, processes that stay",
-    settings: &[
-        Setting {
-            name: "sessions",
-            explanation: "how many sessions",
-            default: DefaultValue::Integer(100),
-        },
-        Setting {
-            name: "concurrent",
-            explanation: "how many are open at the same time",
-            default: DefaultValue::Integer(5),
-        },
-    ],
-    build: |_| defaults::churn(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "sessions opened and abandoned: sessions that are never let go, processes that stay";
 
-pub(super) struct Churn {
-    sessions: u32,
-    concurrent: u32,
+/// Sessions opened and abandoned without a goodbye.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Churn {
+    /// How many sessions are opened.
+    #[setting(default = 100)]
+    pub sessions: u32,
+    /// How many are open at the same time.
+    #[setting(default = 5, elsewhere = "ignored")]
+    pub concurrent: u32,
 }
 
 /// What those who open sessions share.
@@ -73,13 +70,6 @@ struct Shared {
 }
 
 impl Churn {
-    pub fn new(sessions: u32, concurrent: u32) -> Self {
-        Self {
-            sessions,
-            concurrent,
-        }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let departures = Departures::default();
         let first = departures.open_first(stage, recorder).await?;
@@ -210,6 +200,30 @@ impl Shared {
             () = tokio::time::sleep(time) => {}
             () = self.stage.stop.requested(StopLevel::Drain) => {}
         }
+    }
+}
+
+impl ScenarioType for Churn {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        departure::conclude(assembly, report, Focus::Leaks);
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            leaves_calls: true,
+            ..Judging::default()
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![
+            counted(self.sessions.into(), "session"),
+            concurrent(self.concurrent),
+        ]
     }
 }
 

@@ -5,53 +5,45 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mcprove_client::session::Start;
-use mcprove_score::cold_start::ColdStartSample;
+use mcprove_document::figure::counted;
+use mcprove_score::cold_start::{self, ColdStartSample};
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::stream::Recorder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{ScenarioType, Shape, Steps, Work};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::mix::{ReadyCall, calls_for};
 use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
 
 /// The phase of the calls that count.
 const PHASE: u16 = 1;
 /// The phase of the calls of a discarded iteration.
 const WARMUP_PHASE: u16 = 2;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "cold_start",
-    explanation: "a fresh process each time, first and second call compared: lazy initialisation",
-    settings: &[
-        Setting {
-            name: "iterations",
-            explanation: "how often the server is started",
-            default: DefaultValue::Integer(5),
-        },
-        Setting {
-            name: "warmup",
-            explanation: "whether the first iteration is thrown away, for it warms the disk caches",
-            default: DefaultValue::Boolean(true),
-        },
-    ],
-    build: |_| defaults::cold_start(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "a fresh process each time, first and second call compared: lazy initialisation";
 
-pub(super) struct ColdStart {
-    iterations: u32,
-    warmup: bool,
+/// A fresh process for each iteration: start, greet, first call, second call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct ColdStart {
+    /// How often the server is started.
+    #[setting(default = 5)]
+    pub iterations: u32,
+    /// Whether the first iteration is thrown away, for it warms the disk caches.
+    #[setting(default = true)]
+    pub warmup: bool,
 }
 
 impl ColdStart {
-    pub fn new(iterations: u32, warmup: bool) -> Self {
-        Self { iterations, warmup }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let began = since_start(&stage.stream, Instant::now());
         // The discarded iteration comes on top of those that were asked for.
@@ -138,6 +130,28 @@ impl ColdStart {
             }
         }
         Ok(times)
+    }
+}
+
+impl ScenarioType for ColdStart {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        let measured = assembly
+            .notes
+            .cold_starts
+            .iter()
+            .filter(|record| !record.discarded);
+        let samples: Vec<_> = measured.map(|record| record.sample).collect();
+        let judged = cold_start::judge(&samples);
+        report.verdicts.push(cold_start::verdict(&judged));
+        report.cold_start = Some(judged);
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![counted(self.iterations.into(), "fresh start")]
     }
 }
 

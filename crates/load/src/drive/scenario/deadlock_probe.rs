@@ -6,66 +6,59 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{CallError, Reply, Start};
-use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbedCall};
+use mcprove_document::figure;
+use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::registry::{DefaultValue, Setting};
-use mcprove_trace::hang::{self, DeadlockKind};
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::Settings;
+use mcprove_trace::hang::{self, DeadlockKind, HangLimits};
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{BoxFuture, ErrorCategory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Given, Judging, ScenarioType, Shape, Steps, Success, Work, concurrent};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::mix::{ReadyCall, calls_for};
 use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
 use crate::drive::token::Tokens;
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
 
 const PHASE: u16 = 1;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "deadlock_probe",
-    explanation: "many first calls at the same instant on a fresh server: deadlocks",
-    settings: &[
-        Setting {
-            name: "concurrent",
-            explanation: "calls released together",
-            default: DefaultValue::Integer(20),
-        },
-        Setting {
-            name: "hang_threshold",
-            explanation: "when a call counts as hung",
-            default: DefaultValue::Text("5s"),
-        },
-        Setting {
-            name: "grace_period",
-            explanation: "how long a hung call may still answer late",
-            default: DefaultValue::Text("10s"),
-        },
-        Setting {
-            name: "list_timeout",
-            explanation: "how long tools/list may take",
-            default: DefaultValue::Text("1s"),
-        },
-    ],
-    build: |_| defaults::deadlock_probe(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "many first calls at the same instant on a fresh server: deadlocks";
 
-pub(super) struct DeadlockProbe {
-    concurrent: u32,
-    list_timeout: Duration,
+/// Many first calls at the same instant on a fresh server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct DeadlockProbe {
+    /// Calls released together.
+    #[setting(default = 20, short = 'c', elsewhere = "ignored")]
+    pub concurrent: u32,
+    /// When a call counts as hung.
+    #[setting(default = "5s", flag = false, elsewhere = "thresholds.hang_timeout")]
+    #[serde(rename = "hang_threshold_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub hang_threshold: Duration,
+    /// How long a hung call may still answer late.
+    #[setting(default = "10s", kind = TIME_OR_ZERO, flag = false, elsewhere = "thresholds.grace_period")]
+    #[serde(rename = "grace_period_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub grace_period: Duration,
+    /// How long `tools/list` may take.
+    #[setting(default = "1s")]
+    #[serde(rename = "list_timeout_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub list_timeout: Duration,
 }
 
 impl DeadlockProbe {
-    pub fn new(concurrent: u32, list_timeout: Duration) -> Self {
-        Self {
-            concurrent,
-            list_timeout,
-        }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let connection = match stage.connect(recorder).await {
             Ok(connection) => Arc::new(connection),
@@ -218,6 +211,60 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
             duration_ms: as_milliseconds(error.duration),
             message: Some(error.to_string()),
         },
+    }
+}
+
+impl ScenarioType for DeadlockProbe {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
+        // What is given for all scenarios holds for this one too, unless it has its own.
+        let (hang, grace) = given.hang_limits;
+        if let Some(hang) = hang.filter(|_| !given.has("hang_threshold")) {
+            self.hang_threshold = hang;
+        }
+        if let Some(grace) = grace.filter(|_| !given.has("grace_period")) {
+            self.grace_period = grace;
+        }
+    }
+
+    fn hang_limits(&self) -> Option<HangLimits> {
+        Some(HangLimits {
+            threshold: self.hang_threshold,
+            grace: self.grace_period,
+        })
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            judges_hangs: true,
+            ..Judging::default()
+        }
+    }
+
+    /// Its own verdict says when nothing was answered; calls that were all late are left.
+    fn success(&self, assembly: &Assembly<'_>, report: &Report) -> Success {
+        let probe = report.deadlock.as_ref();
+        let is_late = probe.is_some_and(|probe| probe.severity == ProbeSeverity::Warning);
+        let is_done = !assembly.ending.interrupted || assembly.notes.deadlock_probe.is_some();
+        let has_succeeded = report.throughput.successful_requests > 0;
+        Success {
+            is_needed: is_late,
+            is_reached: is_done && (has_succeeded || !is_late),
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![
+            concurrent(self.concurrent),
+            format!(
+                "hang after {}, lost after {} more",
+                figure::duration(self.hang_threshold),
+                figure::duration(self.grace_period)
+            ),
+        ]
     }
 }
 

@@ -13,12 +13,17 @@ use std::time::{Duration, Instant};
 
 use mcprove_client::process;
 use mcprove_client::session::{ConnectError, ProtocolChoice};
+use mcprove_score::{leak, sessions};
 use mcprove_trace::stream::Recorder;
 use serde_json::json;
 use tokio::sync::RwLock;
 
 use crate::drive::stage::{Connection, Stage, note_violations};
 use crate::drive::stop::StopLevel;
+use crate::run::assemble::Assembly;
+use crate::run::assemble::figures::samples;
+use crate::run::report::Report;
+use crate::run::session_ends::{self, Focus};
 
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
@@ -278,6 +283,33 @@ async fn count_zombies(process: u32) -> u64 {
     let after = look().await;
     let count = before.iter().filter(|pid| after.contains(pid)).count();
     u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// What sessions that ended left behind.
+pub(super) fn conclude(assembly: &Assembly<'_>, report: &mut Report, otherwise: Focus) {
+    let record = assembly.notes.sessions.unwrap_or_default();
+    let judged = sessions::judge(
+        &sessions::ChurnInput {
+            run: assembly.ending.duration,
+            opened: record.opened,
+            failed_opens: record.failed_opens,
+            abandoned: record.abandoned,
+            rss: samples(report, |sample| Some(sample.rss_mb)),
+            descriptors: samples(report, |sample| sample.descriptors.map(f64::from)),
+            leftovers: record.leftovers,
+            zombies: record.zombies,
+        },
+        &leak::LeakSettings::default(),
+    );
+    let is_stdio = report.server_info.transport == "stdio";
+    let focus = if is_stdio {
+        Focus::Processes
+    } else {
+        otherwise
+    };
+    let verdicts = session_ends::verdicts(&record, &judged, focus);
+    report.verdicts.extend(verdicts);
+    report.session_ends = Some(judged);
 }
 
 #[cfg(test)]

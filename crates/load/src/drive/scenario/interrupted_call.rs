@@ -12,17 +12,21 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{Call, CallError, Reply, Session, Start};
+use mcprove_document::figure::counted;
 use mcprove_score::verdict::{Severity, Verdict};
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_settings::message::{message, setting};
+use mcprove_settings::setting::Settings;
 use mcprove_trace::protocol::Era;
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{BoxFuture, ErrorCategory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::check::note_check;
 use super::reference::{self, Reference};
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Judging, ScenarioType, Shape, Steps, Work};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::seat::note_stuck;
 use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
@@ -38,20 +42,16 @@ const TIMED_MIN: Duration = Duration::from_millis(10);
 /// How long a call is let run at most before it is cancelled.
 const HALF_WAY_MAX: Duration = Duration::from_secs(2);
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "interrupted_call",
-    explanation: "calls cancelled half-way, notifications in the middle: does the server survive it?",
-    settings: &[Setting {
-        name: "iterations",
-        explanation: "how many calls are cancelled",
-        default: DefaultValue::Integer(10),
-    }],
-    build: |_| defaults::interrupted_call(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "calls cancelled half-way, notifications in the middle: does the server survive it?";
 
-pub(super) struct InterruptedCall {
-    iterations: u32,
+/// Calls cancelled half-way, and notifications in the middle of calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct InterruptedCall {
+    /// How often a call is cancelled.
+    #[setting(default = 10)]
+    pub iterations: u32,
 }
 
 /// What a cancellation did.
@@ -88,10 +88,6 @@ impl Harm {
 }
 
 impl InterruptedCall {
-    pub fn new(iterations: u32) -> Self {
-        Self { iterations }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let connection = stage.connect(recorder).await?;
         let from = since_start(&stage.stream, Instant::now());
@@ -165,7 +161,7 @@ impl InterruptedCall {
             None if cancelled == 0 => Verdict::inconclusive(
                 "cancel_kills",
                 format!("Every call of {tool} was answered before it could be cancelled."),
-                "name a slower tool (--tool)",
+                message!["name a slower tool (", setting("tool_call"), ")"],
             ),
             None => Verdict::pass(
                 "cancel_kills",
@@ -273,6 +269,23 @@ fn is_failure(error: &CallError) -> bool {
         error.category(),
         ErrorCategory::ToolError | ErrorCategory::ServerError | ErrorCategory::ProtocolError
     )
+}
+
+impl ScenarioType for InterruptedCall {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            leaves_calls: true,
+            ..Judging::default()
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![counted(self.iterations.into(), "time")]
+    }
 }
 
 impl Steps for InterruptedCall {

@@ -1,8 +1,8 @@
 //! The scenarios: one file each, one line in [`ENTRIES`].
 //!
 //! A scenario is either a load ([`Work::Load`]): a shape over time and something to call, carried
-//! out by the executor; or steps of its own ([`Work::Steps`]). Either way it emits events and
-//! judges nothing: that is done by `run/assemble.rs` with the detectors of `mcprove_score`.
+//! out by the executor; or steps of its own ([`Work::Steps`]). Either way it emits events; what they
+//! mean it says in [`ScenarioType::conclude`], from events alone, with the detectors of `mcprove_score`.
 
 mod check;
 mod churn;
@@ -22,43 +22,361 @@ mod soak;
 mod spike;
 mod sustained;
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcprove_settings::registry;
+use mcprove_document::figure;
+use mcprove_settings::message::{Diagnostic, message};
+use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::setting::{self, Setting, Settings};
+use mcprove_settings::tree::{Data, Document, Field};
 use mcprove_trace::BoxFuture;
+use mcprove_trace::hang::HangLimits;
 use mcprove_trace::stream::Recorder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::definition::LoadSettings;
 use super::error::StageError;
 use super::executor::LoadPlan;
-use super::kind::ScenarioKind;
 use super::stage::Stage;
+use super::workload::Pattern;
+use crate::run::Report;
+use crate::run::assemble::Assembly;
 
-pub use fuzzer::payload_names;
-pub use mcprove_settings::registry::{DefaultValue, Setting};
-pub use pattern::{PRESETS, preset};
-pub use slow_mix::{FAST_ALONE, MIXED};
-pub use spike::{BASELINE, BURST, RECOVERY};
+pub use churn::Churn;
+pub use cold_start::ColdStart;
+pub use deadlock_probe::DeadlockProbe;
+pub use early_call::EarlyCall;
+pub use fuzzer::{Fuzzer, payload_names};
+pub use interrupted_call::InterruptedCall;
+pub use pattern::{Patterns, preset};
+pub use race_check::RaceCheck;
+pub use ramp::Ramp;
+pub use reconnect::Reconnect;
+pub use slow_mix::{FAST_ALONE, MIXED, SlowMix};
+pub use soak::{Soak, sample_interval};
+pub use spike::{BASELINE, RECOVERY, SPIKE, Spike};
+pub use sustained::Sustained;
 
-/// A scenario that can be chosen by name, with its knobs.
-pub type Entry = registry::Entry<ScenarioKind>;
+/// A scenario that can be chosen by name.
+pub struct Entry {
+    /// The name, in `snake_case`; `-` is accepted for `_`.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// What it finds, in one line.
+    pub explanation: &'static str,
+    /// Its own settings.
+    pub settings: fn() -> &'static [Setting],
+    /// With every default.
+    pub build: fn() -> ScenarioKind,
+    /// With every fixed default, to be completed when all settings are known.
+    pub(crate) initial: fn() -> ScenarioKind,
+}
 
-/// Every scenario.
-pub const ENTRIES: &[Entry] = &[
-    cold_start::ENTRY,
-    sustained::ENTRY,
-    spike::ENTRY,
-    ramp::ENTRY,
-    soak::ENTRY,
-    pattern::ENTRY,
-    deadlock_probe::ENTRY,
-    race_check::ENTRY,
-    fuzzer::ENTRY,
-    slow_mix::ENTRY,
-    reconnect::ENTRY,
-    churn::ENTRY,
-    early_call::ENTRY,
-    interrupted_call::ENTRY,
-];
+/// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, its module.
+macro_rules! scenarios {
+    ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* in $module:ident;)*) => {
+        /// A scenario and its settings.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum ScenarioKind {
+            $(#[doc = concat!("`", $name, "`")] $variant($type),)*
+        }
+
+        /// Every scenario.
+        pub const ENTRIES: &[Entry] = &[$(Entry {
+            name: $name,
+            aliases: &[$($alias),*],
+            explanation: $module::EXPLANATION,
+            settings: $type::declared,
+            build: || ScenarioKind::$variant($type::default()),
+            initial: || ScenarioKind::$variant($type::initial()),
+        }),*];
+
+        impl ScenarioKind {
+            /// The name in files and on the command line.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// What it is and does.
+            pub(crate) fn as_type(&self) -> &dyn ScenarioType {
+                match self {
+                    $(Self::$variant(it) => it,)*
+                }
+            }
+
+            pub(crate) fn as_type_mut(&mut self) -> &mut dyn ScenarioType {
+                match self {
+                    $(Self::$variant(it) => it,)*
+                }
+            }
+
+        }
+
+        $(
+            impl Default for $type {
+                fn default() -> Self {
+                    let mut scenario = Self::initial();
+                    complete_alone(&mut scenario);
+                    scenario
+                }
+            }
+
+            impl From<$type> for ScenarioKind {
+                fn from(scenario: $type) -> Self {
+                    Self::$variant(scenario)
+                }
+            }
+        )*
+    };
+}
+
+scenarios! {
+    ColdStart(ColdStart) = "cold_start" in cold_start;
+    Sustained(Sustained) = "sustained" in sustained;
+    Spike(Spike) = "spike" in spike;
+    Ramp(Ramp) = "ramp" in ramp;
+    Soak(Soak) = "soak" | "leak" in soak;
+    Pattern(Patterns) = "pattern" in pattern;
+    DeadlockProbe(DeadlockProbe) = "deadlock_probe" in deadlock_probe;
+    RaceCheck(RaceCheck) = "race_check" in race_check;
+    Fuzzer(Fuzzer) = "fuzzer" in fuzzer;
+    SlowMix(SlowMix) = "slow_mix" in slow_mix;
+    Reconnect(Reconnect) = "reconnect" in reconnect;
+    Churn(Churn) = "churn" in churn;
+    EarlyCall(EarlyCall) = "early_call" in early_call;
+    InterruptedCall(InterruptedCall) = "interrupted_call" in interrupted_call;
+}
+
+/// A scenario: its settings, how it is carried out, and what it concludes.
+pub(crate) trait ScenarioType: Settings {
+    /// How it is carried out.
+    fn work(&self, load: &LoadSettings) -> Result<Work, StageError>;
+
+    /// What it was, in a few words: `50 concurrent`, `60s`.
+    fn summary(&self, shape: Shape) -> Vec<String>;
+
+    /// What its events mean: verdicts, and its part of the report. Pure, so that a report made again from the trace
+    /// is the same.
+    fn conclude(&self, _assembly: &Assembly<'_>, _report: &mut Report) {}
+
+    /// How the calls that it makes are judged.
+    fn judging(&self) -> Judging {
+        Judging::default()
+    }
+
+    /// Whether something must have succeeded, and has.
+    fn success(&self, _assembly: &Assembly<'_>, report: &Report) -> Success {
+        Success {
+            is_needed: true,
+            is_reached: report.throughput.successful_requests > 0,
+        }
+    }
+
+    /// Fills in what depends on other settings, once all that is given was read; what does not fit together is a
+    /// problem.
+    fn complete(&mut self, _given: &Given<'_, '_>, _reader: &mut Reader<'_>) {}
+
+    /// Adapts what depends on a setting that was changed by its name.
+    fn changed(&mut self, _name: &str) {}
+
+    /// The most calls in flight, where that is not `concurrent`.
+    fn concurrent_max(&self) -> Option<u32> {
+        None
+    }
+
+    /// How long the load lasts, where that is set: this is what makes it a load.
+    fn duration(&self) -> Option<Duration> {
+        None
+    }
+
+    /// When calls count as hung, if it has limits of its own.
+    fn hang_limits(&self) -> Option<HangLimits> {
+        None
+    }
+
+    /// How often the server's processes are looked at, if it says so.
+    fn sample_interval(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Its sequences of calls.
+    fn patterns(&self) -> &[Pattern] {
+        &[]
+    }
+
+    /// The same, to be changed.
+    fn patterns_mut(&mut self) -> &mut [Pattern] {
+        &mut []
+    }
+}
+
+/// How the calls of a scenario are judged.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a property by itself"
+)]
+pub(crate) struct Judging {
+    /// It leaves calls before their answer itself.
+    pub leaves_calls: bool,
+    /// It sends what a server has to refuse.
+    pub sends_bad_input: bool,
+    /// It judges calls that hang itself.
+    pub judges_hangs: bool,
+    /// It goes on until calls fail.
+    pub expects_errors: bool,
+}
+
+/// Whether something must have succeeded, and has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Success {
+    /// Whether it must.
+    pub is_needed: bool,
+    /// Whether it has, or the scenario came to a result of its own.
+    pub is_reached: bool,
+}
+
+/// How a load is made, for [`ScenarioType::summary`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// So many calls in flight.
+    Closed,
+    /// So many calls per second.
+    Open(f64),
+}
+
+impl Shape {
+    /// How many there are at once, or per second.
+    pub fn clients(self, count: u32) -> String {
+        match self {
+            Self::Closed => concurrent(count),
+            Self::Open(_) => format!("{} on a schedule", self.rate_of(1, 1)),
+        }
+    }
+
+    /// The rate that so many calls in flight stand for, where it begins with that of `first`.
+    pub fn rate_of(self, count: u32, first: u32) -> String {
+        let rate = match self {
+            Self::Closed => 0.0,
+            Self::Open(rate) => rate,
+        };
+        let rate = rate * f64::from(count) / f64::from(first.max(1));
+        format!("{}/s", figure::decimal(rate, 2))
+    }
+}
+
+/// `50 concurrent`.
+pub(crate) fn concurrent(count: u32) -> String {
+    format!("{count} concurrent")
+}
+
+/// What was given for a scenario.
+pub(crate) struct Given<'a, 'n> {
+    /// The table.
+    pub section: &'a Section<'n>,
+    /// The limits of hung calls for all scenarios, where given.
+    pub hang_limits: (Option<Duration>, Option<Duration>),
+}
+
+impl<'n> Given<'_, 'n> {
+    /// The entry of that name.
+    pub fn field(&self, name: &str) -> Option<&'n Field> {
+        self.section.get(name)
+    }
+
+    /// Whether something is given by that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.field(name).is_some()
+    }
+
+    /// Where the first of these that is given stands.
+    pub fn span(&self, names: &[&str]) -> &'n Range<usize> {
+        let found = names.iter().find_map(|name| self.field(name));
+        found.map_or(self.section.span(), |field| &field.value.span)
+    }
+}
+
+fn complete_alone(scenario: &mut dyn ScenarioType) {
+    let document = Document::empty("defaults");
+    let mut reader = Reader::new(&document);
+    let section = reader.section(&document.root, "the scenario", &[], |_| None);
+    let given = Given {
+        section: &section,
+        hang_limits: (None, None),
+    };
+    scenario.complete(&given, &mut reader);
+}
+
+impl ScenarioKind {
+    /// How many calls or sessions are under way at the same time, at most.
+    pub fn concurrent(&self) -> u32 {
+        let own = self.as_type().concurrent_max();
+        own.unwrap_or_else(|| match setting::get(self.as_type(), "concurrent") {
+            Some(Data::Integer(count)) => u32::try_from(count).unwrap_or(u32::MAX),
+            _ => 1,
+        })
+    }
+
+    /// How long the load lasts, where that is set.
+    pub fn duration(&self) -> Option<Duration> {
+        self.as_type().duration()
+    }
+
+    /// How it is carried out.
+    pub(crate) fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+        self.as_type().work(load)
+    }
+
+    /// Sets a setting by its name; what is wrong with that.
+    pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
+        let document = Document::empty("settings");
+        let mut reader = Reader::new(&document);
+        if !setting::set(self.as_type_mut(), &mut reader, &Field::new(name, data)) {
+            let name = mcprove_settings::message::setting(name);
+            return Err(message![self.name(), " has no setting ", name].into());
+        }
+        self.as_type_mut().changed(name);
+        reader.finish().map(drop).map_err(Diagnostic::from)
+    }
+}
+
+impl Entry {
+    /// Its name and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// Whether it is meant by this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        let normal = name.replace('-', "_");
+        self.name == normal || self.aliases.contains(&normal.as_str())
+    }
+
+    /// Whether it is a load over time.
+    pub fn is_load(&self) -> bool {
+        (self.settings)()
+            .iter()
+            .any(|setting| setting.name == "duration")
+    }
+
+    /// What can be set: its own settings, then those that every load or every scenario has.
+    pub fn all_settings(&self) -> impl Iterator<Item = &'static Setting> + use<> {
+        let own = (self.settings)();
+        let is_load = self.is_load();
+        let common = LoadSettings::declared().iter().filter(move |setting| {
+            let is_own = own.iter().any(|it| it.has_name(setting.name));
+            !is_own && (is_load || LoadSettings::is_for_all(setting))
+        });
+        own.iter().chain(common)
+    }
+}
 
 /// How a scenario is carried out.
 pub(crate) enum Work {
@@ -78,105 +396,47 @@ pub(crate) trait Steps: Send + Sync {
     ) -> BoxFuture<'a, Result<(), StageError>>;
 }
 
-/// How the scenario of `stage` is carried out.
-pub(crate) fn work(stage: &Stage) -> Result<Work, StageError> {
-    let load = &stage.scenario.load;
-    match &stage.scenario.kind {
-        ScenarioKind::Sustained {
-            concurrent,
-            duration,
-            rate_limit,
-        } => Ok(Work::Load(sustained::plan(
-            load,
-            *concurrent,
-            *duration,
-            *rate_limit,
-        ))),
-        ScenarioKind::Spike { .. } => spike::plan(&stage.scenario).map(Work::Load),
-        ScenarioKind::Ramp { .. } => ramp::plan(&stage.scenario).map(Work::Load),
-        ScenarioKind::Soak {
-            concurrent,
-            duration,
-            ..
-        } => Ok(Work::Load(soak::plan(load, *concurrent, *duration))),
-        ScenarioKind::Pattern {
-            concurrent,
-            duration,
-            patterns,
-        } => Ok(Work::Load(pattern::plan(
-            load,
-            *concurrent,
-            *duration,
-            patterns,
-        ))),
-        ScenarioKind::SlowMix {
-            concurrent,
-            duration,
-            slow_share,
-        } => slow_mix::plan(load, *concurrent, *duration, *slow_share).map(Work::Load),
-        kind => steps(kind).map(Work::Steps),
-    }
-}
-
-fn steps(kind: &ScenarioKind) -> Result<Box<dyn Steps>, StageError> {
-    Ok(match kind {
-        ScenarioKind::ColdStart { iterations, warmup } => {
-            Box::new(cold_start::ColdStart::new(*iterations, *warmup))
-        }
-        ScenarioKind::DeadlockProbe {
-            concurrent,
-            list_timeout,
-            ..
-        } => Box::new(deadlock_probe::DeadlockProbe::new(
-            *concurrent,
-            *list_timeout,
-        )),
-        ScenarioKind::RaceCheck { concurrent, rounds } => {
-            Box::new(race_check::RaceCheck::new(*concurrent, *rounds))
-        }
-        ScenarioKind::Fuzzer {
-            iterations,
-            payloads,
-            answer_timeout,
-        } => Box::new(fuzzer::Fuzzer::new(*iterations, payloads, *answer_timeout)?),
-        ScenarioKind::Reconnect {
-            iterations,
-            concurrent,
-        } => Box::new(reconnect::Reconnect::new(*iterations, *concurrent)),
-        ScenarioKind::Churn {
-            sessions,
-            concurrent,
-        } => Box::new(churn::Churn::new(*sessions, *concurrent)),
-        ScenarioKind::EarlyCall { iterations } => Box::new(early_call::EarlyCall::new(*iterations)),
-        ScenarioKind::InterruptedCall { iterations } => {
-            Box::new(interrupted_call::InterruptedCall::new(*iterations))
-        }
-        kind => {
-            return Err(StageError::Internal(format!(
-                "{} is carried out as a load",
-                kind.name()
-            )));
-        }
-    })
+/// The names of all scenarios.
+pub fn names() -> Vec<&'static str> {
+    ENTRIES.iter().map(|entry| entry.name).collect()
 }
 
 /// Finds a scenario by name, taking `-` for `_`.
-pub fn find(name: &str) -> Result<&'static Entry, registry::RegistryError> {
-    registry::find(ENTRIES, name)
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.has_name(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
+    use std::collections::BTreeMap;
 
     use super::*;
 
     #[test]
     fn every_scenario_has_its_name_and_builds_with_its_defaults() {
         for entry in ENTRIES {
-            let kind = entry.build_with(&Map::new()).unwrap();
+            let kind = (entry.build)();
             assert_eq!(kind.name(), entry.name);
             assert!(!entry.explanation.is_empty());
+            setting::check(kind.as_type()).unwrap();
+        }
+        assert_eq!(find("leak").unwrap().name, "soak");
+    }
+
+    #[test]
+    fn one_name_has_one_kind() {
+        let mut kinds: BTreeMap<&str, String> = BTreeMap::new();
+        for entry in ENTRIES {
+            for declared in entry.all_settings() {
+                let kind = declared.kind.describe();
+                let known = kinds.entry(declared.name).or_insert_with(|| kind.clone());
+                // Of cold_start it has always been true or false.
+                assert!(
+                    *known == kind || declared.name == "warmup",
+                    "{}",
+                    declared.name
+                );
+            }
         }
     }
 }

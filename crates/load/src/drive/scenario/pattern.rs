@@ -5,19 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_client::permission::judge;
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure;
+use mcprove_settings::kind::{Kind, table_schema};
+use mcprove_settings::message::{Message, Part, message, section, setting};
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{
+    Setting, SettingItem, SettingTable, SettingType, Settings, fill, read_tables,
+};
+use mcprove_settings::tree::{Data, Field, Node};
 use mcprove_trace::protocol::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Entry;
-use super::sustained::{CONCURRENT, DURATION};
-use crate::drive::defaults;
+use super::{Given, ScenarioType, Shape, Work};
 use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
-use crate::drive::mix::{Mix, MixError, calls_for, find};
+use crate::drive::mix::{Mix, calls_for, find};
 use crate::drive::schedule::Schedule;
 use crate::drive::stage::Stage;
-use crate::drive::workload::{ErrorBehavior, Pattern, Step};
+use crate::drive::workload::{ErrorBehavior, Pattern, Step, ToolCall, check_weights};
 
 /// The names of the presets.
 pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_step"];
@@ -25,31 +34,308 @@ pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_ste
 /// How many tools a preset explores or reads with.
 const READS: usize = 3;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "pattern",
-    explanation: "sequences of calls with pauses, as agents make them: realistic mixed loads",
-    settings: &[
-        CONCURRENT,
-        DURATION,
-        Setting {
-            name: "preset",
-            explanation: "explore_then_act, read_then_write or multi_step, from the server's tools",
-            default: DefaultValue::Text("explore_then_act"),
-        },
-        Setting {
-            name: "think_time",
-            explanation: "the pause after each step, as long as a model thinks",
-            default: DefaultValue::Text("0"),
-        },
-        Setting {
-            name: "error_behavior",
-            explanation: "when a step fails: continue, abort the pattern, or stop the run",
-            default: DefaultValue::Text("continue"),
-        },
-    ],
-    build: |_| defaults::pattern(vec![preset("explore_then_act")]),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "sequences of calls with pauses, as agents make them: realistic mixed loads";
+
+const STEP_HINT: &str = "write {tool = \"search\", args = {query = \"x\"}} or {list = \"tools\"}";
+
+/// Sequences of calls, chosen at random by weight, with pauses for thought.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Patterns {
+    /// Sequences under way at the same time.
+    #[setting(default = 10, elsewhere = "ignored")]
+    pub concurrent: u32,
+    /// How long the load lasts.
+    #[setting(default = "60s", elsewhere = "ignored")]
+    #[serde(rename = "duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// A pattern made from the server's tools: `explore_then_act`, `read_then_write` or `multi_step`.
+    #[setting(kind = Kind::OneOf(PRESETS), otherwise = "explore_then_act")]
+    #[serde(skip)]
+    preset: Option<String>,
+    /// The pause after each step, where a pattern has none of its own.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "0")]
+    #[serde(skip)]
+    think_time: Option<Duration>,
+    /// When a step fails: continue, abort the pattern, or stop the run; where a pattern has none of its own.
+    #[setting(otherwise = "continue")]
+    #[serde(skip)]
+    error_behavior: Option<ErrorBehavior>,
+    /// Sequences of steps, chosen by weight.
+    #[setting(name = "pattern", otherwise = "the preset", flag = false)]
+    #[serde(skip)]
+    given: Vec<PatternSettings>,
+    /// The sequences.
+    pub patterns: Vec<Pattern>,
+}
+
+/// One `[[scenario.pattern]]`.
+#[derive(Debug, Clone, PartialEq, Settings)]
+pub(crate) struct PatternSettings {
+    /// Its name in the report; of a preset if it has no steps.
+    #[setting(required = true)]
+    name: String,
+    /// How often it is chosen, in proportion to the others.
+    #[setting(default = 1.0)]
+    weight: f64,
+    /// The pause after each step.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
+    think_time: Option<Duration>,
+    /// When a step fails: continue, abort the pattern, or stop the run.
+    #[setting(otherwise = "error_behavior of the scenario")]
+    error_behavior: Option<ErrorBehavior>,
+    /// What it does, in order.
+    #[setting(otherwise = "those of the preset")]
+    steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug, Settings)]
+struct StepSettings {
+    /// The tool to call.
+    #[setting]
+    tool: Option<String>,
+    /// Its arguments.
+    #[setting(otherwise = "made from the tool's schema")]
+    args: Value,
+    /// What is listed instead of a call: tools.
+    #[setting(kind = Kind::OneOf(&["tools"]))]
+    list: Option<String>,
+}
+
+impl Patterns {
+    /// These sequences.
+    pub fn new(patterns: Vec<Pattern>) -> Self {
+        Self {
+            patterns,
+            ..Self::initial()
+        }
+    }
+
+    /// One sequence as it is read and written.
+    pub(crate) fn settings_of(pattern: &Pattern) -> PatternSettings {
+        PatternSettings {
+            name: pattern.name.clone(),
+            weight: pattern.weight,
+            think_time: Some(pattern.think_time),
+            error_behavior: Some(pattern.error_behavior),
+            steps: pattern.steps.clone(),
+        }
+    }
+}
+
+impl ScenarioType for Patterns {
+    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+        let patterns = self.patterns.clone();
+        Ok(Work::Load(LoadPlan {
+            schedule: Schedule::default()
+                .warm_up(load.warmup, self.concurrent)
+                .then("pattern", self.duration, self.concurrent),
+            mixes: Box::new(move |stage, session, tools| {
+                Box::pin(async move {
+                    let patterns = fill_in(stage, tools, patterns)?;
+                    let mix = Mix::of_patterns(stage, session, tools, &patterns)?;
+                    Ok(Arc::new(vec![mix]))
+                })
+            }),
+            rate_limit: None,
+        }))
+    }
+
+    fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
+        let chosen = self.preset.take();
+        let defaults = Pattern {
+            think_time: self.think_time.take().unwrap_or_default(),
+            error_behavior: self.error_behavior.take().unwrap_or_default(),
+            ..preset(
+                chosen
+                    .as_deref()
+                    .or(PRESETS.first().copied())
+                    .unwrap_or_default(),
+            )
+        };
+        let Some(field) = given.field("pattern") else {
+            if self.patterns.is_empty() {
+                self.patterns = vec![defaults];
+            }
+            return;
+        };
+        if let Some(second) = given.field("preset") {
+            let message = message![
+                setting("preset"),
+                " and ",
+                section("scenario.pattern[]"),
+                " are both given"
+            ];
+            let hint = message![
+                "leave out ",
+                setting("preset"),
+                "; a pattern without steps may have the name of a preset"
+            ];
+            reader.problem(&second.span, message, hint);
+        }
+        let read = std::mem::take(&mut self.given);
+        let Data::List(nodes) = &field.value.data else {
+            return;
+        };
+        if nodes.is_empty() {
+            reader.problem(&field.span, "there is no pattern", PATTERN_HINT);
+        }
+        for (one, node) in read.into_iter().zip(nodes) {
+            let mut name = one.name;
+            if one.steps.is_empty() {
+                let normal = name.replace('-', "_");
+                // Steps that could not be read are a problem already.
+                if !PRESETS.contains(&normal.as_str()) && !reader.has_problems() {
+                    let message = format!("the pattern {name:?} has no steps, and is no preset");
+                    let hint = format!("add steps, or use one of {}", PRESETS.join(", "));
+                    reader.problem(&node.span, message, hint);
+                    continue;
+                }
+                name = normal;
+            }
+            self.patterns.push(Pattern {
+                name,
+                weight: one.weight,
+                think_time: one.think_time.unwrap_or(defaults.think_time),
+                error_behavior: one.error_behavior.unwrap_or(defaults.error_behavior),
+                steps: one.steps,
+            });
+        }
+        check_weights(
+            reader,
+            field,
+            self.patterns.iter().map(|pattern| pattern.weight),
+        );
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        Some(self.duration)
+    }
+
+    fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    fn patterns_mut(&mut self) -> &mut [Pattern] {
+        &mut self.patterns
+    }
+
+    fn summary(&self, shape: Shape) -> Vec<String> {
+        vec![
+            shape.clients(self.concurrent),
+            figure::duration(self.duration),
+        ]
+    }
+}
+
+const PATTERN_HINT: &str = "write [[scenario.pattern]] with a name and steps for each sequence";
+
+impl SettingTable for PatternSettings {
+    const LABEL: Part = section("scenario.pattern[]");
+
+    fn advice(name: &str) -> Option<Message> {
+        (name == "step").then(|| "did you mean \"steps\", a list?".into())
+    }
+}
+
+impl SettingItem for PatternSettings {
+    const KIND: Kind = Kind::Tables(Self::declared);
+
+    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
+        None
+    }
+
+    fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
+        Some(read_tables(reader, field, PATTERN_HINT))
+    }
+
+    /// Written as tables of their own.
+    fn write_list(_: &[Self]) -> Option<Data> {
+        None
+    }
+}
+
+impl SettingItem for Step {
+    const KIND: Kind = Kind::Other("list of steps", || {
+        let mut step = table_schema(StepSettings::declared());
+        if let Value::Object(fields) = &mut step {
+            fields.insert("type".into(), json!("object"));
+            let choice = json!([{ "required": ["tool"] }, { "required": ["list"] }]);
+            fields.insert("oneOf".into(), choice);
+        }
+        json!({ "type": "array", "items": step })
+    });
+
+    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
+        None
+    }
+
+    fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
+        let nodes = reader.list(field, STEP_HINT);
+        Some(
+            nodes
+                .iter()
+                .filter_map(|node| read_step(reader, node))
+                .collect(),
+        )
+    }
+
+    fn write_list(items: &[Self]) -> Option<Data> {
+        let steps = items.iter().map(|step| {
+            let mut fields = Vec::new();
+            match step {
+                Step::ListTools => fields.push(Field::new("list", Data::Text("tools".into()))),
+                Step::Call(ToolCall { name, args, .. }) => {
+                    fields.push(Field::new("tool", Data::Text(name.clone())));
+                    fields.extend(args.write().map(|args| Field::new("args", args)));
+                }
+            }
+            Node::new(Data::Table(fields))
+        });
+        (!items.is_empty()).then(|| Data::List(steps.collect()))
+    }
+}
+
+fn read_step(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
+    let given = reader.section_of(node, "a step", StepSettings::declared(), |name| {
+        (name == "name").then(|| message!["the tool is called ", setting("tool"), " here"])
+    });
+    let mut step = StepSettings::initial();
+    fill(&mut step, reader, &given);
+    match (given.get("tool"), given.get("list")) {
+        (Some(_), None) => Some(Step::Call(ToolCall::new(step.tool?).args(step.args))),
+        (None, Some(_)) => {
+            if let Some(field) = given.get("args") {
+                let message = message!["a list takes no ", setting("args")];
+                reader.problem(&field.span, message, STEP_HINT);
+            }
+            step.list.map(|_| Step::ListTools)
+        }
+        (Some(_), Some(second)) => {
+            let message = message![
+                "a step has either ",
+                setting("tool"),
+                " or ",
+                setting("list")
+            ];
+            reader.problem(&second.span, message, STEP_HINT);
+            None
+        }
+        (None, None) => {
+            let message = message![
+                "a step has neither ",
+                setting("tool"),
+                " nor ",
+                setting("list")
+            ];
+            reader.problem(&node.span, message, STEP_HINT);
+            None
+        }
+    }
+}
 
 /// A preset, to be filled in from the server's tools.
 pub fn preset(name: &str) -> Pattern {
@@ -59,28 +345,6 @@ pub fn preset(name: &str) -> Pattern {
         think_time: Duration::ZERO,
         error_behavior: ErrorBehavior::Continue,
         steps: Vec::new(),
-    }
-}
-
-pub(super) fn plan(
-    load: &LoadSettings,
-    concurrent: u32,
-    duration: Duration,
-    patterns: &[Pattern],
-) -> LoadPlan {
-    let patterns = patterns.to_vec();
-    LoadPlan {
-        schedule: Schedule::default()
-            .warm_up(load.warmup, concurrent)
-            .then("pattern", duration, concurrent),
-        mixes: Box::new(move |stage, session, tools| {
-            Box::pin(async move {
-                let patterns = fill_in(stage, tools, patterns)?;
-                let mix = Mix::of_patterns(stage, session, tools, &patterns)?;
-                Ok(Arc::new(vec![mix]))
-            })
-        }),
-        rate_limit: None,
     }
 }
 
@@ -129,9 +393,7 @@ fn preset_steps(stage: &Stage, tools: &[Tool], name: &str) -> Result<Vec<Step>, 
 }
 
 fn unknown_preset(name: &str) -> StageError {
-    MixError::Nothing(format!(
-        "the pattern {name:?} has no steps, and is none of the presets {}",
-        PRESETS.join(", ")
-    ))
-    .into()
+    let known = PRESETS.join(", ");
+    let message = format!("the pattern {name:?} has no steps, and is none of the presets {known}");
+    StageError::Config(message.into())
 }

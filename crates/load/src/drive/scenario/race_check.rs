@@ -9,20 +9,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_document::figure::counted;
 use mcprove_score::race::{self, RaceReport};
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_settings::setting::Settings;
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{BoxFuture, ErrorCategory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{ScenarioType, Shape, Steps, Work, concurrent};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::mix::{ReadyCall, calls_for};
 use crate::drive::seat::{Seat, Sitting};
 use crate::drive::stage::{PhaseNote, Stage, since_start};
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;
@@ -33,28 +38,19 @@ const ALONE_CALLS: u32 = 5;
 /// How much of an answer is kept; of a longer one the rest is told apart by a hash.
 const KEPT_CHARACTERS_MAX: usize = 64 * 1024;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "race_check",
-    explanation: "the same call alone and many times at once: do the answers differ?",
-    settings: &[
-        Setting {
-            name: "concurrent",
-            explanation: "calls at once",
-            default: DefaultValue::Integer(20),
-        },
-        Setting {
-            name: "rounds",
-            explanation: "how many times, for each tool",
-            default: DefaultValue::Integer(5),
-        },
-    ],
-    build: |_| defaults::race_check(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "the same call alone and many times at once: do the answers differ?";
 
-pub(super) struct RaceCheck {
-    concurrent: u32,
-    rounds: u32,
+/// The same call alone, then many times at once: are the answers the same?
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct RaceCheck {
+    /// Calls at once.
+    #[setting(default = 20, elsewhere = "ignored")]
+    pub concurrent: u32,
+    /// How many times, for each tool.
+    #[setting(default = 5, alias = "iterations")]
+    pub rounds: u32,
 }
 
 /// What is known of one tool.
@@ -86,10 +82,6 @@ impl Candidate {
 }
 
 impl RaceCheck {
-    pub fn new(concurrent: u32, rounds: u32) -> Self {
-        Self { concurrent, rounds }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let seat = Seat::new(Arc::clone(stage), Arc::clone(recorder));
         let sitting = seat.open().await?;
@@ -263,6 +255,30 @@ fn canonical(reply: &Reply) -> Option<String> {
     text.hash(&mut hasher);
     let kept = text.get(..end)?;
     Some(format!("{kept}… (hash {:016x})", hasher.finish()))
+}
+
+impl ScenarioType for RaceCheck {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        for record in &assembly.notes.races {
+            let mut verdict = race::verdict(&record.report);
+            verdict.sentence = format!("{}: {}", record.tool, verdict.sentence);
+            report.verdicts.push(verdict);
+            report
+                .race
+                .insert(record.tool.clone(), record.report.clone());
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![
+            concurrent(self.concurrent),
+            counted(self.rounds.into(), "round"),
+        ]
+    }
 }
 
 impl Steps for RaceCheck {

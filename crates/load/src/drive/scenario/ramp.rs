@@ -1,73 +1,201 @@
 //! More and more calls in flight, step by step: where does the server break?
 
-use mcprove_settings::registry::{DefaultValue, Setting};
+use std::time::Duration;
 
-use super::Entry;
-use super::sustained::{DURATION, weighted_calls};
-use crate::drive::defaults;
-use crate::drive::definition::Scenario;
+use mcprove_document::figure;
+use mcprove_score::breaking_point;
+use mcprove_settings::message::{message, setting};
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::Settings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sustained::weighted_calls;
+use super::{Given, Judging, ScenarioType, Shape, Work};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
-use crate::drive::kind::ScenarioKind;
 use crate::drive::schedule::Schedule;
+use crate::run::assemble::figures::{per_second, tail_ms};
+use crate::run::assemble::{ALONE, Assembly};
+use crate::run::report::{PhaseReport, Report};
 
 /// The most steps that a ramp may have.
 const STEPS_MAX: u32 = 1000;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "ramp",
-    explanation: "more and more calls in flight: the breaking point",
-    settings: &[
-        Setting {
-            name: "ramp_from",
-            explanation: "calls in flight in the first step; also from_concurrent",
-            default: DefaultValue::Integer(1),
-        },
-        Setting {
-            name: "ramp_to",
-            explanation: "calls in flight in the last step; also to_concurrent",
-            default: DefaultValue::Integer(100),
-        },
-        Setting {
-            name: "step_increment",
-            explanation: "how many more each step has; a tenth of the way unless given",
-            default: DefaultValue::Integer(9),
-        },
-        DURATION,
-    ],
-    build: |_| defaults::ramp(),
-};
+/// How much before its time a step may end and still be whole: timers are not exact.
+const EARLY_MAX: Duration = Duration::from_millis(5);
+/// How many steps a ramp has, about.
+const STEPS: u32 = 10;
 
-pub(super) fn plan(scenario: &Scenario) -> Result<LoadPlan, StageError> {
-    let ScenarioKind::Ramp {
-        from_concurrent,
-        to_concurrent,
-        step_increment,
-        duration,
-    } = scenario.kind
-    else {
-        return Err(StageError::Internal("not a ramp".into()));
-    };
-    let steps = steps(from_concurrent, to_concurrent, step_increment)?;
-    let each = duration / u32::try_from(steps.len()).unwrap_or(STEPS_MAX);
-    let first = steps.first().copied().unwrap_or_default();
-    let mut schedule = Schedule::default().warm_up(scenario.load.warmup, first);
-    for concurrent in steps {
-        let name = match scenario.load.rate {
-            None => format!("{concurrent} in flight"),
-            Some(rate) => {
-                let rate = rate * f64::from(concurrent) / f64::from(first.max(1));
-                format!("{}/s", two_decimals(rate))
-            }
-        };
-        schedule = schedule.then(&name, each, concurrent);
+/// What it finds.
+pub(super) const EXPLANATION: &str = "more and more calls in flight: the breaking point";
+
+/// More and more calls in flight, step by step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Ramp {
+    /// Calls in flight in the first step.
+    #[setting(
+        name = "ramp_from",
+        default = 1,
+        alias = "from_concurrent",
+        elsewhere = "ignored"
+    )]
+    pub from_concurrent: u32,
+    /// Calls in flight in the last step.
+    #[setting(
+        name = "ramp_to",
+        default = 100,
+        alias = "to_concurrent",
+        elsewhere = "ignored"
+    )]
+    pub to_concurrent: u32,
+    /// Another name of `ramp_to`.
+    #[setting(otherwise = "ramp_to", elsewhere = "ignored")]
+    #[serde(skip)]
+    concurrent: Option<u32>,
+    /// How many more calls each step has.
+    #[setting(otherwise = "a tenth of the way", elsewhere = "ignored")]
+    pub step_increment: u32,
+    /// How long the load lasts, all steps together.
+    #[setting(default = "60s", elsewhere = "ignored")]
+    #[serde(rename = "duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+}
+
+impl Ramp {
+    /// From so many calls in flight to so many, by so many in each step, for so long.
+    pub fn new(from: u32, to: u32, step_increment: u32, duration: Duration) -> Self {
+        Self {
+            from_concurrent: from,
+            to_concurrent: to,
+            concurrent: None,
+            step_increment,
+            duration,
+        }
     }
-    Ok(LoadPlan {
-        schedule,
-        mixes: weighted_calls(),
-        rate_limit: None,
-    })
+}
+
+impl ScenarioType for Ramp {
+    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+        let steps = steps(
+            self.from_concurrent,
+            self.to_concurrent,
+            self.step_increment,
+        )?;
+        let each = self.duration / u32::try_from(steps.len()).unwrap_or(STEPS_MAX);
+        let first = steps.first().copied().unwrap_or_default();
+        let mut schedule = Schedule::default().warm_up(load.warmup, first);
+        for concurrent in steps {
+            let name = match load.rate {
+                None => format!("{concurrent} in flight"),
+                Some(rate) => {
+                    let rate = rate * f64::from(concurrent) / f64::from(first.max(1));
+                    format!("{}/s", two_decimals(rate))
+                }
+            };
+            schedule = schedule.then(&name, each, concurrent);
+        }
+        Ok(Work::Load(LoadPlan {
+            schedule,
+            mixes: weighted_calls(),
+            rate_limit: None,
+        }))
+    }
+
+    fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
+        let is_given = given.has("ramp_to") || given.has("to_concurrent");
+        match given.field("concurrent") {
+            Some(field) if is_given => {
+                self.concurrent = None;
+                let message = message![
+                    "ramp does not use ",
+                    setting("concurrent"),
+                    ", for ",
+                    setting("ramp_to"),
+                    " is given"
+                ];
+                reader.warn(&field.span, message);
+            }
+            _ => self.changed("concurrent"),
+        }
+        let (from, to) = (self.from_concurrent, self.to_concurrent);
+        if to < from {
+            let names = [
+                "ramp_to",
+                "to_concurrent",
+                "concurrent",
+                "ramp_from",
+                "from_concurrent",
+            ];
+            let hint = message![
+                "let ",
+                setting("ramp_to"),
+                " be at least ",
+                setting("ramp_from")
+            ];
+            let message = format!("a ramp cannot go from {from} up to {to}");
+            reader.problem(given.span(&names), message, hint);
+        }
+        if !given.has("step_increment") {
+            self.step_increment = (to.saturating_sub(from) / STEPS).max(1);
+        }
+    }
+
+    fn changed(&mut self, name: &str) {
+        if let ("concurrent", Some(concurrent)) = (name, self.concurrent.take()) {
+            self.to_concurrent = concurrent;
+        }
+    }
+
+    fn concurrent_max(&self) -> Option<u32> {
+        Some(self.to_concurrent)
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        Some(self.duration)
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        let faults = assembly.fault_spans();
+        let phases = report.phases.iter();
+        let steps: Vec<_> = phases
+            .filter(|phase| phase.measured && phase.name != ALONE)
+            .map(|phase| breaking_step(assembly, phase, &faults))
+            .collect();
+        let point = breaking_point::find(&steps);
+        report
+            .verdicts
+            .push(breaking_point::verdict(&steps, point.as_ref()));
+        report.breaking_point = point;
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            expects_errors: true,
+            ..Judging::default()
+        }
+    }
+
+    fn summary(&self, shape: Shape) -> Vec<String> {
+        let (from, to, by) = (
+            self.from_concurrent,
+            self.to_concurrent,
+            self.step_increment,
+        );
+        let steps = match shape {
+            Shape::Closed => format!("{from} to {to} concurrent by {by}"),
+            Shape::Open(_) => format!(
+                "{} to {} on a schedule by {}",
+                shape.rate_of(1, 1),
+                shape.rate_of(to, from),
+                shape.rate_of(by, from)
+            ),
+        };
+        vec![steps, figure::duration(self.duration)]
+    }
 }
 
 /// A rate in a name: at most two decimals.
@@ -80,12 +208,13 @@ fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, StageError> {
     if from == 0 || to < from || increment == 0 {
         return Err(StageError::Config(format!(
             "a ramp goes up from 1 or more in steps of 1 or more, not from {from} to {to} by {increment}"
-        )));
+        ).into()));
     }
     if (to - from) / increment >= STEPS_MAX {
-        return Err(StageError::Config(format!(
-            "a ramp from {from} to {to} by {increment} has more than {STEPS_MAX} steps"
-        )));
+        return Err(StageError::Config(
+            format!("a ramp from {from} to {to} by {increment} has more than {STEPS_MAX} steps")
+                .into(),
+        ));
     }
     let step = usize::try_from(increment).unwrap_or(usize::MAX);
     let mut steps: Vec<u32> = (from..=to).step_by(step).collect();
@@ -93,6 +222,38 @@ fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, StageError> {
         steps.push(to);
     }
     Ok(steps)
+}
+
+fn breaking_step(
+    assembly: &Assembly<'_>,
+    phase: &PhaseReport,
+    faults: &[(f64, f64)],
+) -> breaking_point::Step {
+    let from = phase.from.as_secs_f64();
+    let until = from + phase.duration.as_secs_f64();
+    let mut records = assembly.notes.phases.iter();
+    let planned = records
+        .find(|record| record.name == phase.name && record.from == phase.from)
+        .and_then(|record| Some(record.until?.saturating_sub(record.from)))
+        .unwrap_or_default();
+    breaking_point::Step {
+        concurrent: phase.concurrent,
+        rate_per_s: phase.rate,
+        calls: phase.count,
+        errors: phase.failed,
+        p99_ms: tail_ms(phase),
+        throughput_per_s: successes_per_second(phase),
+        begun_per_s: per_second(phase.count, phase.duration),
+        is_whole: phase.duration + EARLY_MAX >= planned,
+        met_fault: faults.iter().any(|(on, off)| *on < until && *off >= from),
+    }
+}
+
+/// The rate of a phase without what failed.
+fn successes_per_second(phase: &PhaseReport) -> f64 {
+    #[allow(clippy::cast_precision_loss)]
+    let share = phase.count.saturating_sub(phase.failed) as f64 / phase.count.max(1) as f64;
+    phase.requests_per_sec * share
 }
 
 #[cfg(test)]

@@ -8,16 +8,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{Call, Start};
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure::counted;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::stream::Recorder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::departure::{Departures, Visit, Way};
+use super::departure::{self, Departures, Visit, Way};
 use super::reference::{self, Reference};
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Judging, ScenarioType, Shape, Steps, Work, concurrent};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::stage::{Connection, PhaseNote, Stage, since_start};
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
+use crate::run::session_ends::Focus;
 
 /// The phase of the calls that have to succeed.
 const PHASE: u16 = 1;
@@ -30,38 +36,22 @@ const OPENS_MAX: u32 = 2;
 /// The pause before a session is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "reconnect",
-    explanation: "connections dropped in the middle of calls: leftover state and processes",
-    settings: &[
-        Setting {
-            name: "iterations",
-            explanation: "how often the connection is dropped",
-            default: DefaultValue::Integer(10),
-        },
-        Setting {
-            name: "concurrent",
-            explanation: "calls in flight when it is dropped",
-            default: DefaultValue::Integer(5),
-        },
-    ],
-    build: |_| defaults::reconnect(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "connections dropped in the middle of calls: leftover state and processes";
 
-pub(super) struct Reconnect {
-    iterations: u32,
-    concurrent: u32,
+/// The connection is dropped in the middle of calls, and a new one made, again and again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Reconnect {
+    /// How often the connection is dropped.
+    #[setting(default = 10)]
+    pub iterations: u32,
+    /// Calls in flight when it is dropped.
+    #[setting(default = 5, elsewhere = "ignored")]
+    pub concurrent: u32,
 }
 
 impl Reconnect {
-    pub fn new(iterations: u32, concurrent: u32) -> Self {
-        Self {
-            iterations,
-            concurrent,
-        }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let departures = Departures::default();
         let first = departures.open_first(stage, recorder).await?;
@@ -168,6 +158,30 @@ async fn reopen(
         tokio::time::sleep(PAUSE).await;
     }
     None
+}
+
+impl ScenarioType for Reconnect {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        departure::conclude(assembly, report, Focus::Recovery);
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            leaves_calls: true,
+            ..Judging::default()
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![
+            counted(self.iterations.into(), "drop"),
+            concurrent(self.concurrent),
+        ]
+    }
 }
 
 impl Steps for Reconnect {

@@ -1,6 +1,7 @@
 //! A tool that is known to work: called alone and in order before anything is done to the server,
 //! so that what fails afterwards failed because of that.
 
+use mcprove_settings::message::{message, setting};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,7 +106,13 @@ pub(super) fn missing(detector: &str) -> Verdict {
     Verdict::inconclusive(
         detector,
         "No tool could be called successfully to begin with, so nothing can be said about calls that fail later.",
-        "name a tool and arguments that it accepts (--tool, --args)",
+        message![
+            "name a tool and arguments that it accepts (",
+            setting("tool_call"),
+            ", ",
+            setting("args"),
+            ")"
+        ],
     )
 }
 

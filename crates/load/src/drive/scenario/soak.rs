@@ -3,50 +3,137 @@
 
 use std::time::Duration;
 
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure;
+use mcprove_score::{drift, leak};
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::Settings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Entry;
 use super::sustained::weighted_calls;
-use crate::drive::defaults;
+use super::{Given, ScenarioType, Shape, Work};
 use crate::drive::definition::LoadSettings;
+use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
 use crate::drive::schedule::Schedule;
+use crate::run::assemble::Assembly;
+use crate::run::assemble::figures::samples;
+use crate::run::report::Report;
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "soak",
-    explanation: "a long steady load: memory leaks, latency that creeps up",
-    settings: &[
-        Setting {
-            name: "concurrent",
-            explanation: "calls in flight",
-            default: DefaultValue::Integer(4),
-        },
-        Setting {
-            name: "duration",
-            explanation: "how long the load lasts",
-            default: DefaultValue::Text("1h"),
-        },
-        Setting {
-            name: "sample_interval",
-            explanation: "how often memory is looked at; also leak_check_interval",
-            default: DefaultValue::Text("10s"),
-        },
-        Setting {
-            name: "latency_drift_ms_per_sec",
-            explanation: "how fast the mean latency may grow",
-            default: DefaultValue::Number(defaults::LATENCY_DRIFT_MS_PER_SEC),
-        },
-    ],
-    build: |_| defaults::soak(),
-};
+/// How often a server's processes are looked at, at least.
+const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-pub(super) fn plan(load: &LoadSettings, concurrent: u32, duration: Duration) -> LoadPlan {
-    LoadPlan {
-        schedule: Schedule::default()
-            .warm_up(load.warmup, concurrent)
-            .then("soak", duration, concurrent),
-        mixes: weighted_calls(),
-        rate_limit: None,
+/// What it finds.
+pub(super) const EXPLANATION: &str = "a long steady load: memory leaks, latency that creeps up";
+
+/// A long steady load, with memory and latency watched for growth.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Soak {
+    /// Calls in flight.
+    #[setting(default = 4, elsewhere = "ignored")]
+    pub concurrent: u32,
+    /// How long the load lasts.
+    #[setting(default = "1h", elsewhere = "ignored")]
+    #[serde(rename = "duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// How often the server's processes are looked at.
+    #[setting(
+        otherwise = "a twentieth of the run, at most 10s",
+        alias = "leak_check_interval",
+        elsewhere = "ignored"
+    )]
+    #[serde(rename = "sample_interval_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub sample_interval: Duration,
+    /// How fast the mean latency may grow, in milliseconds per second.
+    #[setting(default = 0.5)]
+    pub latency_drift_ms_per_sec: f64,
+}
+
+impl ScenarioType for Soak {
+    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Load(LoadPlan {
+            schedule: Schedule::default()
+                .warm_up(load.warmup, self.concurrent)
+                .then("soak", self.duration, self.concurrent),
+            mixes: weighted_calls(),
+            rate_limit: None,
+        }))
     }
+
+    fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
+        if !given.has("sample_interval") && !given.has("leak_check_interval") {
+            self.changed("duration");
+        }
+    }
+
+    fn changed(&mut self, name: &str) {
+        if name == "duration" {
+            self.sample_interval = sample_interval(self.duration);
+        }
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        Some(self.duration)
+    }
+
+    fn sample_interval(&self) -> Option<Duration> {
+        Some(self.sample_interval)
+    }
+
+    /// Memory and latency that grow, where a run is long enough to tell.
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        let warmup = assembly.header.scenario.load.warmup;
+        let settings = leak::LeakSettings {
+            threshold_mb: assembly
+                .header
+                .thresholds
+                .memory_growth_mb
+                .unwrap_or(leak::LeakSettings::default().threshold_mb),
+            warmup: (!warmup.is_zero()).then_some(warmup),
+        };
+        let found = leak::detect(
+            &samples(report, |sample| Some(sample.rss_mb)),
+            self.duration,
+            &settings,
+        );
+        report.verdicts.push(leak::verdict(&found, &settings));
+        let faults = assembly.partial_fault_spans();
+        let is_faulted = |from: Duration, length: Duration| {
+            let from = from.as_secs_f64();
+            let until = from + length.as_secs_f64();
+            faults.iter().any(|(on, off)| *on < until && *off >= from)
+        };
+        let timeline = &report.throughput.timeline;
+        let ends = timeline.iter().skip(1).map(|(offset, _)| *offset);
+        let ends = ends.chain([assembly.ending.duration]);
+        let means: Vec<(Duration, f64)> = timeline
+            .iter()
+            .zip(ends)
+            .zip(&report.throughput.intervals)
+            .filter(|(((from, _), until), _)| !is_faulted(*from, until.saturating_sub(*from)))
+            .filter_map(|(((from, _), _), interval)| Some((*from, interval.mean_ms?)))
+            .collect();
+        let drift_settings = drift::DriftSettings {
+            limit_ms_per_s: self.latency_drift_ms_per_sec,
+        };
+        let drifted = drift::detect(&means, settings.warmup_of(self.duration), &drift_settings);
+        report.verdicts.push(drift::verdict(&drifted));
+        report.leak = Some(found);
+        report.drift = Some(drifted);
+    }
+
+    fn summary(&self, shape: Shape) -> Vec<String> {
+        vec![
+            shape.clients(self.concurrent),
+            figure::duration(self.duration),
+        ]
+    }
+}
+
+/// Often enough for twenty samples.
+pub fn sample_interval(duration: Duration) -> Duration {
+    (duration / 20).clamp(Duration::from_millis(50), SAMPLE_INTERVAL_MAX)
 }

@@ -2,88 +2,296 @@
 
 use std::time::Duration;
 
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure;
+use mcprove_score::spike_recovery;
+use mcprove_settings::kind::COUNT_MAX;
+use mcprove_settings::message::{message, setting};
+use mcprove_settings::quantity::as_milliseconds;
+use mcprove_settings::quantity::{describe_duration, seconds};
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{Settings, cannot_both};
+use mcprove_trace::stream::CallMetrics;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::Entry;
-use super::sustained::{CONCURRENT, DURATION, weighted_calls};
-use crate::drive::defaults;
-use crate::drive::definition::Scenario;
+use super::sustained::weighted_calls;
+use super::{Given, ScenarioType, Shape, Work, concurrent};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
-use crate::drive::kind::ScenarioKind;
 use crate::drive::schedule::Schedule;
+use crate::run::assemble::Assembly;
+use crate::run::assemble::figures::tail_ms;
+use crate::run::report::{PhaseReport, Report};
 
 /// The phase before the burst.
 pub const BASELINE: &str = "baseline";
-/// The burst.
-pub const BURST: &str = "spike";
+/// The burst itself.
+pub const SPIKE: &str = "spike";
 /// The phase after the burst.
 pub const RECOVERY: &str = "recovery";
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "spike",
-    explanation: "a steady load with a burst in it: overflowing queues, recovery afterwards",
-    settings: &[
-        CONCURRENT,
-        DURATION,
-        Setting {
-            name: "spike_at",
-            explanation: "when the burst begins; half-way unless given",
-            default: DefaultValue::Text("30s"),
-        },
-        Setting {
-            name: "spike_duration",
-            explanation: "how long the burst takes; a sixth of the run unless given",
-            default: DefaultValue::Text("10s"),
-        },
-        Setting {
-            name: "spike_multiplier",
-            explanation: "how many times the calls in flight of the baseline; or give spike_concurrent",
-            default: DefaultValue::Integer(defaults::SPIKE_MULTIPLIER as u64),
-        },
-    ],
-    build: |_| defaults::spike(),
-};
+/// How many times the calls in flight there are in the burst, unless given.
+const MULTIPLIER: f64 = 10.0;
 
-pub(super) fn plan(scenario: &Scenario) -> Result<LoadPlan, StageError> {
-    let ScenarioKind::Spike {
-        baseline_concurrent,
-        spike_concurrent,
-        baseline_duration,
-        spike_at,
-        spike_duration,
-    } = scenario.kind
-    else {
-        return Err(StageError::Internal("not a spike".into()));
-    };
-    let spike_end = spike_at.saturating_add(spike_duration);
-    if spike_end > baseline_duration || spike_duration.is_zero() {
-        return Err(StageError::Config(format!(
-            "the spike from {spike_at:?} to {spike_end:?} does not fit into a run of {baseline_duration:?}"
-        )));
-    }
-    let recovery = baseline_duration.saturating_sub(spike_end);
-    let mut schedule = Schedule::default().warm_up(scenario.load.warmup, baseline_concurrent);
-    for (name, duration, concurrent) in [
-        (BASELINE, spike_at, baseline_concurrent),
-        (BURST, spike_duration, spike_concurrent),
-        (RECOVERY, recovery, baseline_concurrent),
-    ] {
-        if duration > Duration::ZERO {
-            schedule = schedule.then(name, duration, concurrent);
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "a steady load with a burst in it: overflowing queues, recovery afterwards";
+
+/// A steady load with a sharp burst in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[allow(clippy::struct_field_names, reason = "the names of the specification")]
+pub struct Spike {
+    /// Calls in flight outside the burst.
+    #[setting(name = "concurrent", default = 10, elsewhere = "ignored")]
+    pub baseline_concurrent: u32,
+    /// Calls in flight in the burst, instead of `spike_multiplier`.
+    #[setting(otherwise = "10 × concurrent", elsewhere = "ignored")]
+    pub spike_concurrent: u32,
+    /// How many times the calls in flight there are in the burst.
+    #[setting(kind = FACTOR, otherwise = "10", elsewhere = "ignored")]
+    #[serde(skip)]
+    spike_multiplier: Option<f64>,
+    /// How long the load lasts.
+    #[setting(name = "duration", default = "60s", elsewhere = "ignored")]
+    #[serde(rename = "baseline_duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub baseline_duration: Duration,
+    /// When the burst begins.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "half-way", elsewhere = "ignored")]
+    #[serde(rename = "spike_at_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub spike_at: Duration,
+    /// How long the burst takes.
+    #[setting(otherwise = "a sixth of the run", elsewhere = "ignored")]
+    #[serde(rename = "spike_duration_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub spike_duration: Duration,
+}
+
+impl Spike {
+    /// A burst of this many calls in flight, at this time and for so long, in a load of so many.
+    pub fn new(
+        baseline_concurrent: u32,
+        spike_concurrent: u32,
+        duration: Duration,
+        spike_at: Duration,
+        spike_duration: Duration,
+    ) -> Self {
+        Self {
+            baseline_concurrent,
+            spike_concurrent,
+            spike_multiplier: None,
+            baseline_duration: duration,
+            spike_at,
+            spike_duration,
         }
     }
-    Ok(LoadPlan {
-        schedule,
-        mixes: weighted_calls(),
-        rate_limit: None,
-    })
+
+    /// The calls in flight of the burst, where they are not given.
+    fn multiply(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
+        let multiplier = self.spike_multiplier.take();
+        let fields = given
+            .field("spike_multiplier")
+            .zip(given.field("spike_concurrent"));
+        if let Some((factor, count)) = fields {
+            // A flag stands in for what a file says.
+            match (
+                reader.is_given_besides(&factor.span),
+                reader.is_given_besides(&count.span),
+            ) {
+                (true, false) => {}
+                (false, true) => return,
+                _ if factor.span.start > count.span.start => {
+                    return cannot_both(reader, factor, &count.name);
+                }
+                _ => return cannot_both(reader, count, &factor.name),
+            }
+        } else if given.has("spike_concurrent") {
+            return;
+        }
+        let factor = multiplier.unwrap_or(MULTIPLIER);
+        let calls = (f64::from(self.baseline_concurrent) * factor).ceil();
+        if calls <= f64::from(COUNT_MAX) {
+            // Whole and in range.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let count = calls as u32;
+            self.spike_concurrent = count;
+        } else {
+            reader.problem(
+                given.span(&["spike_multiplier", "concurrent"]),
+                format!("the burst would have {calls} calls in flight"),
+                format!("at most {COUNT_MAX} are possible"),
+            );
+        }
+    }
+}
+
+impl ScenarioType for Spike {
+    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+        let spike_end = self.spike_at.saturating_add(self.spike_duration);
+        if spike_end > self.baseline_duration || self.spike_duration.is_zero() {
+            return Err(StageError::Config(self.does_not_fit().into()));
+        }
+        let recovery = self.baseline_duration.saturating_sub(spike_end);
+        let mut schedule = Schedule::default().warm_up(load.warmup, self.baseline_concurrent);
+        for (name, duration, concurrent) in [
+            (BASELINE, self.spike_at, self.baseline_concurrent),
+            (SPIKE, self.spike_duration, self.spike_concurrent),
+            (RECOVERY, recovery, self.baseline_concurrent),
+        ] {
+            if duration > Duration::ZERO {
+                schedule = schedule.then(name, duration, concurrent);
+            }
+        }
+        Ok(Work::Load(LoadPlan {
+            schedule,
+            mixes: weighted_calls(),
+            rate_limit: None,
+        }))
+    }
+
+    fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
+        self.multiply(given, reader);
+        if !given.has("spike_at") {
+            self.spike_at = self.baseline_duration / 2;
+        }
+        let rest = self.baseline_duration.saturating_sub(self.spike_at);
+        if !given.has("spike_duration") {
+            // Unless said otherwise there is time to recover after the burst.
+            self.spike_duration = (self.baseline_duration / 6).min(rest / 2);
+        }
+        if self.spike_duration > rest || self.spike_duration.is_zero() {
+            let span = given.span(&["spike_duration", "spike_at", "duration"]);
+            let hint = message![
+                "start the burst earlier, or give a longer ",
+                setting("duration")
+            ];
+            reader.problem(span, self.does_not_fit(), hint);
+        }
+    }
+
+    fn changed(&mut self, name: &str) {
+        if name == "duration" {
+            self.spike_at = self.baseline_duration / 2;
+            self.spike_duration = self.baseline_duration / 6;
+        }
+    }
+
+    fn concurrent_max(&self) -> Option<u32> {
+        Some(self.spike_concurrent)
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        Some(self.baseline_duration)
+    }
+
+    /// Whether the server is after the burst what it was before it.
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        let phase = |name: &str| {
+            let mut phases = report.phases.iter();
+            phases
+                .find(|phase| phase.name == name)
+                .map(phase_calls)
+                .unwrap_or_default()
+        };
+        let tools = |name: &str| {
+            let record = assembly
+                .notes
+                .phases
+                .iter()
+                .find(|phase| phase.name == name);
+            let index = record.map_or(0, |phase| phase.index);
+            assembly.metrics.phases.get(&index)
+        };
+        let after = tools(RECOVERY);
+        let compared = tools(BASELINE).into_iter().flatten().map(|(tool, calls)| {
+            let later = after.and_then(|tools| tools.get(tool));
+            spike_recovery::ToolRecovery {
+                tool: tool.clone(),
+                before: quartiles(calls),
+                after: later.map(quartiles).unwrap_or_default(),
+            }
+        });
+        let judged = spike_recovery::judge(&spike_recovery::SpikeInput {
+            baseline: phase(BASELINE),
+            burst: phase(SPIKE),
+            recovery: phase(RECOVERY),
+            tools: compared.collect(),
+        });
+        let verdict = spike_recovery::verdict(&judged);
+        let verdict = assembly.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);
+        report.verdicts.push(verdict);
+        report.spike_recovery = Some(judged);
+    }
+
+    fn summary(&self, shape: Shape) -> Vec<String> {
+        let (baseline, spike) = match shape {
+            Shape::Closed => (
+                concurrent(self.baseline_concurrent),
+                self.spike_concurrent.to_string(),
+            ),
+            Shape::Open(_) => (
+                shape.clients(self.baseline_concurrent),
+                shape.rate_of(self.spike_concurrent, self.baseline_concurrent),
+            ),
+        };
+        let (at, length) = (
+            figure::duration(self.spike_at),
+            figure::duration(self.spike_duration),
+        );
+        let burst = format!("{spike} from {at} for {length}");
+        vec![baseline, burst, figure::duration(self.baseline_duration)]
+    }
+}
+
+impl Spike {
+    fn does_not_fit(&self) -> String {
+        let burst = if self.spike_duration.is_zero() {
+            "a burst".to_owned()
+        } else {
+            format!("a burst of {}", describe_duration(self.spike_duration))
+        };
+        let (at, all) = (self.spike_at, self.baseline_duration);
+        let (at, all) = (describe_duration(at), describe_duration(all));
+        format!("{burst} at {at} does not fit into a run of {all}")
+    }
+}
+
+fn phase_calls(phase: &PhaseReport) -> spike_recovery::PhaseCalls {
+    spike_recovery::PhaseCalls {
+        duration_secs: phase.duration.as_secs_f64(),
+        calls: phase.count,
+        errors: phase.failed,
+        ended_per_s: phase.requests_per_sec,
+        p50_ms: (phase.latency_ms.count > 0).then(|| as_milliseconds(phase.latency_ms.p50)),
+        p99_ms: tail_ms(phase),
+    }
+}
+
+fn quartiles(calls: &CallMetrics) -> spike_recovery::Quartiles {
+    let histogram = &calls.latency_ns;
+    let at =
+        |quantile| as_milliseconds(Duration::from_nanos(histogram.value_at_quantile(quantile)));
+    spike_recovery::Quartiles {
+        count: histogram.len(),
+        p25_ms: at(0.25),
+        p50_ms: at(0.5),
+        p75_ms: at(0.75),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Scenario;
+
+    fn plan(scenario: &Scenario) -> Result<LoadPlan, StageError> {
+        match scenario.kind.work(&scenario.load)? {
+            Work::Load(plan) => Ok(plan),
+            Work::Steps(_) => panic!("a spike is a load"),
+        }
+    }
 
     #[test]
     fn the_burst_has_its_place() {
@@ -105,13 +313,8 @@ mod tests {
 
     #[test]
     fn a_burst_beyond_the_end_is_refused() {
-        let kind = ScenarioKind::Spike {
-            baseline_concurrent: 1,
-            spike_concurrent: 10,
-            baseline_duration: Duration::from_secs(5),
-            spike_at: Duration::from_secs(4),
-            spike_duration: Duration::from_secs(2),
-        };
-        assert!(plan(&kind.into()).is_err());
+        let seconds = Duration::from_secs;
+        let spike = Spike::new(1, 10, seconds(5), seconds(4), seconds(2));
+        assert!(spike.work(&LoadSettings::default()).is_err());
     }
 }

@@ -1,19 +1,18 @@
 //! What the numbers rest on: whose replies were whose, which tools were called, and whether the
 //! load generator itself was in the way.
 
-use mcprove_document::block::{Line, Section};
+use mcprove_document::block::{Line, Section, Tone};
 use mcprove_document::figure::{self, count, counted};
 
 use crate::report::headline;
-use crate::report::skipped::{INCLUDE, pairs, skipped_lines};
 use crate::run::Report;
 
 /// Whether replies reached the calls they belong to.
-pub(super) fn isolation(report: &Report) -> Option<Section> {
+pub(super) fn isolation(report: &Report) -> Section {
     let isolation = &report.isolation;
     let is_checked = isolation.checked + isolation.crossed + isolation.lost + isolation.unchecked;
     if is_checked == 0 {
-        return None;
+        return Section::default();
     }
     let counts = format!(
         "Own token: {} · Another call's token: {} · Lost: {} · Without a token: {}",
@@ -22,49 +21,34 @@ pub(super) fn isolation(report: &Report) -> Option<Section> {
         count(isolation.lost),
         count(isolation.unchecked)
     );
-    let examples = isolation.examples.iter().map(Line::sentence).collect();
-    Some(
-        Section::new("Isolation")
-            .paragraph(Line::plain(counts))
-            .list(examples),
-    )
+    let examples = isolation.examples.iter().map(Line::sentence);
+    Section::new("Isolation")
+        .paragraph(counts)
+        .list(examples)
+        .detail()
 }
 
 /// Which tools were exercised.
-pub(super) fn coverage(report: &Report) -> Option<Section> {
+pub(super) fn coverage(report: &Report) -> Section {
     let coverage = &report.coverage;
     if coverage.registered.is_empty() {
-        return None;
+        return Section::default();
     }
-    let mut section = Section::new("Coverage").paragraph(Line::plain(format!(
+    let mut section = Section::new("Coverage").paragraph(format!(
         "{} of {} tools succeeded at least once ({:.0}%).",
         coverage.exercised.len(),
         coverage.registered.len(),
         coverage.share * 100.0
-    )));
+    ));
     if !coverage.missing.is_empty() {
-        let mut line = Line::plain("Not exercised: ");
-        for (index, name) in coverage.missing.iter().take(NAMES_MAX).enumerate() {
-            if index > 0 {
-                line = line.and(", ");
-            }
-            line = line.and_code(name);
-        }
+        let names = coverage.missing.iter().take(NAMES_MAX).map(Line::code);
+        let mut line = Line::plain("Not exercised: ").and(Line::join(names, ", "));
         if let Some(more) = coverage.missing.len().checked_sub(NAMES_MAX + 1) {
             line = line.and(format!(" and {} more", more + 1));
         }
         section = section.paragraph(line);
     }
-    let skipped = pairs(&report.skipped_tools);
-    if !skipped.is_empty() {
-        let lines = skipped_lines(&skipped);
-        section = section
-            .paragraph(Line::plain(format!(
-                "Not called, as they may write ({INCLUDE}):"
-            )))
-            .list(lines.into_iter().map(Line::plain).collect());
-    }
-    Some(section)
+    section.detail()
 }
 
 /// Names listed before the rest is only counted.
@@ -73,7 +57,10 @@ const NAMES_MAX: usize = 20;
 /// How the load was made, and whether the generator was the limit.
 pub(super) fn generator(report: &Report) -> Section {
     let generator = &report.generator;
-    let mut lines = vec![Line::plain(sentence(headline::model(report.model)))];
+    let mut limit = Section::new("Generator");
+    let mut lines = vec![mcprove_settings::phrase::sentence(headline::model(
+        report.model,
+    ))];
     let mut facts = Vec::new();
     if let Some(share) = generator.cpu_share {
         facts.push(format!(
@@ -101,39 +88,28 @@ pub(super) fn generator(report: &Report) -> Section {
         ));
     }
     if !facts.is_empty() {
-        lines.push(Line::plain(sentence(&format!(
-            "the generator: {}",
-            facts.join("; ")
-        ))));
+        lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = generator.advice.as_deref().unwrap_or("lower the load");
-        lines.push(Line::strong("The generator was the limit").and(format!(
+        let advice = generator
+            .advice
+            .clone()
+            .unwrap_or_else(|| "lower the load".into())
+            .text();
+        let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
+        limit = limit.paragraph(was_limit.and(format!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",
             generator.reasons.join(" and ")
         )));
     }
-    lines.push(Line::plain(format!(
-        "Every random choice came from the seed {}.",
-        report.seed
-    )));
-    Section::new("Generator").list(lines)
-}
-
-/// With a capital letter and a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    limit.with(Section::default().list(lines).detail())
 }
 
 /// Where the events are.
 pub(super) fn trace(report: &Report) -> Section {
     let section = Section::new("Trace");
     if report.trace_path.as_os_str().is_empty() {
-        return section.paragraph(Line::plain(
-            "No trace was written. Leave out --no-trace to have one.",
-        ));
+        return section.paragraph("No trace was written.").detail();
     }
     let name = report.trace_path.file_name().map_or_else(
         || "trace.jsonl".to_owned(),
@@ -151,8 +127,8 @@ pub(super) fn trace(report: &Report) -> Section {
     match report.trace_loss() {
         Some(loss) => {
             let missing = Line::strong("Incomplete").and(format!(": {loss}."));
-            section.paragraph(missing)
+            section.detail().paragraph(missing)
         }
-        None => section,
+        None => section.detail(),
     }
 }

@@ -11,26 +11,25 @@ use crate::run::report::FaultsReport;
 const TOOLS_MAX: usize = 20;
 
 /// The section, where faults were injected.
-pub(super) fn faults(report: &Report) -> Option<Section> {
-    let faults = report.faults.as_ref()?;
-    let mut section = Section::new("Injected faults")
-        .paragraph(Line::plain(apart(faults)))
-        .table(fault_table(faults));
-    let lines: Vec<Line> = faults.impacts.iter().map(timing).collect();
-    section = section.list(lines);
+pub(super) fn faults(report: &Report) -> Section {
+    let Some(faults) = &report.faults else {
+        return Section::default();
+    };
     let by_tool = tool_table(faults);
+    let mut details = Section::default().list(faults.impacts.iter().map(timing));
     if !by_tool.rows.is_empty() {
-        section = section
-            .paragraph(Line::plain(
-                "Calls that met no fault, tool by tool, in the same three times:",
-            ))
+        details = details
+            .paragraph("Calls that met no fault, tool by tool, in the same three times:")
             .table(by_tool);
     }
-    Some(section)
+    Section::new("Injected faults")
+        .paragraph(apart(faults))
+        .table(fault_table(faults))
+        .with(details.detail())
 }
 
 /// What is counted where.
-pub fn apart(faults: &FaultsReport) -> String {
+fn apart(faults: &FaultsReport) -> String {
     let lost = match faults.calls_lost {
         0 => String::new(),
         lost => format!(
@@ -74,7 +73,7 @@ fn beyond_limits(faults: &FaultsReport) -> String {
 }
 
 /// Before, during and after each fault, and the calls that it struck.
-pub fn fault_table(faults: &FaultsReport) -> Table {
+fn fault_table(faults: &FaultsReport) -> Table {
     let mut table = Table::new(["Fault", "Calls", "count", "errors", "p50", "p95", "p99"]);
     for impact in &faults.impacts {
         let phases = [

@@ -2,40 +2,47 @@
 
 use std::cmp::Reverse;
 
-use mcprove_document::block::{Line, Section, Table};
-use mcprove_score::grade::Grade;
+use mcprove_document::block::{Finding, Line, Section, Table, Tone};
+use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::{Outcome, Severity, Verdict};
+use mcprove_settings::message::Message;
 
+use crate::report::headline::lead;
 use crate::run::Report;
 
 /// "What this means": the numbers in sentences.
-pub(super) fn meaning(report: &Report) -> Option<Section> {
-    let lines: Vec<Line> = report.meaning.iter().map(Line::sentence).collect();
-    (!lines.is_empty()).then(|| Section::new("What this means").list(lines))
+pub(super) fn meaning(report: &Report) -> Section {
+    Section::new("What this means").list(report.meaning.iter().map(Line::sentence))
 }
 
 /// What each detector concluded.
-pub(super) fn verdicts(report: &Report) -> Option<Section> {
-    if report.verdicts.is_empty() {
-        return None;
-    }
-    let mut table = Table::new(["Check", "Outcome", "What was found", "What to try"]);
+pub(super) fn verdicts(report: &Report) -> Section {
     let mut verdicts: Vec<&Verdict> = report.verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| rank(verdict));
-    for verdict in verdicts {
-        let outcome = outcome_name(verdict);
-        table.push([
-            Line::plain(&verdict.detector),
-            if verdict.is_failure() {
-                Line::strong(outcome)
-            } else {
-                Line::plain(outcome)
-            },
-            Line::sentence(&verdict.sentence),
-            Line::sentence(verdict.hint.as_deref().unwrap_or_default()),
-        ]);
-    }
-    Some(Section::new("Verdicts").table(table))
+    // What the report begins with is not said again.
+    let is_said = |verdict: &Verdict| lead(report).is_some_and(|lead| lead == verdict);
+    let verdicts = verdicts.into_iter().map(|verdict| Finding {
+        lines: if is_said(verdict) {
+            Vec::new()
+        } else {
+            found(verdict).lines
+        },
+        ..found(verdict)
+    });
+    Section::new("Verdicts").findings(verdicts)
+}
+
+/// What a detector concluded.
+pub fn found(verdict: &Verdict) -> Finding {
+    let (tone, word) = match (verdict.outcome, verdict.severity) {
+        (Outcome::Pass, _) => (Tone::Good, "passed"),
+        (Outcome::Inconclusive, _) => (Tone::Unclear, "inconclusive"),
+        (Outcome::Finding, Severity::Critical) => (Tone::Bad, "finding"),
+        (Outcome::Finding, _) => (Tone::Unclear, "warning"),
+    };
+    Finding::new(tone, word, &verdict.detector)
+        .line(Line::sentence(&verdict.sentence))
+        .hint(verdict.hint.as_ref().map(Message::text))
 }
 
 /// How soon a verdict is read: findings, the worst first, then what is not known, then the rest.
@@ -48,18 +55,8 @@ fn rank(verdict: &Verdict) -> (u8, Reverse<Severity>) {
     (order, Reverse(verdict.severity))
 }
 
-/// The outcome of a verdict, in a word or two.
-pub fn outcome_name(verdict: &Verdict) -> &'static str {
-    match (verdict.outcome, verdict.severity) {
-        (Outcome::Pass, _) => "pass",
-        (Outcome::Inconclusive, _) => "inconclusive",
-        (Outcome::Finding, Severity::Critical) => "finding",
-        (Outcome::Finding, _) => "warning",
-    }
-}
-
 /// Marks, with their reasons.
-pub(super) fn grades(report: &Report) -> Option<Section> {
+pub(super) fn grades(report: &Report) -> Section {
     let grades = &report.grades;
     let mut table = Table::new(["What", "Grade", "Why"]);
     for (name, grade) in [
@@ -79,44 +76,31 @@ pub(super) fn grades(report: &Report) -> Option<Section> {
         };
         table.push([
             Line::plain(name),
-            Line::strong(grade.map_or("none", letter)),
+            Line::strong(grade.map_or("none".to_owned(), |grade| format!("{grade:?}"))),
             Line::sentence(reason),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::new("Grades").table(table))
-}
-
-const fn letter(grade: Grade) -> &'static str {
-    match grade {
-        Grade::A => "A",
-        Grade::B => "B",
-        Grade::C => "C",
-        Grade::D => "D",
-        Grade::F => "F",
+    let section = Section::new("Grades").table(table);
+    // The summary has the grade; what capped it is news.
+    if grades.overall.is_some() && grades.reasons.contains_key("overall") {
+        section
+    } else {
+        section.detail()
     }
 }
 
 /// Limits that were not kept.
 pub(super) fn violations(report: &Report) -> Section {
-    let section = Section::new("Threshold violations");
-    if report.threshold_violations.is_empty() {
-        return section.paragraph(Line::plain("None."));
-    }
-    let lines = report.threshold_violations.iter().map(|violation| {
-        let mut line = Line::strong(violation.metric.name());
-        if let Some(tool) = &violation.tool {
-            line = line.and(" (").and_code(tool).and(")");
-        }
-        line.and(format!(
-            ": expected {}, got {}",
-            expectation(&violation.expected),
-            violation.actual
-        ))
-    });
-    section.list(lines.collect())
+    Section::new("Threshold violations").list(report.threshold_violations.iter().map(violation))
 }
 
-/// A limit as people write it: `≤100ms`.
-pub fn expectation(expected: &str) -> String {
-    expected.replacen("<=", "≤", 1).replacen(">=", "≥", 1)
+/// A limit that was not kept: `≤100ms` as people write it.
+pub fn violation(violation: &ThresholdViolation) -> Line {
+    let mut line = Line::toned(Tone::Bad, violation.metric.name());
+    if let Some(tool) = &violation.tool {
+        line = line.and(" (").and_code(tool).and(")");
+    }
+    let expected = violation.expected.replacen("<=", "≤", 1);
+    let expected = expected.replacen(">=", "≥", 1);
+    line.and(format!(": expected {expected}, got {}", violation.actual))
 }

@@ -1,12 +1,14 @@
 //! What grows: memory, descriptors, latency, and the number of clients until it breaks.
 
-use mcprove_document::block::{Line, Section};
+use mcprove_document::block::Section;
 use mcprove_document::figure::{self, count};
 use mcprove_score::breaking_point::{BreakingKind, BreakingPoint};
 use mcprove_score::drift::DriftReport;
-use mcprove_score::leak::{LeakOutcome, LeakReport};
+use mcprove_score::leak::LeakReport;
 use mcprove_score::sessions::ChurnReport;
 use mcprove_score::verdict::Outcome;
+
+use super::scenario::name;
 
 pub(super) fn session_ends(report: &ChurnReport) -> Section {
     let descriptors = &report.descriptors;
@@ -31,17 +33,12 @@ pub(super) fn session_ends(report: &ChurnReport) -> Section {
             figure::maybe_fixed(descriptors.r_squared, 2)
         ),
     ];
-    Section::new("Sessions left behind").list(lines.iter().map(Line::plain).collect())
+    Section::new("Sessions left behind").list(lines)
 }
 
 pub(super) fn leak(report: &LeakReport) -> Section {
-    let outcome = match report.outcome {
-        LeakOutcome::NoLeak => "NO_LEAK",
-        LeakOutcome::LeakDetected => "LEAK_DETECTED",
-        LeakOutcome::Indeterminate => "INDETERMINATE",
-    };
     let lines = [
-        format!("Outcome: {outcome}"),
+        format!("Outcome: {}", name(report.outcome)),
         format!(
             "Predicted growth over the run: {} MB",
             figure::maybe_decimal(report.growth_mb, 1)
@@ -55,7 +52,7 @@ pub(super) fn leak(report: &LeakReport) -> Section {
         ),
         samples(report.samples, report.discarded),
     ];
-    Section::new("Memory").list(lines.iter().map(Line::plain).collect())
+    Section::new("Memory").list(lines)
 }
 
 pub(super) fn drift(report: &DriftReport) -> Section {
@@ -76,7 +73,7 @@ pub(super) fn drift(report: &DriftReport) -> Section {
         ),
         samples(report.points, report.discarded),
     ];
-    Section::new("Latency drift").list(lines.iter().map(Line::plain).collect())
+    Section::new("Latency drift").list(lines)
 }
 
 fn samples(used: usize, discarded: usize) -> String {
@@ -101,11 +98,11 @@ pub(super) fn breaking_point(point: &BreakingPoint) -> Section {
     if let Some(good) = point.last_good_load() {
         lines.push(format!("Last step that held: {good}"));
     }
-    Section::new("Breaking point").list(lines.iter().map(Line::plain).collect())
+    Section::new("Breaking point").list(lines)
 }
 
 /// In which way a server stops coping.
-pub const fn breaking_way(kind: BreakingKind) -> &'static str {
+const fn breaking_way(kind: BreakingKind) -> &'static str {
     match kind {
         BreakingKind::Errors => "calls fail",
         BreakingKind::Latency => "more calls only wait longer",

@@ -1,71 +1,93 @@
 //! What was measured: counts, latency, phases, tools, errors, processes.
 
-use mcprove_document::block::{Line, Section, Table};
+use mcprove_document::block::{Block, Figure, Limit, Line, Section, Table};
 use mcprove_document::figure::{self, count, counted};
-use mcprove_document::style::Style;
 use mcprove_score::percentile;
 use mcprove_score::threshold::ThresholdKind;
 use mcprove_trace::ErrorCategory;
 
+use super::charts;
 use crate::report::headline;
-use crate::report::histogram::histogram_text;
+use crate::report::histogram::histogram;
 use crate::run::Report;
 use crate::run::report::{LatencyStats, PhaseReport};
 
 /// Rows of the histogram.
-const LATENCY_ROWS: usize = 12;
-/// Columns of the histogram.
-const LATENCY_WIDTH: usize = 78;
+const LATENCY_ROWS: usize = 10;
+/// Calls below which a histogram says nothing.
+const HISTOGRAM_CALLS_MIN: u64 = 20;
+/// Rows of a table on a terminal.
+const ROWS_MAX: usize = 10;
+/// How many of the slowest calls a terminal shows.
+const SLOWEST_MAX: usize = 3;
 
 /// How many calls there were, and what became of them.
 pub(super) fn summary(report: &Report) -> Section {
     let throughput = &report.throughput;
-    let error_rate = report
-        .error_rate()
-        .map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent);
-    let mut lines = vec![
-        format!("Total requests: {}", count(throughput.total_requests)),
-        format!(
-            "Throughput: {} req/s",
-            figure::rate(throughput.requests_per_sec)
+    let latency = &report.latency;
+    let mut figures = vec![
+        Figure::new("Total requests", count(throughput.total_requests))
+            .bad_if(throughput.successful_requests == 0),
+        Figure::new("Duration", format!("{:.1}s", report.duration.as_secs_f64())),
+        Figure::new(
+            "Throughput",
+            format!("{} req/s", figure::rate(throughput.requests_per_sec)),
         ),
-        format!("Error rate: {error_rate}"),
-        format!(
-            "Deadlocks: {} Hangs: {}",
-            report.deadlock_count, report.hang_count
-        ),
+        Figure::new("Error rate", headline::error_rate(report)).bad_if(report.errors.total > 0),
+        Figure::new("Deadlocks", report.deadlock_count.to_string())
+            .bad_if(report.deadlock_count > 0),
+        Figure::new("Hangs", report.hang_count.to_string()).bad_if(report.hang_count > 0),
     ];
+    if latency.count > 0 {
+        let quantiles = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+        let quantiles =
+            quantiles.map(|(name, at)| Figure::new(name, headline::quantile(latency, at)));
+        figures.extend(quantiles);
+        figures.push(Figure::new("Slowest", headline::slowest(latency)));
+    }
+    let warmup = report.warmup.as_ref().map_or(0, |warmup| warmup.count);
     let further = [
-        (u64::from(report.crash_count), "Server processes that ended"),
-        (u64::from(report.reconnect_count), "Sessions replaced"),
-        (report.dropped, "Dropped (could not start in time)"),
-        (report.in_flight_at_end, "In flight when the load ended"),
-        (report.out_of_range, "Out of range of the histogram"),
+        (
+            "Server processes that ended",
+            u64::from(report.crash_count),
+            true,
+        ),
+        ("Sessions replaced", u64::from(report.reconnect_count), true),
+        ("Dropped (could not start in time)", report.dropped, true),
+        (
+            "In flight when the load ended",
+            report.in_flight_at_end,
+            false,
+        ),
+        ("Out of range of the histogram", report.out_of_range, true),
+        ("Warm-up, not counted", warmup, false),
     ];
-    lines.extend(
-        further
-            .into_iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, what)| format!("{what}: {}", count(number))),
+    let further = further.into_iter().filter(|(_, number, _)| *number > 0);
+    figures.extend(
+        further.map(|(name, number, is_bad)| Figure::new(name, count(number)).bad_if(is_bad)),
     );
-    if let Some(warmup) = &report.warmup {
-        lines.push(format!(
-            "Warm-up, not counted: {}",
-            counted(warmup.count, "successful call")
+    if !report.process.samples.is_empty() {
+        figures.push(Figure::new(
+            "Peak RSS",
+            figure::megabytes(report.process.peak_rss_mb),
         ));
     }
-    if report.partial {
-        lines.push("Partial: the run ended before its time".to_owned());
-    }
-    Section::new("Summary").list(lines.iter().map(Line::plain).collect())
+    let grade = report
+        .grades
+        .overall
+        .map(|grade| Figure::new("Grade", format!("{grade:?}")));
+    figures.extend(grade);
+    Section::new("Summary").block(Block::Figures(figures))
 }
 
 /// Percentiles and histogram.
 pub(super) fn latency(report: &Report) -> Section {
     let stats = &report.latency;
-    let mut section = Section::new("Latency");
     if stats.count == 0 {
-        return section.paragraph(Line::plain("No call succeeded, so there is no latency."));
+        let section = Section::new("Latency");
+        return section
+            .paragraph("No call succeeded, so there is no latency.")
+            .detail();
     }
     let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
     let is_violated = |kind: ThresholdKind| {
@@ -87,15 +109,15 @@ pub(super) fn latency(report: &Report) -> Section {
         cell(0.999, ThresholdKind::P999Latency),
         Line::plain(headline::slowest(stats)),
     ]);
-    section = section.table(table);
+    let mut section = Section::new("Latency").table(table).detail();
     if let Some(note) = percentile_note(stats) {
-        section = section.paragraph(Line::plain(note));
+        section = section.paragraph(note);
     }
-    section = section.drawing(histogram_text(
-        &stats.histogram,
-        LATENCY_ROWS,
-        Style::plain(LATENCY_WIDTH),
-    ));
+    let bars = Block::Bars(histogram(&stats.histogram, LATENCY_ROWS));
+    section = section.block(match stats.count {
+        HISTOGRAM_CALLS_MIN.. => bars,
+        _ => Block::Detail(Box::new(bars)),
+    });
     let mut others = Table::new(["Latency of", "count", "p50", "p95", "p99", "max"]);
     for (name, other) in [
         (
@@ -111,21 +133,14 @@ pub(super) fn latency(report: &Report) -> Section {
     ] {
         if let Some(other) = other {
             let [p50, p95, p99, max] = quantiles(other);
-            others.push([
-                Line::plain(name),
-                Line::plain(count(other.count)),
-                p50,
-                p95,
-                p99,
-                max,
-            ]);
+            others.push([name.to_owned(), count(other.count), p50, p95, p99, max]);
         }
     }
-    section.table(others)
+    section.with(Section::default().table(others).detail())
 }
 
 /// Why some percentiles are not shown.
-pub fn percentile_note(stats: &LatencyStats) -> Option<String> {
+fn percentile_note(stats: &LatencyStats) -> Option<String> {
     let (name, needed) = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)]
         .into_iter()
         .find(|(_, quantile)| stats.supported(*quantile).is_none())
@@ -138,27 +153,30 @@ pub fn percentile_note(stats: &LatencyStats) -> Option<String> {
     ))
 }
 
-fn quantiles(stats: &LatencyStats) -> [Line; 4] {
+fn quantiles(stats: &LatencyStats) -> [String; 4] {
     [
         headline::quantile(stats, 0.5),
         headline::quantile(stats, 0.95),
         headline::quantile(stats, 0.99),
         headline::slowest(stats),
     ]
-    .map(Line::plain)
 }
 
 /// Phase by phase, where there are several.
-pub(super) fn phases(report: &Report) -> Option<Section> {
-    let phases: Vec<&PhaseReport> = report.phases.iter().collect();
-    if phases.len() < 2 {
-        return None;
+pub(super) fn phases(report: &Report) -> Section {
+    if report.phases.len() < 2 {
+        return Section::default();
     }
-    Some(Section::new("Phases").table(phase_table(&phases)))
+    let mut section = Section::new("Phases").table(phase_table(&report.phases));
+    if report.phases.iter().filter(|phase| phase.measured).count() < 2 {
+        section = section.detail();
+    }
+    section.blocks.extend(charts::by_concurrency(report));
+    section
 }
 
 /// One row per phase.
-pub fn phase_table(phases: &[&PhaseReport]) -> Table {
+fn phase_table(phases: &[PhaseReport]) -> Table {
     let is_paced = phases.iter().any(|phase| phase.rate.is_some());
     let mut table = Table::new([
         "Phase",
@@ -176,39 +194,35 @@ pub fn phase_table(phases: &[&PhaseReport]) -> Table {
     ]);
     for phase in phases {
         let name = if phase.measured {
-            Line::plain(&phase.name)
+            phase.name.clone()
         } else {
-            Line::plain(format!("{} (not counted)", phase.name))
+            format!("{} (not counted)", phase.name)
         };
         let [p50, _, p99, max] = quantiles(&phase.latency_ms);
         table.push([
             name,
-            Line::plain(match phase.rate {
+            match phase.rate {
                 Some(rate) => figure::rate(rate),
                 None if is_paced => "–".to_owned(),
                 None => phase.concurrent.to_string(),
-            }),
-            Line::plain(count(phase.count)),
-            Line::plain(count(phase.failed)),
-            Line::plain(figure::rate(phase.requests_per_sec)),
+            },
+            count(phase.count),
+            count(phase.failed),
+            figure::rate(phase.requests_per_sec),
             p50,
             p99,
             max,
         ]);
     }
+    table.limit = Some(Limit::Spread(ROWS_MAX));
     table
 }
 
-/// Tool by tool.
-pub(super) fn tools(report: &Report) -> Option<Section> {
-    (!report.tools.is_empty()).then(|| Section::new("Tools").table(tool_table(report)))
-}
-
 /// One row per tool.
-pub fn tool_table(report: &Report) -> Table {
+pub(super) fn tools(report: &Report) -> Section {
     let mut table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"]);
     for (name, tool) in &report.tools {
-        let [p50, p95, p99, max] = quantiles(&tool.latency_ms);
+        let [p50, p95, p99, max] = quantiles(&tool.latency_ms).map(Line::plain);
         table.push([
             Line::code(name),
             Line::plain(count(tool.count)),
@@ -219,11 +233,18 @@ pub fn tool_table(report: &Report) -> Table {
             max,
         ]);
     }
-    table
+    table.limit = Some(Limit::First(ROWS_MAX));
+    let section = Section::new("Tools").table(table);
+    // Of one tool the summary has said it all.
+    if report.tools.len() > 1 {
+        section
+    } else {
+        section.detail()
+    }
 }
 
 /// The slowest calls, to be looked up in the trace.
-pub(super) fn slowest(report: &Report) -> Option<Section> {
+pub(super) fn slowest(report: &Report) -> Section {
     let mut table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"]);
     for call in &report.slowest {
         table.push([
@@ -235,17 +256,17 @@ pub(super) fn slowest(report: &Report) -> Option<Section> {
             Line::plain(call.request_id.to_string()),
         ]);
     }
+    table.limit = Some(Limit::First(SLOWEST_MAX));
     let section = Section::new("Slowest calls").table(table);
-    let first = report.slowest.first()?;
-    if report.trace_path.as_os_str().is_empty() {
-        return Some(section);
-    }
-    Some(
-        section.paragraph(Line::plain("To see one: ").and_code(format!(
-            "jq 'select(.session=={} and .request_id=={})' trace.jsonl",
-            first.session, first.request_id
-        ))),
-    )
+    let has_trace = !report.trace_path.as_os_str().is_empty();
+    let Some(first) = report.slowest.first().filter(|_| has_trace) else {
+        return section;
+    };
+    let find = Line::plain("To see one: ").and_code(format!(
+        "jq 'select(.session=={} and .request_id=={})' trace.jsonl",
+        first.session, first.request_id
+    ));
+    section.with(Section::default().paragraph(find).detail())
 }
 
 /// What failed, why, and what to try.
@@ -253,7 +274,7 @@ pub(super) fn errors(report: &Report) -> Section {
     let section = Section::new("Errors");
     let errors = &report.errors;
     if errors.by_category.is_empty() {
-        return section.paragraph(Line::plain("None."));
+        return section.paragraph("None.").detail();
     }
     let mut categories: Vec<_> = errors.by_category.iter().collect();
     categories.sort_by_key(|(category, count)| (std::cmp::Reverse(**count), **category));
@@ -264,7 +285,7 @@ pub(super) fn errors(report: &Report) -> Section {
             Line::plain(category.name()),
             Line::plain(count(*number)),
             example.map_or_else(Line::default, Line::code),
-            Line::plain(category.hint()),
+            Line::plain(category.hint().text()),
         ]);
     }
     section.table(table)
@@ -275,9 +296,8 @@ pub(super) fn process(report: &Report) -> Section {
     let section = Section::new("Process");
     let process = &report.process;
     if process.samples.is_empty() {
-        return section.paragraph(Line::plain(
-            "Not sampled: the server's processes are not on this machine, or the run was too short.",
-        ));
+        let why = "Not sampled: the server's processes are not on this machine, or the run was too short.";
+        return section.paragraph(why).detail();
     }
     let mut parts = vec![
         format!("Peak RSS: {}", figure::megabytes(process.peak_rss_mb)),
@@ -293,5 +313,7 @@ pub(super) fn process(report: &Report) -> Section {
     if let Some(descriptors) = process.peak_descriptors {
         parts.push(format!("Peak descriptors: {descriptors}"));
     }
-    section.paragraph(Line::plain(parts.join(" · ")))
+    let mut section = section.paragraph(parts.join(" · "));
+    section.blocks.extend(charts::process(report));
+    section
 }

@@ -1,44 +1,108 @@
-//! The sections of a report, in the order in which they are read: what it comes to, what was
+//! The report of a run as a document, in the order in which it is read: what it comes to, what was
 //! measured, what only this scenario looks for, and what the numbers rest on.
 
 mod basis;
+mod charts;
 mod faults;
 mod findings;
 mod growth;
 mod measured;
 mod scenario;
 
-pub use faults::{apart, fault_table};
-pub use findings::{expectation, outcome_name};
-pub use growth::breaking_way;
-pub use measured::{percentile_note, phase_table, tool_table};
+pub use findings::{found, violation};
 
-use mcprove_document::block::Section;
+use std::path::PathBuf;
 
+use mcprove_document::block::{Document, Line, Section};
+use mcprove_document::figure;
+use mcprove_settings::printable::printable;
+
+use super::headline;
+use super::skipped::skipped_section;
 use crate::run::Report;
 
-/// All sections that have something to say.
-pub(super) fn all(report: &Report) -> Vec<Section> {
+/// The longest command of a server that is shown whole.
+const SERVER_MAX: usize = 200;
+
+/// The files of a run, to be read on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The directory.
+    pub place: PathBuf,
+    /// Those that there are.
+    pub names: Vec<&'static str>,
+}
+
+/// What a run comes to. `files` is what was written, if it is to be named.
+pub fn document(report: &Report, files: Option<&Files>) -> Document {
+    let info = &report.server_info;
+    let known = headline::server(report);
+    let mut server = Line::code(printable(&info.target, SERVER_MAX));
+    if !known.is_empty() {
+        server = server.and(format!(" ({known})"));
+    }
+    let scenario = headline::scenario(report);
+    let name = if info.name.is_empty() {
+        &info.target
+    } else {
+        &info.name
+    };
+    let has = |name| files.is_some_and(|files| files.names.contains(&name));
+    let seeded = format!("{scenario}, seed {}", report.seed);
     let mut sections = vec![
-        Some(measured::summary(report)),
-        findings::meaning(report),
+        findings::violations(report),
         findings::verdicts(report),
-        Some(measured::latency(report)),
+        measured::summary(report),
+        findings::meaning(report),
+        measured::latency(report),
+        charts::over_time(report),
         measured::phases(report),
         measured::tools(report),
         measured::slowest(report),
+        faults::faults(report),
     ];
-    sections.push(faults::faults(report));
-    sections.extend(scenario::all(report).into_iter().map(Some));
+    sections.extend(scenario::all(report));
     sections.extend([
-        Some(measured::errors(report)),
-        Some(measured::process(report)),
+        measured::errors(report),
+        measured::process(report),
         basis::isolation(report),
         basis::coverage(report),
-        Some(basis::generator(report)),
+        skipped_section(&report.skipped_tools),
+        basis::generator(report),
         findings::grades(report),
-        Some(findings::violations(report)),
-        Some(basis::trace(report)),
+        basis::trace(report),
     ]);
-    sections.into_iter().flatten().collect()
+    sections.extend(files.map(|files| list_files(report, files)));
+    Document {
+        title: format!("Run {}", report.run_id),
+        subject: vec![name.clone(), scenario.clone()],
+        verdict: Some(headline::verdict(report)),
+        facts: vec![
+            ("Server", server),
+            ("Scenario", seeded.into()),
+            ("Started", figure::time(report.started_at).into()),
+        ],
+        sections,
+        more_in: if has("report.md") {
+            " in report.md".to_owned()
+        } else if has("metrics.json") {
+            " in metrics.json".to_owned()
+        } else {
+            String::new()
+        },
+        ..Document::default()
+    }
+}
+
+fn list_files(report: &Report, files: &Files) -> Section {
+    let names = files.names.iter().map(|name| match *name {
+        "trace.jsonl" if report.trace_loss().is_some() => "trace.jsonl (incomplete)",
+        "trace.jsonl" => "trace.jsonl (every call)",
+        name => name,
+    });
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        return Section::default();
+    }
+    Section::new(format!("Files in {}", files.place.display())).paragraph(names.join(", "))
 }

@@ -1,20 +1,23 @@
 //! What only some scenarios look for; what grows is in `growth.rs`.
 
-use mcprove_document::block::{Line, Section, Table};
+use mcprove_document::block::{Limit, Line, Section, Table};
 use mcprove_document::figure;
 use mcprove_score::cold_start::ColdStartReport;
-use mcprove_score::deadlock::{CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity};
+use mcprove_score::deadlock::{DeadlockReport, ProbeOutcome};
 use mcprove_score::fuzz::{FuzzOutcome, FuzzReport};
 use mcprove_score::head_of_line::HeadOfLineReport;
-use mcprove_score::race::{RaceOutcome, RaceReport};
+use mcprove_score::race::RaceReport;
 use mcprove_score::verdict::Outcome;
-use mcprove_trace::hang::DeadlockKind;
+use serde::Serialize;
 
 use super::growth;
 use crate::run::Report;
 
 /// Rows of a table of calls or cases: the rest is only counted.
 const ROWS_MAX: usize = 50;
+
+/// Cases that a terminal shows.
+const TERMINAL_ROWS_MAX: usize = 5;
 
 /// The sections of what was looked for.
 pub(super) fn all(report: &Report) -> Vec<Section> {
@@ -39,37 +42,23 @@ fn cold_start(report: &ColdStartReport) -> Section {
         "second call",
         "first / second",
     ]);
-    table.push(
-        [
-            report.iterations.to_string(),
-            figure::maybe_milliseconds(report.ready_ms),
-            figure::maybe_milliseconds(report.first_call_ms),
-            figure::maybe_milliseconds(report.second_call_ms),
-            figure::maybe_decimal(report.ratio, 1),
-        ]
-        .map(Line::plain),
-    );
+    table.push([
+        report.iterations.to_string(),
+        figure::maybe_milliseconds(report.ready_ms),
+        figure::maybe_milliseconds(report.first_call_ms),
+        figure::maybe_milliseconds(report.second_call_ms),
+        figure::maybe_decimal(report.ratio, 1),
+    ]);
     let section = Section::new("Cold start").table(table);
-    section.paragraph(Line::plain(
-        "Medians over all starts, each with a fresh process.",
-    ))
+    section.paragraph("Medians over all starts, each with a fresh process.")
 }
 
 fn deadlock(report: &DeadlockReport) -> Section {
-    let severity = match report.severity {
-        ProbeSeverity::Critical => "CRITICAL",
-        ProbeSeverity::Warning => "WARNING",
-        ProbeSeverity::Pass => "PASS",
-    };
-    let outcome = match report.outcome {
-        ProbeOutcome::ServerInitError => "SERVER_INIT_ERROR",
-        ProbeOutcome::ToolsListHang => "TOOLS_LIST_HANG",
-        ProbeOutcome::Completed => "COMPLETED",
-    };
-    let mut lines = vec![
-        Line::plain("Severity: ").and_strong(severity),
-        Line::plain(format!("Probe: {outcome}")),
-    ];
+    let head = Section::new("Deadlock probe").list([
+        Line::plain("Severity: ").and(Line::strong(name(report.severity))),
+        Line::plain(format!("Probe: {}", name(report.outcome))),
+    ]);
+    let mut lines = Vec::new();
     if report.outcome == ProbeOutcome::Completed {
         lines.push(Line::plain("Tool: ").and_code(&report.tool));
         lines.push(Line::plain(format!(
@@ -80,7 +69,7 @@ fn deadlock(report: &DeadlockReport) -> Section {
     if let Some(kind) = report.kind {
         lines.push(Line::plain(format!(
             "What is stuck: {} ({})",
-            kind_name(kind),
+            name(kind),
             kind.explanation()
         )));
     }
@@ -88,34 +77,29 @@ fn deadlock(report: &DeadlockReport) -> Section {
     for (index, call) in report.calls.iter().take(ROWS_MAX).enumerate() {
         table.push([
             Line::plain((index + 1).to_string()),
-            Line::plain(match call.outcome {
-                CallOutcome::Success => "SUCCESS",
-                CallOutcome::Slow => "SLOW",
-                CallOutcome::Deadlock => "DEADLOCK",
-                CallOutcome::Error => "ERROR",
-            }),
+            Line::plain(name(call.outcome)),
             Line::plain(figure::milliseconds(call.duration_ms)),
             call.message.as_ref().map_or_else(Line::default, Line::code),
         ]);
     }
-    let section = Section::new("Deadlock probe").list(lines).table(table);
-    and_more(section, report.calls.len(), "calls")
+    let calls = and_more(Section::default().table(table), report.calls.len(), "calls");
+    head.detail()
+        .with(Section::default().list(lines))
+        .with(calls.detail())
 }
 
-const fn kind_name(kind: DeadlockKind) -> &'static str {
-    match kind {
-        DeadlockKind::ToolStuck => "tool_stuck",
-        DeadlockKind::LoopDead => "loop_dead",
-        DeadlockKind::ProcessDead => "process_dead",
-    }
+/// What something is called in `metrics.json`.
+pub(super) fn name(value: impl Serialize) -> String {
+    let json = serde_json::to_value(value).unwrap_or_default();
+    json.as_str().unwrap_or_default().to_owned()
 }
 
 /// Says how many rows were left out.
 fn and_more(section: Section, rows: usize, noun: &str) -> Section {
     match rows.checked_sub(ROWS_MAX) {
-        Some(more) if more > 0 => section.paragraph(Line::plain(format!(
-            "And {more} more {noun}: see metrics.json."
-        ))),
+        Some(more) if more > 0 => {
+            section.paragraph(format!("And {more} more {noun}: see metrics.json."))
+        }
         _ => section,
     }
 }
@@ -133,11 +117,7 @@ fn race(report: &Report) -> Section {
     for (tool, race) in &report.race {
         table.push([
             Line::code(tool),
-            Line::plain(match race.outcome {
-                RaceOutcome::Consistent => "consistent",
-                RaceOutcome::Divergent => "divergent",
-                RaceOutcome::Inconclusive => "inconclusive",
-            }),
+            Line::plain(name(race.outcome)),
             Line::plain(race.baseline_calls.to_string()),
             Line::plain(race.baseline_distinct.to_string()),
             Line::plain(race.concurrent_calls.to_string()),
@@ -157,9 +137,7 @@ fn race(report: &Report) -> Section {
                 .and(" to the same call."),
         )
     });
-    Section::new("Race check")
-        .table(table)
-        .list(examples.collect())
+    Section::new("Race check").table(table).list(examples)
 }
 
 fn fuzz(report: &FuzzReport) -> Section {
@@ -172,7 +150,7 @@ fn fuzz(report: &FuzzReport) -> Section {
     cases.sort_by_key(|case| std::cmp::Reverse(case.outcome));
     let mut table = Table::new(["Outcome", "Payload", "times", "What was seen"]);
     for case in cases.into_iter().take(ROWS_MAX) {
-        let name = fuzz_outcome(case.outcome);
+        let name = name(case.outcome);
         table.push([
             if case.outcome >= FuzzOutcome::Wedged {
                 Line::strong(name)
@@ -184,20 +162,9 @@ fn fuzz(report: &FuzzReport) -> Section {
             Line::plain(&case.detail),
         ]);
     }
-    let section = Section::new("Fuzzing")
-        .paragraph(Line::plain(counts))
-        .table(table);
+    table.limit = Some(Limit::First(TERMINAL_ROWS_MAX));
+    let section = Section::new("Fuzzing").paragraph(counts).table(table);
     and_more(section, report.cases.len(), "payloads")
-}
-
-const fn fuzz_outcome(outcome: FuzzOutcome) -> &'static str {
-    match outcome {
-        FuzzOutcome::Rejected => "rejected",
-        FuzzOutcome::Accepted => "accepted",
-        FuzzOutcome::Unanswered => "unanswered",
-        FuzzOutcome::Wedged => "wedged",
-        FuzzOutcome::Crashed => "crashed",
-    }
 }
 
 fn head_of_line(report: &HeadOfLineReport) -> Section {
@@ -207,20 +174,17 @@ fn head_of_line(report: &HeadOfLineReport) -> Section {
         "slow calls",
         "samples",
     ]);
-    table.push(
-        [
-            figure::maybe_milliseconds(report.fast_alone_p50),
-            figure::maybe_milliseconds(report.fast_mixed_p50),
-            figure::maybe_milliseconds(report.slow_p50),
-            report.samples.to_string(),
-        ]
-        .map(Line::plain),
-    );
+    table.push([
+        figure::maybe_milliseconds(report.fast_alone_p50),
+        figure::maybe_milliseconds(report.fast_mixed_p50),
+        figure::maybe_milliseconds(report.slow_p50),
+        report.samples.to_string(),
+    ]);
     Section::new("Head-of-line blocking")
         .table(table)
-        .paragraph(Line::plain(match report.outcome {
+        .paragraph(match report.outcome {
             Outcome::Pass => "Medians. Fast calls do not wait for slow ones.",
             Outcome::Finding => "Medians. Fast calls wait for slow ones.",
             Outcome::Inconclusive => "Medians. They do not tell whether fast calls wait.",
-        }))
+        })
 }

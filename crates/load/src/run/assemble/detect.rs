@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_score::{coverage, deadlock, generator, isolation};
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::phrase;
 use mcprove_trace::stream::CallMetrics;
 use mcprove_trace::{ErrorCategory, hang};
 
 use super::Assembly;
 use super::figures::share;
-use crate::drive::ScenarioKind;
 use crate::drive::stage::STAYED;
 use crate::run::report::Report;
 
@@ -26,8 +26,7 @@ impl Assembly<'_> {
         self.detect_generator(report);
         self.detect_isolation(report);
         self.detect_deadlock(report, measured);
-        self.detect_by_kind(report);
-        self.detect_growth(report);
+        self.header.scenario.kind.as_type().conclude(self, report);
         self.detect_violations(report);
         Self::detect_broken_calls(report);
         self.detect_lost_sessions(report);
@@ -141,7 +140,7 @@ impl Assembly<'_> {
             hung: self.hung_unanswered(),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
-        let is_fuzzer = matches!(self.header.scenario.kind, ScenarioKind::Fuzzer { .. });
+        let is_fuzzer = self.judging().sends_bad_input;
         if calls.sent > 0 || !is_fuzzer {
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));
@@ -237,9 +236,10 @@ impl Assembly<'_> {
     /// Many errors, where nobody said how many are too many.
     fn detect_errors(&self, report: &mut Report) {
         // Late answers are what a deadlock probe looks for, and has a verdict of its own on.
-        let judged_elsewhere = match self.header.scenario.kind {
-            ScenarioKind::DeadlockProbe { .. } => u64::from(report.hang_count),
-            _ => 0,
+        let judged_elsewhere = if self.judging().judges_hangs {
+            u64::from(report.hang_count)
+        } else {
+            0
         };
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let Some(rate) = share(failed, report.throughput.total_requests) else {
@@ -260,7 +260,11 @@ impl Assembly<'_> {
                 "errors",
                 severity,
                 format!("{:.1} % of the calls failed.", rate * 100.0),
-                "give --error-rate to say how many may; the errors are listed by category",
+                message![
+                    "give ",
+                    setting("error_rate"),
+                    " to say how many may; the errors are listed by category"
+                ],
             )
             .number("error_rate", rate),
         );
@@ -274,9 +278,10 @@ impl Assembly<'_> {
             return;
         };
         // What a ramp is for: to find the rate that is too much.
-        let severity = match self.header.scenario.kind {
-            ScenarioKind::Ramp { .. } => Severity::Warning,
-            _ => Severity::Critical,
+        let severity = if self.judging().expects_errors {
+            Severity::Warning
+        } else {
+            Severity::Critical
         };
         let not_started = format!(
             "{} of {} calls ({:.1} %) could not start",
@@ -291,14 +296,24 @@ impl Assembly<'_> {
                 format!(
                     "{not_started}, but the load generator itself was the limit, so whether the server keeps up with the rate is open."
                 ),
-                "lower --rate until the generator is no longer the limit",
+                message![
+                    "lower ",
+                    setting("rate"),
+                    " until the generator is no longer the limit"
+                ],
             )
         } else {
             Verdict::finding(
                 "dropped",
                 severity,
                 format!("The server does not keep up with the rate: {not_started}."),
-                "lower --rate to find what it can take, or raise --max-in-flight if it may queue",
+                message![
+                    "lower ",
+                    setting("rate"),
+                    " to find what it can take, or raise ",
+                    setting("max_in_flight"),
+                    " if it may queue"
+                ],
             )
         };
         let verdict = self.excuse_dropped(verdict, &not_started);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
 use mcprove_score::percentile::is_supported;
 use mcprove_score::verdict::{Outcome, Verdict};
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::phrase;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::sparse::Stretch;
@@ -92,7 +93,7 @@ impl Assembly<'_> {
     }
 
     /// From when until when each fault was on, or held calls up.
-    pub(super) fn fault_spans(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn fault_spans(&self) -> Vec<(f64, f64)> {
         if !self.has_faults() {
             return Vec::new();
         }
@@ -102,7 +103,7 @@ impl Assembly<'_> {
     }
 
     /// The same, without faults that were on all the time: under those the run is all of a piece.
-    pub(super) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
         let (from, until) = self.measured_span();
         let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
         let mut spans = self.fault_spans();
@@ -112,7 +113,7 @@ impl Assembly<'_> {
 
     /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
     /// differs may be its doing.
-    pub(super) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
+    pub(crate) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
         let phases = self.notes.phases.iter();
         let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
         let spans: Vec<_> = phases
@@ -225,7 +226,13 @@ impl Assembly<'_> {
             format!(
                 "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is open."
             ),
-            "raise --max-in-flight, lower --hang-timeout, or aim the faults at fewer calls",
+            message![
+                "raise ",
+                setting("max_in_flight"),
+                ", lower ",
+                setting("hang_timeout"),
+                ", or aim the faults at fewer calls"
+            ],
         )
     }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::stream::CallMetrics;
 
-use crate::run::report::{ProcessSample, Report};
+use crate::run::report::{PhaseReport, ProcessSample, Report};
 
 /// Failed calls, without those that we gave up ourselves.
 pub(super) fn failures(calls: &CallMetrics) -> u64 {
@@ -17,7 +18,7 @@ pub(super) fn failures(calls: &CallMetrics) -> u64 {
         .sum()
 }
 
-pub(super) fn samples(
+pub(crate) fn samples(
     report: &Report,
     value: impl Fn(&ProcessSample) -> Option<f64>,
 ) -> Vec<(Duration, f64)> {
@@ -34,7 +35,7 @@ pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-pub(super) fn per_second(count: u64, time: Duration) -> f64 {
+pub(crate) fn per_second(count: u64, time: Duration) -> f64 {
     let seconds = time.as_secs_f64();
     if seconds > 0.0 {
         #[allow(clippy::cast_precision_loss)]
@@ -43,4 +44,28 @@ pub(super) fn per_second(count: u64, time: Duration) -> f64 {
     } else {
         0.0
     }
+}
+
+/// p99, or the maximum where there are too few calls for it.
+pub(crate) fn tail_ms(phase: &PhaseReport) -> Option<f64> {
+    let latency = &phase.latency_ms;
+    let tail = latency.supported(0.99).or(latency.slowest());
+    tail.map(as_milliseconds)
+}
+
+/// How many values of a histogram stand for all of them where a detector wants values.
+const QUANTILES: u32 = 200;
+
+/// Values that stand for all of a histogram, in milliseconds: as many as there are, or evenly
+/// spread ones where they are too many.
+pub(crate) fn spread(calls: &CallMetrics) -> Vec<f64> {
+    let histogram = &calls.latency_ns;
+    let count = u32::try_from(histogram.len())
+        .unwrap_or(u32::MAX)
+        .min(QUANTILES);
+    (0..count)
+        .map(|place| (f64::from(place) + 0.5) / f64::from(count))
+        .map(|quantile| Duration::from_nanos(histogram.value_at_quantile(quantile)))
+        .map(as_milliseconds)
+        .collect()
 }

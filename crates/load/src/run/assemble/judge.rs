@@ -1,6 +1,5 @@
 //! Whether the limits held, and whether anything worked at all.
 
-use mcprove_score::deadlock::ProbeSeverity;
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Measured};
 use mcprove_score::verdict::{Severity, Verdict};
@@ -11,7 +10,6 @@ use mcprove_trace::stream::CallMetrics;
 
 use super::Assembly;
 use super::figures::failures;
-use crate::drive::ScenarioKind;
 use crate::run::report::{LatencyStats, Report};
 
 impl Assembly<'_> {
@@ -22,7 +20,8 @@ impl Assembly<'_> {
                 .generator
                 .advice
                 .clone()
-                .unwrap_or_else(|| "lower the load".to_owned())
+                .unwrap_or_else(|| "lower the load".into())
+                .text()
         });
         let advice = advice.as_deref();
         let mut evaluations = vec![threshold::evaluate(
@@ -55,24 +54,10 @@ impl Assembly<'_> {
 
     /// A run in which nothing succeeded does not pass, whatever its limits.
     pub(super) fn judge_success(&self, report: &mut Report) {
-        let succeeded = report.throughput.successful_requests;
         let attempted = report.throughput.total_requests;
         let interrupted = self.ending.interrupted;
-        // Two make no calls that have to succeed, but come to a result of their own.
-        let (needs_success, has_result) = match self.header.scenario.kind {
-            ScenarioKind::Fuzzer { .. } => {
-                (false, !interrupted || !self.notes.fuzz_cases.is_empty())
-            }
-            // Its own verdict says when nothing was answered; calls that were all late are left.
-            ScenarioKind::DeadlockProbe { .. } => {
-                let is_late = (report.deadlock.as_ref())
-                    .is_some_and(|probe| probe.severity == ProbeSeverity::Warning);
-                let has_result = !interrupted || self.notes.deadlock_probe.is_some();
-                (is_late, has_result && !(is_late && succeeded == 0))
-            }
-            _ => (true, succeeded > 0),
-        };
-        if has_result {
+        let success = self.header.scenario.kind.as_type().success(self, report);
+        if success.is_reached {
             return;
         }
         if let Some(verdict) = self.met_only_faults(attempted) {
@@ -80,7 +65,7 @@ impl Assembly<'_> {
             return;
         }
         // An interruption is not the server's fault, but no proof of anything either.
-        if interrupted && (attempted == 0 || !needs_success) {
+        if interrupted && (attempted == 0 || !success.is_needed) {
             report.verdicts.push(nothing_yet(report.unanswered));
             return;
         }
@@ -102,9 +87,9 @@ impl Assembly<'_> {
         let mut checks = self.notes.checks.iter();
         let unfit = checks.find(|check| check.detector == "schema" && !check.passed);
         let hint = match (worst, unfit) {
-            (Some(ErrorCategory::ProtocolError), Some(check)) => &check.hint,
+            (Some(ErrorCategory::ProtocolError), Some(check)) => check.hint.clone(),
             (Some(category), _) => category.hint(),
-            (None, _) => "give the run more time, or look at the server's stderr",
+            (None, _) => "give the run more time, or look at the server's stderr".into(),
         };
         report.verdicts.push(
             Verdict::finding("success", Severity::Critical, sentence, hint)

@@ -1,10 +1,9 @@
 //! From what was measured and noted to a report. Pure: live and from a trace, the same input gives
 //! the same report.
 
-mod by_kind;
 mod detect;
 mod faults;
-mod figures;
+pub(crate) mod figures;
 mod judge;
 mod measure;
 mod times;
@@ -19,15 +18,16 @@ use super::header::{ENDED, Ending, Header, STARTED};
 use super::interpret;
 use super::notes::{self, Notes, PhaseRecord};
 use super::report::{Model, Report};
+use crate::drive::scenario::Judging;
 
 /// What a report is made of.
-struct Assembly<'a> {
-    metrics: &'a Metrics,
-    header: &'a Header,
-    ending: Ending,
+pub(crate) struct Assembly<'a> {
+    pub metrics: &'a Metrics,
+    pub header: &'a Header,
+    pub ending: Ending,
     /// Whether it has no end: what is only noted at the end is not known.
     was_killed: bool,
-    notes: Notes,
+    pub notes: Notes,
 }
 
 /// The report of a run; none when its first event is missing.
@@ -59,6 +59,11 @@ fn cut_off(metrics: &Metrics) -> Ending {
 }
 
 impl Assembly<'_> {
+    /// How calls are judged.
+    fn judging(&self) -> Judging {
+        self.header.scenario.kind.as_type().judging()
+    }
+
     fn report(&self) -> Report {
         let scenario = &self.header.scenario;
         let measured = self.metrics.total_of(|phase| self.is_measured(phase));

@@ -7,7 +7,6 @@ use mcprove_score::interpret::ClientTime;
 use mcprove_trace::stream::CallMetrics;
 
 use super::{ALONE, Assembly};
-use crate::drive::ScenarioKind;
 use crate::run::interpret::{Times, ToolTimes};
 use crate::run::notes::PhaseRecord;
 use crate::run::report::LatencyStats;
@@ -65,10 +64,10 @@ impl Assembly<'_> {
     /// The time in lists, which patterns have among their steps.
     fn listing_s(&self) -> f64 {
         let lists = self.metrics.methods.get("tools/list");
-        match self.header.scenario.kind {
-            ScenarioKind::Pattern { .. } => lists.map_or(0.0, in_calls_s),
-            _ => 0.0,
+        if self.header.scenario.kind.as_type().patterns().is_empty() {
+            return 0.0;
         }
+        lists.map_or(0.0, in_calls_s)
     }
 }
 

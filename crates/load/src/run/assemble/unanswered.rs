@@ -4,7 +4,6 @@ use mcprove_trace::stream::CallMetrics;
 
 use super::Assembly;
 use super::figures::failures;
-use crate::drive::ScenarioKind;
 
 impl Assembly<'_> {
     /// Calls without an answer when the run was interrupted.
@@ -43,13 +42,7 @@ impl Assembly<'_> {
 
     /// Whether the scenario itself leaves calls before their answer.
     fn leaves_calls(&self) -> bool {
-        matches!(
-            self.header.scenario.kind,
-            ScenarioKind::Reconnect { .. }
-                | ScenarioKind::Churn { .. }
-                | ScenarioKind::EarlyCall { .. }
-                | ScenarioKind::InterruptedCall { .. }
-        )
+        self.judging().leaves_calls
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use mcprove_settings::message::Message;
+
 use super::Side;
 use crate::run::{FormatError, RunError};
 
@@ -67,17 +69,20 @@ pub enum CompareError {
 
 impl CompareError {
     /// What to try next.
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Message {
         match self {
             Self::NoRun { .. } => {
                 "give the directory of a run, or one that holds several; `mcprove runs` lists them"
+                    .into()
             }
-            Self::Io { .. } => "check the path and its permissions",
-            Self::Unreadable { .. } => "leave the run out, or make it again",
-            Self::Format(error) => error.hint(),
-            Self::Config(_) => "`mcprove compare --explain` tells what can be compared",
-            Self::Run { source, .. } => source.hint(),
-            Self::Stopped { .. } => "let it go on for longer, or ask for fewer or shorter runs",
+            Self::Io { .. } => "check the path and its permissions".into(),
+            Self::Unreadable { .. } => "leave the run out, or make it again".into(),
+            Self::Format(error) => error.hint().into(),
+            Self::Config(_) => "compare directories of runs, or two servers".into(),
+            Self::Run { source, .. } => source.diagnostic().hint.unwrap_or_default(),
+            Self::Stopped { .. } => {
+                "let it go on for longer, or ask for fewer or shorter runs".into()
+            }
         }
     }
 }

@@ -224,7 +224,7 @@ async fn before_during_and_after_are_in_every_report() {
     let length = impact.until_secs.unwrap() - impact.from_secs.unwrap();
     assert!((length - 1.0).abs() < 0.01, "{impact:?}");
     let html = std::fs::read_to_string(directory.path().join("report.html")).unwrap();
-    for text in [crate::report::markdown(&report), html] {
+    for text in [crate::report::document(&report, None).markdown(), html] {
         assert!(text.contains("Injected faults"), "{text}");
         assert!(text.contains("is of calls that met no fault"), "{text}");
     }

@@ -292,7 +292,7 @@ impl Report {
 
     /// Writes `report.md`.
     pub fn write_markdown(&self, path: &Path) -> io::Result<()> {
-        write_whole(path, crate::report::markdown(self))
+        write_whole(path, crate::report::document(self, None).markdown())
     }
 
     /// Writes `metrics.json`.

@@ -5,16 +5,20 @@ mod servers;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mcprove_client::server::Server;
+use mcprove_document::block::Section;
 use mcprove_load::config::LoadConfig;
-use mcprove_load::report::comparison_text;
+use mcprove_load::report::comparison_document;
 use mcprove_load::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits};
 use mcprove_settings::printable::printable;
+use mcprove_settings::setting::Setting;
 use mcprove_suite::run::LAST_FAILED_FILE;
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
+use crate::load_arguments::{FlagTable, LoadArguments, LoadFlags, SettingFlags, ThresholdTable};
+use crate::reports::{ReportArguments, Reports};
 use crate::sides::SideOrder;
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal;
@@ -40,7 +44,7 @@ runs are not like for like, something with a limit of its own (--max-…) is inc
 --require-conclusive anything is;
 130 interrupted, after comparing the runs that there are (it needs a whole one of each server).
 Knobs: --runs, --duration, --concurrent, --max-p99-ratio, --max-error-rate-increase,
---max-new-deadlocks; all knobs of `mcprove run` for what each run does.
+--max-new-deadlocks; all settings of `mcprove run` for what each run does.
 ";
 
 /// How long each run lasts, unless told otherwise.
@@ -59,13 +63,8 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: Option<u16>,
 
-    /// When a call counts as hung [default: 5s]
-    #[arg(long, value_name = "TIME", alias = "hang-threshold")]
-    hang_timeout: Option<String>,
-
-    /// How long a hung call may still answer before it is a deadlock [default: 10s]
-    #[arg(long, value_name = "TIME")]
-    grace_period: Option<String>,
+    #[command(flatten)]
+    hang: SettingFlags<HangTable>,
 
     /// Where the directory of the comparison is made [default: ./runs]
     #[arg(long, value_name = "DIR")]
@@ -78,6 +77,9 @@ pub struct Arguments {
     /// Print the comparison as JSON (format comparison.v1)
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    report: ReportArguments,
 
     /// Tell what this command does, and do nothing
     #[arg(long)]
@@ -131,6 +133,11 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         super::explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let reports = arguments.report.resolve(arguments.json)?;
+    compare(arguments, &reports).await
+}
+
+async fn compare(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, Failure> {
     if arguments.server.is_given() {
         if !arguments.directories.is_empty() {
             return Err(Failure::new(
@@ -138,13 +145,13 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 "compare either recorded runs (two directories) or servers (--server A --server B)",
             ));
         }
-        return servers::run(arguments).await;
+        return servers::run(arguments, reports).await;
     }
     let (baseline, current) = directories(arguments)?;
     let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())
-        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+        .map_err(|error| Failure::new(error.to_string(), error.hint().text()))?;
     let report = super::report::redacted(report)?;
-    show(&report, None, arguments);
+    show(&report, None, reports);
     Ok(code(&report, arguments))
 }
 
@@ -161,26 +168,41 @@ impl LimitArguments {
 
 impl Arguments {
     /// The load of one run. This is where the flags of `mcprove run` are read.
-    fn config(&self) -> Result<LoadConfig, Failure> {
+    fn config(&self, server: &Server) -> Result<LoadConfig, Failure> {
         let mut load = self.load.clone();
-        let is_sustained = load
-            .scenario
-            .as_deref()
-            .is_none_or(|name| name == "sustained");
-        if is_sustained && load.calls.is_none() {
-            load.duration.get_or_insert_with(|| DURATION.to_owned());
+        let is_sustained = load.entry().is_some_and(|entry| entry.name == "sustained");
+        if is_sustained && !load.settings.has("calls") {
+            load.settings.or_default("duration", DURATION);
         }
-        let thresholds = ThresholdArguments {
-            hang_timeout: self.hang_timeout.clone(),
-            grace_period: self.grace_period.clone(),
-            ..ThresholdArguments::default()
+        let flags = LoadFlags {
+            load: &load,
+            others: vec![&self.hang],
         };
-        let output = OutputArguments {
-            out: self.out.clone(),
-            no_trace: !self.trace,
-            json: self.json,
-        };
-        load.resolve(&thresholds, &output)
+        let mut config = flags.config(server)?;
+        if let Some(out) = &self.out {
+            config.output.report_dir.clone_from(out);
+        }
+        config.output.trace = self.trace;
+        Ok(config)
+    }
+}
+
+/// When calls count as hung, of `[thresholds]`.
+#[derive(Debug, Clone)]
+struct HangTable;
+
+impl FlagTable for HangTable {
+    const SECTION: &'static str = ThresholdTable::SECTION;
+    const HEADING: &'static str = "Load";
+
+    fn settings() -> Vec<&'static Setting> {
+        let mut all = ThresholdTable::settings();
+        all.retain(|setting| ["hang_timeout", "grace_period"].contains(&setting.name));
+        all
+    }
+
+    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
+        ThresholdTable::flag(setting)
     }
 }
 
@@ -190,8 +212,8 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fa
         (arguments.runs.is_some(), "--runs"),
         (arguments.trace, "--trace"),
         (arguments.out.is_some(), "--out"),
-        (arguments.hang_timeout.is_some(), "--hang-timeout"),
-        (arguments.grace_period.is_some(), "--grace-period"),
+        (arguments.hang.has("hang_timeout"), "--hang-timeout"),
+        (arguments.hang.has("grace_period"), "--grace-period"),
         (
             arguments.load.is_given(),
             "what a run does (--scenario, --tool, …)",
@@ -237,18 +259,13 @@ fn is_no_run(path: &Path) -> bool {
         || name.is_some_and(|name| is_file_of_ours(&name) || is_other_folder(&name))
 }
 
-fn show(report: &ComparisonReport, directory: Option<&PathBuf>, arguments: &Arguments) {
-    if arguments.json {
-        terminal::print_json(&report.to_json());
-        return;
-    }
-    terminal::print(&comparison_text(report, terminal::style()));
+fn show(report: &ComparisonReport, directory: Option<&PathBuf>, reports: &Reports) {
+    let mut document = comparison_document(report);
     if let Some(directory) = directory {
-        let path = printable(&directory.to_string_lossy(), usize::MAX);
-        terminal::print(&format!(
-            "\nFiles in {path}\n  baseline/, current/, comparison.json\n"
-        ));
+        let section = Section::new(format!("Files in {}", directory.display()));
+        document.push(section.paragraph("baseline/, current/, comparison.json"));
     }
+    reports.show(&document, &report.to_json());
 }
 
 /// The exit code that a comparison asks for.
@@ -268,7 +285,9 @@ fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
 /// Why it cannot be told whether the comparison passes, and what to try.
 fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<(String, String)> {
     let advice = report.comparison.advice.clone();
-    let advice = advice.unwrap_or_else(|| "make more or longer runs".to_owned());
+    let advice = advice
+        .unwrap_or_else(|| "make more or longer runs".into())
+        .text();
     let gates = report.inconclusive_gates();
     if let Some(difference) = report.unlike() {
         Some((difference.to_owned(), advice))

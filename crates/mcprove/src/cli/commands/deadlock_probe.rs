@@ -1,15 +1,15 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use std::time::Duration;
-
 use clap::Args;
-use mcprove_settings::quantity::parse_duration;
+use mcprove_load::drive::scenario::find;
+use mcprove_settings::setting::Setting;
 
 use super::explain;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
+use crate::load_arguments::{FlagTable, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
+use crate::reports::ReportArguments;
 use crate::target::{ServerArguments, SessionArguments};
 
 const EXPLANATION: &str = "\
@@ -34,6 +34,28 @@ reached; 130 interrupted.
 Options: --tool, --args, --allow-writes, --concurrent, --hang-threshold, --grace-period, --list-timeout.
 ";
 
+/// The scenario.
+const SCENARIO: &str = "deadlock_probe";
+
+/// The settings of the scenario, each with a flag of its own name.
+#[derive(Debug, Clone)]
+struct ProbeTable;
+
+impl FlagTable for ProbeTable {
+    const SECTION: &'static str = "scenario";
+    const HEADING: &'static str = "Probe";
+
+    fn settings() -> Vec<&'static Setting> {
+        find(SCENARIO).map_or_else(Vec::new, |entry| entry.all_settings().collect())
+    }
+
+    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
+        let flag = setting.name.replace('_', "-");
+        let other = (setting.name == "hang_threshold").then(|| "hang-timeout".to_owned());
+        Some((flag, other.into_iter().collect()))
+    }
+}
+
 /// Arguments of `mcprove deadlock-probe`.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -41,29 +63,12 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
-    /// Call the first tool, also if it may write
-    #[arg(long)]
-    allow_writes: bool,
-
     /// Its arguments as JSON [default: made from the tool's schema]
     #[arg(long, value_name = "JSON", requires = "tool")]
     args: Option<String>,
 
-    /// Calls released at the same instant
-    #[arg(short, long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    concurrent: u32,
-
-    /// When a call counts as hung
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration, alias = "hang-timeout")]
-    hang_threshold: Duration,
-
-    /// How long a hung call may still answer late
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
-    grace_period: Duration,
-
-    /// How long `tools/list` may take
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
-    list_timeout: Duration,
+    #[command(flatten)]
+    settings: SettingFlags<ProbeTable>,
 
     /// Tell what this command does, and do nothing
     #[arg(long)]
@@ -71,6 +76,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    report: ReportArguments,
 
     #[command(flatten)]
     server: ServerArguments,
@@ -85,27 +93,25 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let reports = arguments.report.resolve(arguments.output.json)?;
     let server = arguments.server.resolve(&arguments.session)?;
     let load = LoadArguments {
-        scenario: Some("deadlock_probe".to_owned()),
         tool: arguments.tool.iter().cloned().collect(),
         args: arguments.args.iter().cloned().collect(),
-        allow_writes: arguments.allow_writes,
+        settings: SettingFlags::of("type", SCENARIO),
         ..LoadArguments::default()
     };
-    let mut config = load.resolve(&ThresholdArguments::default(), &arguments.output)?;
-    config.scenario.kind = mcprove_load::drive::ScenarioKind::DeadlockProbe {
-        concurrent: arguments.concurrent,
-        hang_threshold: arguments.hang_threshold,
-        grace_period: arguments.grace_period,
-        list_timeout: arguments.list_timeout,
+    let flags = LoadFlags {
+        load: &load,
+        others: vec![&arguments.settings, &arguments.output.settings],
     };
+    let mut config = flags.config(&server)?;
     config.session = arguments.session.settings(&arguments.server);
     let session = arguments.session.options(&arguments.server);
     let stop = stop_on_interrupt();
     let (report, directory) = perform(&config, server, session, &stop)
         .await
         .map_err(|error| describe(&error, !stop.is_running()))?;
-    show(&report, directory.as_ref(), arguments.output.json);
+    show(&report, directory.as_ref(), &reports, true);
     Ok(exit_code(&report, !stop.is_running()))
 }

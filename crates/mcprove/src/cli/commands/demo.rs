@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove_check::health::{self, ProbeOptions};
-use mcprove_check::report::probe_text;
+use mcprove_check::report::probe_document;
 use mcprove_client::permission::Allowance;
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_document::style::Style;
 use mcprove_load::drive::Scenario;
-use mcprove_load::report::load_text;
+use mcprove_load::report::document;
 use mcprove_load::run::{Run, Thresholds};
-use mcprove_score::report::{Scored, score_text};
+use mcprove_score::report::{Scored, score_document};
 use mcprove_suite::gates;
 use mcprove_suite::traces::Traces;
 use mcprove_trace::stream::EventStream;
@@ -196,7 +196,7 @@ fn score_lying_agent(number: usize) -> Result<bool, Failure> {
         gates: Some(&gates),
     };
     show(
-        &score_text(&scored, style()),
+        &score_document(&scored).terminal(style()),
         "Its calls are on record, so its story can be checked, and no model has to be asked.",
     );
     Ok(report.passed)
@@ -230,7 +230,7 @@ impl Job {
             .execute()
             .await
             .map_err(|error| load_run::describe(&error, false))?;
-        Ok((report.passed(), load_text(&report, style, None)))
+        Ok((report.passed(), document(&report, None).terminal(style)))
     }
 }
 
@@ -253,5 +253,5 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String), F
     )
     .await
     .map_err(probe::describe)?;
-    Ok((report.passed, probe_text(&report, style)))
+    Ok((report.passed, probe_document(&report).terminal(style)))
 }

@@ -1,11 +1,12 @@
 //! `mcprove doctor`: what commonly goes wrong, and one fix per line.
 
 use clap::Args;
-use mcprove_check::diagnosis::{self, Item};
-use mcprove_settings::printable::printable;
+use mcprove_check::diagnosis;
+use mcprove_check::report::doctor_document;
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::reports::{ReportArguments, json};
 use crate::target::{ServerArguments, SessionArguments};
 use crate::{interrupt, terminal};
 
@@ -21,15 +22,15 @@ Exit code: 0 all is well, 1 an item failed that every server needs, 2 mcprove it
 memory or processes.
 ";
 
-/// The longest line that is shown whole.
-const LINE_MAX: usize = 500;
-
 /// Arguments of `mcprove doctor`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Print the checklist as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    report: ReportArguments,
 
     /// Tell what this command does, and do nothing
     #[arg(long)]
@@ -48,6 +49,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let reports = arguments.report.resolve(arguments.json)?;
     let server = if arguments.server.is_given() {
         Some(arguments.server.resolve(&arguments.session)?)
     } else {
@@ -66,30 +68,11 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         items = examination => items,
         () = interrupt::requested() => return Err(Failure::interrupted()),
     };
-    show(&items, arguments.json)?;
+    let server = server.map(|server| server.describe());
+    reports.show(&doctor_document(&items, server.as_deref()), &json(&items)?);
     let is_well = items.iter().all(|item| item.passed || item.optional);
     Ok(ExitCode::worst([
         (!is_well, ExitCode::Finding),
         (items.iter().any(|item| item.ran_out), ExitCode::CouldNotRun),
     ]))
-}
-
-fn show(items: &[Item], as_json: bool) -> Result<(), Failure> {
-    if as_json {
-        let json = serde_json::to_string_pretty(items).map_err(anyhow::Error::from)?;
-        terminal::print_json(&format!("{json}\n"));
-        return Ok(());
-    }
-    for item in items {
-        let mark = if item.passed { "✅" } else { "❌" };
-        let found = printable(&item.found, LINE_MAX);
-        terminal::print(&format!("{mark} {}: {found}\n", item.name));
-        for line in &item.evidence {
-            terminal::print(&format!("     | {}\n", printable(line, LINE_MAX)));
-        }
-        if let Some(fix) = &item.fix {
-            terminal::print(&format!("   fix: {fix}\n"));
-        }
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::terminal;
 
 const EXPLANATION: &str = "\
-What it does: prints a load configuration in which every scenario and every knob is explained, with
+What it does: prints a load configuration in which every scenario and every setting is explained, with
 its default. It is valid as it is; edit the server and the tools:
 
   mcprove example-config > bench.toml

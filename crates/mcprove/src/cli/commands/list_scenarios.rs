@@ -1,9 +1,12 @@
-//! `mcprove list-scenarios`: what can be done to a server, and the knobs of each.
+//! `mcprove list-scenarios`: what can be done to a server, and the settings of each.
 
 use std::fmt::Write as _;
 
 use clap::Args;
+use mcprove_load::drive::LoadSettings;
 use mcprove_load::drive::scenario::ENTRIES;
+use mcprove_settings::kind::properties;
+use mcprove_settings::setting::{Setting, Settings};
 use serde_json::json;
 
 use crate::exit::ExitCode;
@@ -11,18 +14,18 @@ use crate::failure::Failure;
 use crate::terminal;
 
 const EXPLANATION: &str = "\
-What it does: lists the scenarios of `mcprove run`, what each finds, and its knobs with their
+What it does: lists the scenarios of `mcprove run`, what each finds, and its settings with their
 defaults. The names are those of config files; as flags they have dashes.
 ";
 
 /// Arguments of `mcprove list-scenarios`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Show the knobs of each too
-    #[arg(short, long)]
-    knobs: bool,
+    /// Show the settings of each too
+    #[arg(short = 'k', long, alias = "knobs")]
+    settings: bool,
 
-    /// Print as JSON, knobs included
+    /// Print as JSON, settings included
     #[arg(long)]
     json: bool,
 
@@ -40,38 +43,52 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let text = if arguments.json {
         let entries: Vec<_> = ENTRIES
             .iter()
-            .map(|entry| json!({ "name": entry.name, "explanation": entry.explanation, "knobs": entry.schema()["properties"] }))
+            .map(|entry| {
+                // Programs know them by their earlier name, too.
+                let settings = properties(entry.all_settings());
+                json!({ "name": entry.name, "aliases": entry.aliases, "explanation": entry.explanation, "settings": settings, "knobs": settings })
+            })
             .collect();
         let json = serde_json::to_string_pretty(&entries).map_err(anyhow::Error::from)?;
         format!("{json}\n")
     } else {
-        list(arguments.knobs)
+        list(arguments.settings)
     };
     terminal::print(&text);
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(with_knobs: bool) -> String {
+fn list(with_settings: bool) -> String {
     let mut text = String::new();
     for entry in ENTRIES {
         let _ = writeln!(text, "{:<17} {}", entry.name, entry.explanation);
-        for setting in entry.settings.iter().filter(|_| with_knobs) {
-            let default = setting.default.value();
-            let default = default
-                .as_str()
-                .map_or_else(|| default.to_string(), str::to_owned);
-            let _ = writeln!(
-                text,
-                "    {:<25} {} [default: {default}]",
-                setting.name, setting.explanation
-            );
+        if with_settings {
+            text.push_str(&settings_text((entry.settings)()));
         }
     }
-    text.push_str(if with_knobs {
-        "\nEvery load also has: sessions, rate, max_in_flight, catch_up, warmup, calls, seed, strict.\n\
-         With rate a spike and a ramp begin at that many calls per second, which grow as the calls in flight would.\n"
+    if with_settings {
+        let (all, loads): (Vec<&Setting>, Vec<&Setting>) = LoadSettings::declared()
+            .iter()
+            .partition(|setting| LoadSettings::is_for_all(setting));
+        let _ = write!(text, "\nEvery load also has:\n{}", settings_text(loads));
+        let _ = write!(text, "\nEvery scenario also has:\n{}", settings_text(all));
     } else {
-        "\nmcprove list-scenarios --knobs shows the knobs; mcprove example-config a config file.\n"
-    });
+        text.push_str(
+            "\nmcprove list-scenarios --settings shows their settings; mcprove example-config a config file.\n",
+        );
+    }
+    text
+}
+
+/// Settings, one per line.
+pub fn settings_text<'s>(settings: impl IntoIterator<Item = &'s Setting>) -> String {
+    let mut text = String::new();
+    for setting in settings {
+        let default = match setting.default_words() {
+            "" => String::new(),
+            words => format!(" [default: {words}]"),
+        };
+        let _ = writeln!(text, "    {:<25} {}{default}", setting.name, setting.about);
+    }
     text
 }

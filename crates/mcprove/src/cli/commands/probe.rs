@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use mcprove_check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, ProbeReport, Progress};
-use mcprove_check::report::probe_text;
+use mcprove_check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, Progress};
+use mcprove_check::report::probe_document;
 use mcprove_client::permission::Allowance;
 use mcprove_client::session::CallError;
+use mcprove_settings::message::Message;
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::stream::{EventStream, Sink, TraceFile};
@@ -15,9 +16,10 @@ use mcprove_trace::stream::{EventStream, Sink, TraceFile};
 use super::explain;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, ran_out};
+use crate::reports::{ReportArguments, json};
 use crate::target::{ServerArguments, SessionArguments};
 use crate::terminal::StatusLine;
-use crate::{interrupt, losses, terminal};
+use crate::{interrupt, losses};
 
 const EXPLANATION: &str = "\
 What it does:
@@ -51,6 +53,9 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    report: ReportArguments,
+
     /// Write every request and answer to this file (format trace.v1), secrets redacted
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -72,6 +77,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         explain(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let reports = arguments.report.resolve(arguments.json)?;
     let server = arguments.server.resolve(&arguments.session)?;
     let options = ProbeOptions {
         session: arguments.session.options(&arguments.server),
@@ -105,7 +111,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let report = outcome.map_err(describe)?;
     let redacted = redactor.report(&report).map_err(anyhow::Error::from)?;
     let report = redacted.unwrap_or(report);
-    show(&report, arguments.json)?;
+    reports.show(&probe_document(&report), &json(&report)?);
     Ok(match report.outcome {
         ProbeOutcome::Passed => ExitCode::Passed,
         ProbeOutcome::Interrupted => ExitCode::Interrupted,
@@ -128,16 +134,6 @@ fn trace_file(
         )
     })?;
     Ok(Some(Arc::new(trace.with_redactor(redactor.clone()))))
-}
-
-fn show(report: &ProbeReport, as_json: bool) -> Result<(), Failure> {
-    if as_json {
-        let json = serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?;
-        terminal::print_json(&format!("{json}\n"));
-    } else {
-        terminal::print(&probe_text(report, terminal::style()));
-    }
-    Ok(())
 }
 
 /// Why the probe could not be done, with the hint that fits.
@@ -166,10 +162,10 @@ pub fn describe(error: ProbeError) -> Failure {
     }
 }
 
-fn list_hint(error: &CallError) -> &'static str {
+fn list_hint(error: &CallError) -> Message {
     match error.category() {
         ErrorCategory::Malformed if !error.is_oversized() => {
-            "each tool needs a name, and each page another cursor, until one has none"
+            "each tool needs a name, and each page another cursor, until one has none".into()
         }
         category => category.hint(),
     }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 use mcprove_client::server::Server;
+use mcprove_document::style::Style;
 use mcprove_fault::{FaultSpec, file as faults, tell_apart};
-use mcprove_proxy::{ProxySummary, Settings, http, stdio, summary_text};
+use mcprove_proxy::{ProxySummary, Settings, http, stdio, summary_document};
 use mcprove_recording::{Origin, Recording};
 use mcprove_servers::hosting::PublicHost;
 use mcprove_settings::quantity::parse_duration;
@@ -21,8 +22,12 @@ use crate::failure::Failure;
 use crate::fault_help::kinds_of_faults;
 use crate::output_file::{OutputFile, keep_apart};
 use crate::patient_stderr::PatientStderr;
+use crate::reports::{ReportArguments, ReportFormat, Reports, drawn};
 use crate::target::{split_command, supervised};
 use crate::{interrupt, listen_address, losses, serving, terminal};
+
+/// How the summary is drawn on standard error.
+const STDERR_STYLE: Style = Style::plain(80);
 
 const EXPLANATION: &str = "\
 What it does:
@@ -87,6 +92,9 @@ pub struct Arguments {
     /// Write the summary to this file, as JSON (format proxy-summary.v1)
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
+
+    #[command(flatten)]
+    reports: ReportArguments,
 
     /// Print no summary
     #[arg(long)]
@@ -174,6 +182,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
     let pair = arguments.listen.zip(arguments.url.as_deref());
+    let reports = arguments.reports()?;
     let (summary, was_stopped, status, ran_out) = if let Some(pair) = pair {
         let (ended, ran_out) = between_http(arguments, faults, pair, stop).await?;
         (ended.summary, ended.was_stopped, ended.status, ran_out)
@@ -181,7 +190,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let ended = between_pipes(arguments, faults, stop).await?;
         (ended.summary, ended.was_stopped, ended.status, false)
     };
-    arguments.keep(&summary);
+    arguments.keep(&summary, &reports);
     Ok(ExitCode::worst([
         (was_stopped, ExitCode::Interrupted),
         (ran_out, ExitCode::CouldNotRun),
@@ -217,7 +226,7 @@ async fn between_http(
     serving::report_limits(&limits);
     let ended = proxy.run(stop).await;
     if !arguments.quiet {
-        terminal::print_error(&summary_text(&ended.summary));
+        terminal::print_error(&summary_document(&ended.summary).terminal(STDERR_STYLE));
     }
     Ok((ended, limits.met().is_some()))
 }
@@ -269,7 +278,11 @@ async fn between_pipes(
     let ends = (stdio::standard_input(), stdio::standard_output());
     let ended = started.run(settings, ends, stop).await;
     if !arguments.quiet {
-        stderr.write(summary_text(&ended.summary).as_bytes());
+        stderr.write(
+            summary_document(&ended.summary)
+                .terminal(STDERR_STYLE)
+                .as_bytes(),
+        );
     }
     stderr.finish().await;
     Ok(ended)
@@ -351,17 +364,32 @@ impl Arguments {
     fn files(&self) -> Result<Vec<OutputFile>, Failure> {
         let faults = ("--faults", self.faults.as_deref());
         let record = ("--record", self.record.as_deref());
-        let summary = ("--summary", self.summary.as_deref());
         keep_apart(record, &[faults])?;
-        keep_apart(summary, &[faults, record])?;
         let record = self.record.as_deref();
         let record = record.map(|path| (path, OutputFile::reserve_private(path)));
-        let summary = self.summary.as_deref();
-        let summary = summary.map(|path| (path, OutputFile::reserve(path)));
-        let files = record.into_iter().chain(summary);
+        let files = record.into_iter();
         files
             .map(|(path, file)| file.map_err(|error| unwritable(path, &error)))
             .collect()
+    }
+
+    /// The reports at its end; what goes through it has standard output.
+    fn reports(&self) -> Result<Reports, Failure> {
+        let faults = ("--faults", self.faults.as_deref());
+        let record = ("--record", self.record.as_deref());
+        keep_apart(("--summary", self.summary.as_deref()), &[faults, record])?;
+        let read: Vec<PathBuf> = self.faults.iter().chain(&self.record).cloned().collect();
+        let reports = self.reports.resolve_with(false, &[], &read)?;
+        match reports.printed() {
+            None | Some(ReportFormat::Terminal) => match &self.summary {
+                Some(file) => reports.and(ReportFormat::Json, file, &read),
+                None => Ok(reports),
+            },
+            Some(format) => Err(Failure::new(
+                "standard output carries messages, and no report",
+                format!("write it to a file: --report {}=FILE", format.name()),
+            )),
+        }
     }
 
     fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings, Failure> {
@@ -390,7 +418,7 @@ impl Arguments {
             faults,
             seed: self.seed,
             recording,
-            counts_calls: self.summary.is_some(),
+            counts_calls: self.summary.is_some() || self.reports.is_given(),
         })
     }
 
@@ -420,15 +448,15 @@ impl Arguments {
     }
 
     /// Writes how it went to the file for it, and notes what is missing in the recording.
-    fn keep(&self, summary: &ProxySummary) {
+    fn keep(&self, summary: &ProxySummary, reports: &Reports) {
         let recorded = self.record.as_ref().zip(summary.recording.as_ref());
         let loss = recorded.and_then(|(path, recording)| recording.loss(path));
         if let Some(loss) = loss {
             losses::add([loss]);
         }
-        if let Some(path) = &self.summary {
-            losses::replace(path, summary.to_json());
-        }
+        let document = summary_document(summary);
+        let json = summary.to_json();
+        reports.write(|format, style| drawn(&document, &json, format, style));
     }
 }
 

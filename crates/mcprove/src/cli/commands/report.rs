@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mcprove_load::report::recording_text;
+use mcprove_load::report::recording_document;
 use mcprove_load::run::{RunDirectory, read_recording, recompute};
 use mcprove_settings::secret::Redactor;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::{exit_code, show};
+use crate::reports::{ReportArguments, Reports};
 use crate::{losses, terminal};
 
 const EXPLANATION: &str = "\
@@ -44,6 +45,9 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    report: ReportArguments,
+
     /// Tell what this command does, and do nothing
     #[arg(long)]
     explain: bool,
@@ -55,8 +59,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     };
+    let reports = arguments
+        .report
+        .resolve_with(arguments.json, &[], std::slice::from_ref(path))?;
     if path.is_file() {
-        return report_recording(path, arguments.json);
+        let code = report_recording(path, &reports)?;
+        return Ok(code);
     }
     let directory = RunDirectory::open(path).map_err(|error| {
         Failure::new(
@@ -71,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let report = redacted(recomputed.report)?;
     losses::add(directory.write_report(&report));
-    show(&report, Some(&directory), arguments.json);
+    show(&report, Some(&directory), &reports, true);
     Ok(exit_code(&report, false))
 }
 
@@ -82,7 +90,7 @@ pub fn redacted<T: Serialize + DeserializeOwned>(report: T) -> Result<T, Failure
 }
 
 /// Tells what a recording amounts to.
-fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
+fn report_recording(path: &Path, reports: &Reports) -> Result<ExitCode, Failure> {
     let report =
         read_recording(path).map_err(|error| Failure::new(error.to_string(), error.hint()))?;
     let report = redacted(report)?;
@@ -90,10 +98,7 @@ fn report_recording(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
         let warning = "the recording has no end, for whoever wrote it was killed or still writes";
         terminal::print_error(&format!("warning: {warning}\n"));
     }
-    if as_json {
-        terminal::print_json(&report.to_json());
-    } else {
-        terminal::print(&recording_text(&report, terminal::style().width));
-    }
+    let document = recording_document(&report, &path.display().to_string());
+    reports.show(&document, &report.to_json());
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,6 @@
 
 mod files;
 mod flags;
-mod reports;
 mod suites;
 mod watch;
 
@@ -12,16 +11,18 @@ use clap::Args;
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_load::config::{Format, LoadConfig};
-use mcprove_load::report::side_by_side_text;
+use mcprove_load::report::side_by_side_document;
 use mcprove_load::run::{ServerRun, SideBySide};
 
 use self::files::{Inputs, recognise};
 use self::flags::{Given, SuiteArguments};
 use crate::commands::folder::tell_passed_over;
+use crate::commands::list_scenarios::settings_text;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::load_arguments::{LoadArguments, OutputArguments, ThresholdArguments};
+use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
+use crate::reports::{ReportArguments, Reports, drawn};
 use crate::target::{ServerArguments, SessionArguments, supervised};
 use crate::{losses, terminal};
 
@@ -47,7 +48,7 @@ would start or reach, and which cassettes it would replay.
 
 What it does with a load:
   1. Reads the config files, or takes one scenario from the flags (both have
-     the same knobs; with a file, flags stand in for its values).
+     the same settings; with a file, flags stand in for its values).
   2. Calibrates itself against a built-in server for 200 ms.
   3. Starts the server (or connects to --url), lists its tools, makes
      arguments from their schemas unless given. Each call then carries a
@@ -72,7 +73,7 @@ has a critical finding; 2 a test or the run could not be done, or something
 could not be judged or written, or no test was chosen, or mcprove itself ran out
 of something, such as file descriptors; 130 interrupted, after a partial report.
 Of several: 130, 2 not done or written, 1, 2 not judged.
-Knobs: see --help, `mcprove list-scenarios` and `mcprove example-config`.
+More: --help, `mcprove list-scenarios` and `mcprove example-config`.
 ";
 
 /// One command for each job, to copy.
@@ -120,6 +121,9 @@ pub struct Arguments {
     output: OutputArguments,
 
     #[command(flatten)]
+    report: ReportArguments,
+
+    #[command(flatten)]
     server: ServerArguments,
 
     #[command(flatten)]
@@ -144,7 +148,7 @@ struct Job {
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let files = arguments.all_files();
     if arguments.explain && files.is_empty() {
-        super::explain(EXPLANATION);
+        explain(arguments);
         return Ok(ExitCode::SUCCESS);
     }
     let first = files.first().map(|path| path.display().to_string());
@@ -167,7 +171,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                     LoadConfig::read(file)
                         .map_err(|errors| Failure::of_file(&errors.to_string()))?;
                 }
-                super::explain(EXPLANATION);
+                explain(arguments);
                 return Ok(ExitCode::SUCCESS);
             }
             run_loads(arguments).await
@@ -175,14 +179,23 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
+/// What the command does, with the settings of the scenario that was chosen.
+fn explain(arguments: &Arguments) {
+    let settings = arguments.load.entry().map_or_else(String::new, |entry| {
+        let begin = format!("\nSettings of {}:\n", entry.name);
+        begin + &settings_text(entry.all_settings())
+    });
+    super::explain(&format!("{EXPLANATION}{settings}"));
+}
+
 /// Makes the loads.
 async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let reports = arguments.report.resolve(arguments.output.json)?;
     let jobs = jobs(arguments)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
     let mut worst = ExitCode::SUCCESS;
     let is_one = jobs.len() == 1;
-    let as_json = arguments.output.json;
     let mut is_anything_shown = false;
     for job in jobs {
         if !stop.is_running() {
@@ -191,14 +204,17 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         let name = job.server.describe();
         // A file may ask for files only.
-        let is_shown = as_json || job.config.output.formats.contains(&Format::Terminal);
+        let is_asked = reports.printed().is_some();
+        let is_shown = is_asked || job.config.output.formats.contains(&Format::Terminal);
         is_anything_shown |= is_shown;
         match perform(&job.config, job.server, job.session, &stop).await {
             Ok((report, directory)) => {
                 worst = worst.max(exit_code(&report, !stop.is_running()));
-                // Of several, the JSON is one document, printed at the end.
-                if is_shown && (is_one || !as_json) {
-                    show(&report, directory.as_ref(), as_json);
+                if is_one {
+                    show(&report, directory.as_ref(), &reports, is_shown);
+                } else if is_shown && reports.is_for_people() {
+                    // Of several, the other reports are one document, made at the end.
+                    show(&report, directory.as_ref(), &Reports::default(), true);
                 }
                 runs.push(ServerRun::made(name, report, directory.as_ref()));
             }
@@ -218,22 +234,28 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if !is_one {
         let side_by_side = SideBySide::new(runs, !stop.is_running());
-        put_side_by_side(&side_by_side, as_json, is_anything_shown);
+        put_side_by_side(&side_by_side, &reports, is_anything_shown);
     }
     Ok(worst)
 }
 
 /// Tells what all servers came to, and writes it beside their runs.
-fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
+fn put_side_by_side(runs: &SideBySide, reports: &Reports, is_shown: bool) {
     let written = runs.write_beside();
-    if as_json {
-        terminal::print_json(&runs.to_json());
-    } else if is_shown && runs.servers.iter().any(|run| run.report.is_some()) {
-        let text = side_by_side_text(&runs.servers, terminal::style());
-        terminal::print(&format!("\n{text}"));
+    let document = side_by_side_document(&runs.servers);
+    let draw = |format, style| drawn(&document, &runs.to_json(), format, style);
+    let is_for_people = is_shown && reports.is_for_people();
+    let has_runs = runs.servers.iter().any(|run| run.report.is_some());
+    if is_for_people && has_runs {
+        terminal::print("\n");
+    }
+    if is_shown && (has_runs || !is_for_people) {
+        reports.show_all(draw);
+    } else {
+        reports.write(draw);
     }
     match written {
-        Ok(Some(path)) if is_shown && !as_json => {
+        Ok(Some(path)) if is_for_people => {
             terminal::print(&format!("\nSide by side in {}\n", path.display()));
         }
         Ok(_) => {}
@@ -243,35 +265,32 @@ fn put_side_by_side(runs: &SideBySide, as_json: bool, is_shown: bool) {
 
 fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
     let files = arguments.all_files();
+    let flags = LoadFlags {
+        load: &arguments.load,
+        others: vec![&arguments.thresholds, &arguments.output.settings],
+    };
     if files.is_empty() {
-        let mut config = arguments
-            .load
-            .resolve(&arguments.thresholds, &arguments.output)?;
-        config.session = arguments.session.settings(&arguments.server);
         let session = arguments.session.options(&arguments.server);
         let servers = arguments.server.resolve_all(&arguments.session)?;
-        return Ok(servers
+        return servers
             .into_iter()
-            .map(|server| Job {
-                config: config.clone(),
-                server,
-                session: session.clone(),
+            .map(|server| {
+                let mut config = flags.config(&server)?;
+                config.session = arguments.session.settings(&arguments.server);
+                let session = session.clone();
+                Ok(Job {
+                    config,
+                    server,
+                    session,
+                })
             })
-            .collect());
+            .collect();
     }
     let mut jobs = Vec::new();
     for file in files {
-        let mut config =
-            LoadConfig::read(file).map_err(|errors| Failure::of_file(&errors.to_string()))?;
+        let config = flags.over(file)?;
         for warning in &config.warnings {
             terminal::print_error(&format!("warning: {warning}\n"));
-        }
-        if arguments.load.is_given() || arguments.thresholds.is_given() {
-            config = arguments.load.over(config, &arguments.thresholds)?;
-        }
-        arguments.output.apply(&mut config);
-        if arguments.load.seed.is_some() {
-            config.scenario.load.seed = arguments.load.seed;
         }
         let servers = if arguments.server.is_given() {
             arguments.server.resolve_all(&arguments.session)?

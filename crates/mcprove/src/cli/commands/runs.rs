@@ -4,11 +4,13 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use mcprove_load::report::runs_text;
+use mcprove_document::block::Section;
+use mcprove_load::report::runs_document;
 use mcprove_load::run::{FormatError, RunList, list_runs};
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::reports::ReportArguments;
 use crate::terminal;
 
 const EXPLANATION: &str = "\
@@ -36,6 +38,9 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
+    #[command(flatten)]
+    report: ReportArguments,
+
     /// Tell what this command does, and do nothing
     #[arg(long)]
     explain: bool,
@@ -47,6 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(EXPLANATION);
         return Ok(ExitCode::SUCCESS);
     }
+    let reports = arguments.report.resolve(arguments.json)?;
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let entries = match list_runs(&base, limit) {
@@ -62,14 +68,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             ));
         }
     };
-    if arguments.json {
-        terminal::print_json(&RunList::new(&entries).to_json());
-    } else {
-        terminal::print(&runs_text(&entries, terminal::style().width));
-        if entries.len() == limit {
-            terminal::print(&format!("The newest {limit}; --limit COUNT shows more.\n"));
-        }
+    let mut document = runs_document(&entries);
+    if entries.len() == limit {
+        let more = format!("The newest {limit}; --limit COUNT shows more.");
+        document.push(Section::default().paragraph(more));
     }
+    reports.show(&document, &RunList::new(&entries).to_json());
     let other = entries
         .iter()
         .filter_map(|entry| entry.report.as_ref().err())

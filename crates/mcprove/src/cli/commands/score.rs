@@ -11,7 +11,7 @@ use input::ChosenFormat;
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
 use mcprove_score::report::document::ScoreDocument;
-use mcprove_score::report::{Scored, score_text};
+use mcprove_score::report::{Scored, score_document};
 use mcprove_settings::error::ConfigErrors;
 use mcprove_suite::gates;
 use mcprove_suite::junit::{score_junit, unread_junit};
@@ -19,7 +19,8 @@ use mcprove_suite::traces::Traces;
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::{losses, terminal};
+use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
+use crate::terminal;
 
 const EXPLANATION: &str = "\
 What it does:
@@ -69,6 +70,9 @@ pub struct Arguments {
     )]
     junit: Option<PathBuf>,
 
+    #[command(flatten)]
+    report: ReportArguments,
+
     /// The format of the traces
     #[arg(
         long,
@@ -84,7 +88,7 @@ pub struct Arguments {
         value_name = "HALF_WIDTH",
         value_parser = parse_half_width,
         allow_negative_numbers = true,
-        conflicts_with_all = ["traces", "gates", "json", "junit"]
+        conflicts_with_all = ["traces", "gates", "json", "junit", "report"]
     )]
     recommend_runs: Option<f64>,
 
@@ -117,10 +121,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "leave it out, or ask how many runs to make: --recommend-runs 0.05",
         ));
     }
+    let reports = &arguments.report;
+    let mut reports =
+        reports.resolve_with(arguments.json, &[ReportFormat::Junit], &arguments.traces)?;
+    if let Some(file) = &arguments.junit {
+        reports = reports.and(ReportFormat::Junit, file, &arguments.traces)?;
+    }
     match read(arguments) {
-        Ok((gates, traces)) => show(&traces, gates.as_ref(), arguments),
+        Ok((gates, traces)) => show(&traces, gates.as_ref(), &reports),
         Err(errors) => {
-            write_junit(arguments, || unread_junit(&errors));
+            reports.write_only(ReportFormat::Junit, || unread_junit(&errors));
             Err(Failure::of_file(&errors.to_string()))
         }
     }
@@ -140,11 +150,7 @@ fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> 
 }
 
 /// Prints and writes what came of it; the exit code is the verdict.
-fn show(
-    traces: &Traces,
-    gates: Option<&Gates>,
-    arguments: &Arguments,
-) -> Result<ExitCode, Failure> {
+fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result<ExitCode, Failure> {
     let report = match gates {
         Some(gates) => traces.score(gates),
         None => traces.score(&Gates::default()),
@@ -153,14 +159,12 @@ fn show(
         report: &report,
         gates,
     };
-    if arguments.json {
-        let json = serde_json::to_string_pretty(&ScoreDocument::new(&report));
-        let json = json.map_err(anyhow::Error::from)?;
-        terminal::print_json(&format!("{json}\n"));
-    } else {
-        terminal::print(&score_text(&scored, terminal::style()));
-    }
-    write_junit(arguments, || score_junit(&scored));
+    let document = score_document(&scored);
+    let json = json(&ScoreDocument::new(&report))?;
+    reports.show_all(|format, style| match format {
+        ReportFormat::Junit => score_junit(&scored),
+        format => drawn(&document, &json, format, style),
+    });
     let (unsure, errors): (Vec<_>, Vec<_>) =
         report.errors.iter().partition(|it| it.is_inconclusive());
     Ok(ExitCode::worst([
@@ -168,12 +172,6 @@ fn show(
         (!report.failures.is_empty(), ExitCode::Finding),
         (!unsure.is_empty(), ExitCode::Inconclusive),
     ]))
-}
-
-fn write_junit(arguments: &Arguments, text: impl FnOnce() -> String) {
-    if let Some(path) = &arguments.junit {
-        losses::replace(path, text());
-    }
 }
 
 /// Prints how many runs to make: the number alone, for scripts; people are told what it means.

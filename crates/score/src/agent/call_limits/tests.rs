@@ -1,3 +1,5 @@
+use crate::gate::Gates;
+use crate::gate::Scorecard;
 use mcprove_trace::{AgentRun, AgentTrace};
 use proptest::prelude::*;
 use serde_json::json;
@@ -151,11 +153,10 @@ fn scored(runs: &[&str], block: Option<CallLimitsBlock>) -> Scorecard {
             })
             .collect(),
     );
-    let gates = Gates {
-        call_limits: block,
-        ..Gates::default()
-    };
-    testing::gated(&METRIC, &trace, &gates).unwrap()
+    let gates = block.map_or_else(Gates::default, |block| {
+        Gates::default().with(&CallLimits, block)
+    });
+    testing::gated(&CallLimits, &trace, &gates).unwrap()
 }
 
 #[test]
@@ -170,11 +171,11 @@ fn each_run_is_held_to_the_limits() {
     assert_eq!(card.run_value(1, VIOLATIONS), Some(&json!(2)));
     assert_eq!(card.run_value(1, PASSED), Some(&json!(0)));
     assert_eq!(card.run_value(1, TOTAL_CALLS), Some(&json!(4)));
-    assert_eq!(card.failures.len(), 1);
-    assert_eq!(card.failures[0].run, Some(1));
-    assert_eq!(card.failures[0].actual, json!(2));
+    assert_eq!(card.found.failures.len(), 1);
+    assert_eq!(card.found.failures[0].run, Some(1));
+    assert_eq!(card.found.failures[0].actual, json!(2));
     assert_eq!(
-        card.failures[0].message,
+        card.found.failures[0].message,
         "all tools together were called 4 times, and must be at most 3 (call 3 was the first too \
          many); `a` was called 2 times, and must be exactly 1 (call 2 was the first too many)"
     );

@@ -11,107 +11,15 @@
 //!
 //! Any other error is an answer, and an answer of failure: not executed.
 
+use std::sync::LazyLock;
+
+use mcprove_trace::word_lists::WordLists;
 use mcprove_trace::words::tokens;
 use serde_json::Value;
 
-/// Words by which an answer was lost after the request had been sent.
-const LOST: &[&str] = &[
-    "timed out",
-    "etimedout",
-    "esockettimedout",
-    "deadline exceeded",
-    "gateway timeout",
-    "request timeout",
-    "read timeout",
-    "response timeout",
-    "timeout exceeded",
-    "timeout expired",
-    "timeout error",
-    "econnreset",
-    "econnaborted",
-    "epipe",
-    "broken pipe",
-    "socket hang up",
-    "connection reset",
-    "connection closed",
-    "connection lost",
-    "connection aborted",
-    "connection terminated",
-    "connection dropped",
-    "connection was closed",
-    "connection was reset",
-    "connection was lost",
-    "closed the connection",
-    "transport closed",
-    "stream closed",
-    "unexpected eof",
-    "disconnected",
-    "no response",
-    "no reply",
-    "bad gateway",
-    "service unavailable",
-];
-
-/// Words that turn a request down.
-const TURNED_DOWN: &[&str] = &[
-    "invalid",
-    "validation",
-    "missing",
-    "not found",
-    "no such",
-    "unknown tool",
-    "unknown argument",
-    "does not exist",
-    "doesn t exist",
-    "already exists",
-    "conflict",
-    "permission",
-    "permissions",
-    "forbidden",
-    "unauthorized",
-    "unauthorised",
-    "unauthenticated",
-    "authentication",
-    "not authorized",
-    "access denied",
-    "denied",
-    "not allowed",
-    "not permitted",
-    "rejected",
-    "bad request",
-    "unprocessable",
-    "unsupported",
-    "not supported",
-    "not implemented",
-    "must be",
-    "must not",
-    "is required",
-    "are required",
-    "rate limit",
-    "rate limited",
-    "too many requests",
-    "quota",
-    // Nothing was sent to whom nobody reached.
-    "connection refused",
-    "econnrefused",
-    "enotfound",
-];
-
-/// Words that say only that something broke.
-const BROKE: &[&str] = &[
-    "timeout",
-    "timeouts",
-    "cancelled",
-    "canceled",
-    "cancellation",
-    "aborted",
-    "abort",
-    "interrupted",
-    "network error",
-    "fetch failed",
-    "internal error",
-    "internal server error",
-];
+/// The words of a lost answer, of a refusal, and of what only broke.
+static PHRASES: LazyLock<WordLists> =
+    LazyLock::new(|| WordLists::parse(include_str!("failure.txt")));
 
 /// Why nobody knows whether a call that failed was executed, as the end of a sentence that begins with
 /// the attempt; `None` where it surely was not.
@@ -126,17 +34,17 @@ pub(super) fn doubt(error: &Value) -> Option<&'static str> {
     codes.extend(texts.iter().flat_map(|text| rpc_codes(text)));
     codes.extend(http_statuses(&words));
     let line = format!(" {} ", words.join(" "));
-    let has = |phrases: &[&str]| {
-        let mut phrases = phrases.iter();
+    let has = |list: &str| {
+        let mut phrases = PHRASES.lines(list).iter();
         phrases.any(|phrase| line.contains(&format!(" {phrase} ")))
     };
     if codes.iter().any(|code| turns_down(*code)) {
         None
-    } else if has(LOST) {
+    } else if has("lost") {
         Some("timed out or was cut off, and may have been executed")
-    } else if has(TURNED_DOWN) {
+    } else if has("turned_down") {
         None
-    } else if has(BROKE) || codes.iter().any(|code| breaks(*code)) {
+    } else if has("broke") || codes.iter().any(|code| breaks(*code)) {
         Some("broke off with an error that does not tell whether it was executed")
     } else {
         None

@@ -3,14 +3,13 @@
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use mcprove_trace::FaultKind;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Duplicates that a report and a message tell; the rest is only counted.
 pub const DUPLICATES_KEPT: usize = 20;
 
 /// The writes of a run that were made twice, or may have been.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateWritesReport {
     /// Repeated writes after an attempt that may have been executed.
     pub at_risk: u64,
@@ -50,7 +49,7 @@ impl Default for DuplicateWritesReport {
 }
 
 /// A write that was never made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWrite {
     /// The place of the last attempt in `tool_calls`.
     pub call_index: usize,
@@ -72,7 +71,7 @@ impl LostWrite {
 }
 
 /// A write that may repeat another one: the trace does not tell the arguments of one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndecidedWrite {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -83,7 +82,7 @@ pub struct UndecidedWrite {
 }
 
 /// A write that was repeated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateWrite {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,

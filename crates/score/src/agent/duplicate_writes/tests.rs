@@ -1,3 +1,4 @@
+use crate::gate::Gates;
 use mcprove_trace::{AgentRun, AgentTrace, FaultKind, FaultMark, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -195,7 +196,7 @@ fn a_write_that_a_fault_kept_off_is_lost_unless_it_is_made_again() {
     let card = scored(vec![run(&[lost()])], Some(DuplicateWritesBlock::default()));
     assert_eq!(card.run_value(0, LOST), Some(&json!(1)));
     assert!(
-        card.failures.is_empty(),
+        card.found.failures.is_empty(),
         "it is told, and not gated by default"
     );
     assert_eq!(
@@ -403,7 +404,6 @@ fn settings_say_what_writes() {
         mutating_tools: list("run_job"),
         readonly_tools: list("post_search"),
         idempotent_tools: list("set_status"),
-        expect: None,
     };
     for (name, plain, with_block) in [
         ("run_job", 0, 1),
@@ -477,7 +477,7 @@ fn lists_take_stars_and_servers() {
     };
     let card = scored(vec![twice("run_job")], Some(block.clone()));
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "`rnu_job` in mutating_tools of duplicate_writes names no call of any run; is it spelt right?",
             "`other__run_job` in readonly_tools of duplicate_writes names no call of any run; is it spelt right?",
@@ -486,7 +486,10 @@ fn lists_take_stars_and_servers() {
     // Without a server nobody knows which tool it is.
     let unknown = run(&[("run_job", json!({}), Done)]);
     let card = scored(vec![unknown], Some(block));
-    assert_eq!((card.errors.len(), card.run_value(0, COUNT)), (1, None));
+    assert_eq!(
+        (card.found.errors.len(), card.run_value(0, COUNT)),
+        (1, None)
+    );
 }
 
 #[test]
@@ -514,29 +517,32 @@ fn unknown_arguments_are_not_guessed() {
         assert_eq!(report.count(), certain, "{attempts:?}");
         let card = scored(vec![recorded], Some(DuplicateWritesBlock::default()));
         let is_error = is_undecided && certain == 0;
-        assert_eq!(card.errors.len(), usize::from(is_error), "{attempts:?}");
-        assert_eq!(card.failures.len() as u64, certain, "{attempts:?}");
+        assert_eq!(
+            card.found.errors.len(),
+            usize::from(is_error),
+            "{attempts:?}"
+        );
+        assert_eq!(card.found.failures.len() as u64, certain, "{attempts:?}");
         assert_eq!(card.run_value(0, COUNT) == Some(&Value::Null), is_undecided);
         assert_eq!(card.run_value(0, PASSED) == Some(&Value::Null), is_error);
-        assert_eq!(card.notes.len(), usize::from(is_undecided));
+        assert_eq!(card.found.notes.len(), usize::from(is_undecided));
     }
     let card = scored(
         vec![run(&[unknown(Done), known(Done)])],
         Some(DuplicateWritesBlock::default()),
     );
     assert_eq!(
-        card.errors[0].message,
+        card.found.errors[0].message,
         "whether call 1, `send`, repeats call 0 cannot be judged: the trace does not tell the arguments of both"
     );
 }
 
 fn scored(runs: Vec<AgentRun>, block: Option<DuplicateWritesBlock>) -> Scorecard {
     let trace = AgentTrace::new(runs);
-    let gates = Gates {
-        duplicate_writes: block,
-        ..Gates::default()
-    };
-    testing::gated(&METRIC, &trace, &gates).unwrap()
+    let gates = block.map_or_else(Gates::default, |block| {
+        Gates::default().with(&DuplicateWrites, block)
+    });
+    testing::gated(&DuplicateWrites, &trace, &gates).unwrap()
 }
 
 #[test]
@@ -566,8 +572,8 @@ fn a_failure_names_the_calls() {
             );
         }
     }
-    assert_eq!(card.failures.len(), 1);
-    let failure = &card.failures[0];
+    assert_eq!(card.found.failures.len(), 1);
+    let failure = &card.found.failures[0];
     assert_eq!((failure.run, failure.target.as_str()), (Some(1), COUNT));
     assert_eq!(
         failure.message,
@@ -587,7 +593,7 @@ fn a_failure_names_the_calls() {
     let told = scored(vec![bad], None);
     assert_eq!(told.run_value(0, COUNT), Some(&json!(2)));
     assert!(
-        told.failures.is_empty(),
+        told.found.failures.is_empty(),
         "nothing is gated without the block"
     );
 }
@@ -597,7 +603,7 @@ fn many_duplicates_are_counted() {
     let attempts = vec![("send", json!({"to": "a"}), Done); 20_000];
     let card = scored(vec![run(&attempts)], Some(DuplicateWritesBlock::default()));
     assert_eq!(card.run_value(0, CONFIRMED), Some(&json!(19_999)));
-    let message = &card.failures[0].message;
+    let message = &card.found.failures[0].message;
     assert!(message.contains("; and 19,979 more; before"), "{message}");
 }
 

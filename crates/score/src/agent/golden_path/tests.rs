@@ -1,3 +1,5 @@
+use crate::gate::Gates;
+use crate::gate::Scorecard;
 use mcprove_trace::{AgentRun, AgentTrace};
 use proptest::prelude::*;
 
@@ -139,12 +141,9 @@ fn a_step_may_have_its_server() {
         assert_eq!(report.passed, passed, "{path} / {recorded}: {report:?}");
         assert_eq!(report.waste, 0, "{path} / {recorded}: {report:?}");
     }
-    let gates = Gates {
-        golden_path: Some(golden("web__search")),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&GoldenPath, golden("web__search"));
     let card = scored(&["search"], &gates);
-    assert_eq!((card.failures.len(), card.errors.len()), (0, 1));
+    assert_eq!((card.found.failures.len(), card.found.errors.len()), (0, 1));
     assert_eq!(card.run_value(0, PASSED), None);
 }
 
@@ -154,15 +153,12 @@ fn scored(runs: &[&str], gates: &Gates) -> Scorecard {
         ..AgentRun::default()
     });
     let trace = AgentTrace::new(runs.collect());
-    testing::gated(&METRIC, &trace, gates).unwrap()
+    testing::gated(&GoldenPath, &trace, gates).unwrap()
 }
 
 #[test]
 fn every_run_is_gated() {
-    let gates = Gates {
-        golden_path: Some(golden("a b c")),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&GoldenPath, golden("a b c"));
     let card = scored(&["a b c", "a b a b c c", "a b"], &gates);
     assert_eq!(card.run_value(0, PASSED), Some(&json!(1)));
     assert_eq!(card.run_value(0, PENALTY), Some(&json!(1.0)));
@@ -176,6 +172,7 @@ fn every_run_is_gated() {
     );
     assert_eq!(card.runs[1].found.len(), 3);
     let messages: Vec<(Option<usize>, &str)> = card
+        .found
         .failures
         .iter()
         .map(|failure| (failure.run, failure.message.as_str()))
@@ -199,8 +196,8 @@ fn every_run_is_gated() {
 fn without_the_block_nothing_is_told() {
     let card = scored(&["a"], &Gates::default());
     assert_eq!(card.run_value(0, PENALTY), None);
-    assert!(card.failures.is_empty());
-    assert!((METRIC.expectations)(&Gates::default()).is_none());
+    assert!(card.found.failures.is_empty());
+    assert!(Gates::default().get("golden_path").is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use mcprove_trace::canonical::{Identity, first_equal};
 use mcprove_trace::{AgentRun, ToolCall};
 
 use super::signs::{Cycle, Doubts, Streak, best_cycle, longest_stagnation, longest_streak};
-use super::{LoopsBlock, LoopsReport, Stretch};
+use super::{CallRange, LoopsBlock, LoopsReport};
 use crate::agent::tool_name::{Tool, tool_of};
 
 /// Names that a stretch lists.
@@ -142,29 +142,29 @@ impl Signs {
             || count(self.stagnant.calls) > block.max_stagnation
     }
 
-    fn told_repeats(&self, calls: &[ToolCall]) -> Option<Stretch> {
+    fn told_repeats(&self, calls: &[ToolCall]) -> Option<CallRange> {
         let Streak { first, calls: many } = self.repeats;
-        (many > 1).then(|| Stretch {
+        (many > 1).then(|| CallRange {
             times: count(many),
             ..stretch(calls, first, many, 1)
         })
     }
 
-    fn told_cycle(&self, calls: &[ToolCall]) -> Option<Stretch> {
+    fn told_cycle(&self, calls: &[ToolCall]) -> Option<CallRange> {
         let Cycle {
             first,
             length,
             repeats,
         } = self.cycle;
-        (repeats > 0).then(|| Stretch {
+        (repeats > 0).then(|| CallRange {
             times: count(repeats),
             ..stretch(calls, first, length * repeats, length)
         })
     }
 
-    fn told_stagnation(&self, calls: &[ToolCall]) -> Option<Stretch> {
+    fn told_stagnation(&self, calls: &[ToolCall]) -> Option<CallRange> {
         let stagnant = self.stagnant;
-        (stagnant.calls > 0).then(|| Stretch {
+        (stagnant.calls > 0).then(|| CallRange {
             times: count(stagnant.calls),
             ..distinct(calls, stagnant)
         })
@@ -172,9 +172,9 @@ impl Signs {
 }
 
 /// So many calls from one on, told by the names of the first few.
-fn stretch(calls: &[ToolCall], first: usize, length: usize, told: usize) -> Stretch {
+fn stretch(calls: &[ToolCall], first: usize, length: usize, told: usize) -> CallRange {
     let names = calls.iter().skip(first).take(told);
-    Stretch {
+    CallRange {
         first,
         last: first + length.saturating_sub(1),
         times: 0,
@@ -183,14 +183,14 @@ fn stretch(calls: &[ToolCall], first: usize, length: usize, told: usize) -> Stre
 }
 
 /// A stretch told by the names in it, each once.
-fn distinct(calls: &[ToolCall], streak: Streak) -> Stretch {
+fn distinct(calls: &[ToolCall], streak: Streak) -> CallRange {
     let mut known: BTreeSet<&str> = BTreeSet::new();
     let within = calls.iter().skip(streak.first).take(streak.calls);
     let names = within
         .map(|call| call.name.as_str())
         .filter(|name| known.insert(*name));
     let names = names.take(NAMES_KEPT).map(str::to_owned).collect();
-    Stretch {
+    CallRange {
         names,
         ..stretch(calls, streak.first, streak.calls, 0)
     }

@@ -1,3 +1,5 @@
+use crate::gate::Gates;
+use crate::gate::Scorecard;
 use mcprove_trace::{AgentRun, AgentTrace, ToolCall, ToolResult};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -149,11 +151,8 @@ fn calls_are_the_same_by_name_server_and_arguments() {
 
 fn scored(runs: Vec<AgentRun>, block: LoopsBlock) -> Scorecard {
     let trace = AgentTrace::new(runs);
-    let gates = Gates {
-        loops: Some(block),
-        ..Gates::default()
-    };
-    testing::gated(&METRIC, &trace, &gates).unwrap()
+    let gates = Gates::default().with(&Loops, block);
+    testing::gated(&Loops, &trace, &gates).unwrap()
 }
 
 #[test]
@@ -170,7 +169,11 @@ fn more_than_the_limit_is_a_loop() {
         let card = scored(vec![run_with(names, results)], LoopsBlock::default());
         let value = card.run_value(0, DETECTED);
         assert_eq!(value, Some(&json!(u64::from(is_detected))), "{names}");
-        assert_eq!(card.failures.len(), usize::from(is_detected), "{names}");
+        assert_eq!(
+            card.found.failures.len(),
+            usize::from(is_detected),
+            "{names}"
+        );
     }
     let block = LoopsBlock {
         max_repeats: 4,
@@ -178,6 +181,7 @@ fn more_than_the_limit_is_a_loop() {
     };
     assert!(
         scored(vec![run_with("aaaa", "1234")], block)
+            .found
             .failures
             .is_empty()
     );
@@ -188,6 +192,7 @@ fn a_failure_names_the_calls() {
     let runs = vec![run("abc"), run("xaaaa"), run_with("xabababab", "123456789")];
     let card = scored(runs, LoopsBlock::default());
     let failures: Vec<_> = card
+        .found
         .failures
         .iter()
         .map(|failure| {
@@ -224,7 +229,7 @@ fn a_failure_names_the_calls() {
         ]
     );
     let card = scored(vec![run("abcdefabcdef")], LoopsBlock::default());
-    let message = &card.failures[0].message;
+    let message = &card.found.failures[0].message;
     assert!(
         message
             .starts_with("calls 6 to 11 (`a`, `b`, `c`, `d`, `e` and 1 more) brought nothing new"),
@@ -261,20 +266,20 @@ fn unknown_arguments_are_not_guessed() {
         assert_eq!(report.detected, detected, "{names}");
         let card = scored(vec![recorded], LoopsBlock::default());
         assert_eq!(
-            card.errors.len(),
+            card.found.errors.len(),
             usize::from(detected.is_none()),
             "{names}"
         );
         assert_eq!(
-            card.failures.len(),
+            card.found.failures.len(),
             usize::from(detected == Some(true)),
             "{names}"
         );
         let is_noted = signs.contains(&None);
-        assert_eq!(card.notes.len(), usize::from(is_noted), "{names}");
+        assert_eq!(card.found.notes.len(), usize::from(is_noted), "{names}");
         if names == "AAAA" {
             assert_eq!(
-                card.errors[0].message,
+                card.found.errors[0].message,
                 "whether the agent goes in circles cannot be judged: the trace does not tell the arguments of call 0, `a`, which may be the same as others"
             );
         }
@@ -285,16 +290,9 @@ fn unknown_arguments_are_not_guessed() {
 fn it_is_told_without_a_block_too() {
     let trace = AgentTrace::new(vec![run("aaaa")]);
     let gates = Gates::default();
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(1);
-    (METRIC.score)(&case, &mut card).unwrap();
+    let card = testing::gated(&Loops, &trace, &gates).unwrap();
     assert_eq!(card.run_value(0, DETECTED), Some(&json!(1)));
-    assert!((METRIC.expectations)(&gates).is_none());
-    (METRIC.default_gate.unwrap())(&case, &mut card).unwrap();
-    assert!(card.failures.is_empty());
+    assert!(card.found.failures.is_empty());
 }
 
 #[test]
@@ -390,7 +388,7 @@ proptest! {
                 call.args = Value::Null.into();
             }
         }
-        let block = LoopsBlock { max_repeats: 2, max_cycle_repeats: 1, max_stagnation: 2, expect: None };
+        let block = LoopsBlock { max_repeats: 2, max_cycle_repeats: 1, max_stagnation: 2 };
         let (real, told) = (find_loops(&real, &block), find_loops(&told, &block));
         for (real, told) in [
             (real.max_repeats, told.max_repeats),

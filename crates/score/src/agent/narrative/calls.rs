@@ -10,7 +10,7 @@ use super::NarrativeBlock;
 use super::claims::Claim;
 use super::inflection::{singular, singulars, stems};
 use super::lexicon::Verbs;
-use super::vocabulary::{changes_parts, is_vague};
+use super::vocabulary::{changes_parts, is_vague, rows};
 
 /// The length from which on a word of a tool's name must be mentioned.
 const SALIENT_CHARS_MIN: usize = 3;
@@ -96,8 +96,8 @@ fn forms(noun: &str) -> Vec<String> {
     forms.extend(singulars(noun));
     let long: Vec<String> = forms
         .iter()
-        .filter_map(|form| SHORT.iter().find(|(short, _)| short == form))
-        .map(|(_, long)| (*long).to_owned())
+        .filter_map(|form| rows("short").find(|[short, _]| short == form))
+        .map(|[_, long]| long.to_owned())
         .collect();
     forms.extend(long);
     forms
@@ -112,20 +112,6 @@ fn initials(words: &[String]) -> Vec<String> {
     };
     of(2).chain(of(3)).collect()
 }
-
-/// Short forms that people write for the words of tools, and the other way round.
-const SHORT: &[(&str, &str)] = &[
-    ("repo", "repository"),
-    ("doc", "document"),
-    ("config", "configuration"),
-    ("db", "database"),
-    ("app", "application"),
-    ("env", "environment"),
-    ("mail", "email"),
-    ("msg", "message"),
-    ("dir", "directory"),
-    ("org", "organization"),
-];
 
 /// The verbs of the names of tools that always write, where they are not on the list anyway.
 pub(super) fn extra_verbs(block: &NarrativeBlock) -> BTreeSet<String> {

@@ -4,7 +4,7 @@ use super::inflection::Form;
 use super::lexicon::Class;
 use super::noun_phrase::WINDOW;
 use super::token::{Kind, Token};
-use super::vocabulary::{is_department, is_finite, is_month, is_time_word};
+use super::vocabulary::{is_day, is_department, is_finite, is_month, is_time_word, is_to_come};
 
 /// The tokens of a clause from here on: up to a comma, a mark, or a conjunction that begins
 /// another clause.
@@ -92,12 +92,7 @@ pub(super) fn is_long_ago(tail: &[Token]) -> bool {
 
 /// Whether a tail says that it is still to come.
 pub(super) fn is_future(tail: &[Token]) -> bool {
-    tail.iter().any(|token| {
-        matches!(
-            token.lower.as_str(),
-            "tomorrow" | "later" | "soon" | "tonight" | "next" | "shortly" | "once"
-        )
-    })
+    tail.iter().any(|token| is_to_come(&token.lower))
 }
 
 /// Whether a clause goes on with a finite verb, so that what came before was its subject.
@@ -108,13 +103,6 @@ pub(super) fn has_finite(tail: &[Token]) -> bool {
             Class::Be | Class::Have | Class::Modal | Class::Do
         ) || is_finite(&token.lower)
     })
-}
-
-fn is_day(lower: &str) -> bool {
-    matches!(
-        lower,
-        "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday"
-    )
 }
 
 fn is_year(lower: &str) -> bool {

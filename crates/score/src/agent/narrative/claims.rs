@@ -16,6 +16,7 @@ use super::lexicon::{Class, Reading};
 use super::noun_phrase::Phrase;
 use super::sentence::{Mood, Sentence};
 use super::token::Token;
+use super::vocabulary::is_condition;
 
 /// An action that the text says was done.
 #[derive(Debug, Clone)]
@@ -148,16 +149,7 @@ impl<'s> Walker<'s> {
                     at + 1
                 }
                 Class::Subordinator => {
-                    if matches!(
-                        token.lower.as_str(),
-                        "if" | "case"
-                            | "unless"
-                            | "whether"
-                            | "whenever"
-                            | "lest"
-                            | "provided"
-                            | "assuming"
-                    ) {
+                    if is_condition(&token.lower) {
                         self.condition_start = Some(at);
                     }
                     at + 1

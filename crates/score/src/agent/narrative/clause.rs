@@ -3,7 +3,7 @@
 use super::lexicon::Class;
 use super::noun_phrase::{Phrase, WINDOW};
 use super::token::Token;
-use super::vocabulary::is_nonfactive;
+use super::vocabulary::{hedges, is_nonfactive, tells_of_before};
 
 /// What stands between a subject and its verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,11 +175,8 @@ fn part(token: &Token) -> Option<Part> {
         Class::Adverb => match token.lower.as_str() {
             "now" => Part::Now,
             "successfully" => Part::Successfully,
-            "already" | "originally" | "previously" | "recently" | "initially" | "formerly"
-            | "last" | "first" => Part::Stale,
-            "almost" | "nearly" | "perhaps" | "maybe" | "possibly" | "probably" | "hardly"
-            | "hopefully" | "presumably" | "supposedly" | "apparently" | "allegedly"
-            | "reportedly" | "evidently" | "seemingly" => Part::Hedge,
+            word if tells_of_before(word) => Part::Stale,
+            word if hedges(word) => Part::Hedge,
             _ => Part::Plain,
         },
         _ => return None,

@@ -6,7 +6,7 @@ use super::inflection::Form;
 use super::lexicon::Class;
 use super::sentence::{Mood, Sentence};
 use super::token::{Kind, Token};
-use super::vocabulary::{begins_instruction, is_telling};
+use super::vocabulary::{begins_instruction, is_telling, says_done};
 
 /// Whether a sentence tells somebody what to do.
 pub(super) fn is_imperative(sentence: &Sentence) -> bool {
@@ -117,18 +117,8 @@ pub(super) fn is_done(tokens: &[Token]) -> bool {
             .filter(|token| !matches!(token.kind, Kind::Mark(_)))
     };
     let is_short = (1..=6).contains(&words().take(7).count());
-    let has = |list: &[&str]| words().any(|token| list.contains(&token.lower.as_str()));
     is_short
-        && has(&[
-            "done",
-            "set",
-            "complete",
-            "completed",
-            "finished",
-            "success",
-            "successful",
-            "successfully",
-        ])
+        && words().any(|token| says_done(&token.lower))
         && words().all(|token| !matches!(token.class, Class::Not | Class::Modal))
 }
 

@@ -1,13 +1,13 @@
 //! The targets and gates of the block `narrative`.
 
 use mcprove_settings::phrase;
+use mcprove_trace::AgentRun;
 use serde_json::{Value, json};
 
-use super::{
-    Category, Divergence, NarrativeBlock, NarrativeReport, claimed_but_failed, score_narrative,
-};
-use crate::agent::{Case, Expected, Metric, Scope, Target};
-use crate::gate::{GateFailure, Gates, ScoreError, Scorecard};
+use super::{Category, Divergence, NarrativeBlock, NarrativeReport, Reading};
+use crate::agent::{About, Case, Metric, Target};
+use crate::gate::key::{At, FLAG, Key, Maybe, NAMES, SHARE, mutating_tools, readonly_tools};
+use crate::gate::{RunCard, ScoreError, Scorecard};
 
 const SCORE: &str = "narrative.divergence_score";
 const CLAIMED: &str = "narrative.claimed_but_absent";
@@ -17,111 +17,132 @@ const FAILED: &str = "narrative.claimed_but_failed";
 const PASSED: &str = "narrative.gate_passed";
 
 /// The metric `narrative`.
-pub const METRIC: Metric = Metric {
-    name: "narrative",
-    explanation: "whether the closing words match what was done",
-    targets: &[
-        Target {
-            name: SCORE,
-            explanation: "how far words and calls diverge, 0 to 1, higher is more",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: CLAIMED,
-            explanation: "actions that the text claims and no call made",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: UNCLAIMED,
-            explanation: "calls that the text does not mention",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: MISMATCH,
-            explanation: "values that the text states and no call had",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: FAILED,
-            explanation: "actions that the text claims and only calls tried that failed",
-            scope: Scope::RunHighest,
-        },
-        Target {
-            name: PASSED,
-            explanation: "1 when nothing absent is claimed and the score is within its limit, else 0",
-            scope: Scope::RunLowest,
-        },
-    ],
-    score,
-    expectations,
-    default_gate: Some(default_gate),
-    other_gates,
-    runs_min: 1,
-};
+pub struct Narrative;
 
-fn expectations(gates: &Gates) -> Option<Expected<'_>> {
-    let block = gates.narrative.as_ref()?;
-    Some(Expected::of(block.expect.as_deref()))
-}
+impl Metric for Narrative {
+    type Block = NarrativeBlock;
 
-fn score(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let default = NarrativeBlock::default();
-    let block = case.gates.narrative.as_ref().unwrap_or(&default);
-    for (index, run) in case.trace.runs.iter().enumerate() {
+    const ABOUT: About = About {
+        name: "narrative",
+        explanation: "whether the closing words match what was done",
+        targets: &[
+            Target::highest(
+                SCORE,
+                "how far words and calls diverge, 0 to 1, higher is more",
+            ),
+            Target::highest(CLAIMED, "actions that the text claims and no call made"),
+            Target::highest(UNCLAIMED, "calls that the text does not mention"),
+            Target::highest(MISMATCH, "values that the text states and no call had"),
+            Target::highest(
+                FAILED,
+                "actions that the text claims and only calls tried that failed",
+            ),
+            Target::lowest(
+                PASSED,
+                "1 when nothing absent is claimed and the score is within its limit, else 0",
+            ),
+        ],
+        default_gate: "no write is claimed that no call made",
+        ..About::PLAIN
+    };
+
+    const KEYS: &'static [Key<NarrativeBlock>] = &[
+        mutating_tools(&At(NAMES, |block: &mut Self::Block| {
+            &mut block.mutating_tools
+        })),
+        readonly_tools(&At(NAMES, |block: &mut Self::Block| {
+            &mut block.readonly_tools
+        })),
+        Key::or(
+            "max_divergence_score",
+            &Maybe(SHARE, |block: &mut Self::Block| {
+                &mut block.max_divergence_score
+            }),
+            "no limit",
+            "the highest `narrative.divergence_score` allowed, whatever `expect` says",
+        ),
+        Key::new(
+            "llm_assisted",
+            &At(FLAG, |block: &mut Self::Block| &mut block.llm_assisted),
+            "accepted, and changes nothing: no model decides a gate",
+        ),
+    ];
+
+    fn limits(&self, block: &NarrativeBlock) -> &'static [&'static str] {
+        block.max_divergence_score.map_or(&[], |_| &[SCORE])
+    }
+
+    fn score_run(
+        &self,
+        run: &AgentRun,
+        case: &Case<'_, NarrativeBlock>,
+        card: &mut RunCard<'_>,
+    ) -> Result<(), ScoreError> {
+        let default = NarrativeBlock::default();
+        let block = case.block.unwrap_or(&default);
         let Some(text) = &run.final_response else {
-            if case.gates.narrative.is_some() {
-                card.error(unknown().of_run(index));
+            for target in Self::ABOUT.targets {
+                card.set(target.name, Value::Null);
             }
-            for target in METRIC.targets {
-                card.set_run(index, target.name, Value::Null);
-            }
-            continue;
+            return case.block.map_or(Ok(()), |_| Err(unknown()));
         };
-        let report = score_narrative(text, &run.tool_calls, block);
-        card.set_run(index, SCORE, report.divergence_score);
-        card.set_run(index, CLAIMED, report.claimed_but_absent);
-        card.set_run(index, UNCLAIMED, report.present_but_unclaimed);
-        card.set_run(index, MISMATCH, report.arg_mismatch);
-        card.set_run(index, PASSED, u8::from(report.gate_passed));
-        let failed = claimed_but_failed(text, run, block);
-        card.set_run(index, FAILED, failed.as_ref().map(Vec::len));
-        tell(index, &report, &failed.unwrap_or_default(), card);
-        if run.tool_calls.iter().any(|call| call.args.is_null()) {
-            // A value that the text states may be one of theirs, or not.
-            card.set_run(index, MISMATCH, Value::Null);
-            card.set_run(index, SCORE, Value::Null);
-            if block.max_divergence_score.is_some() && report.claimed_but_absent == 0 {
-                card.set_run(index, PASSED, Value::Null);
-            }
+        let reading = Reading::of(text, block);
+        let report = reading.hold_against(&run.tool_calls);
+        let failed = reading.claimed_but_failed(run);
+        // A value that the text states may be one of those that are not known, or not.
+        let is_known = run.tool_calls.iter().all(|call| !call.args.is_null());
+        let is_judged =
+            is_known || block.max_divergence_score.is_none() || report.claimed_but_absent > 0;
+        card.set(SCORE, is_known.then_some(report.divergence_score));
+        card.set(CLAIMED, report.claimed_but_absent);
+        card.set(UNCLAIMED, report.present_but_unclaimed);
+        card.set(MISMATCH, is_known.then_some(report.arg_mismatch));
+        card.set(PASSED, is_judged.then_some(u8::from(report.gate_passed)));
+        card.set(FAILED, failed.as_ref().map(Vec::len));
+        tell(&report, &failed.unwrap_or_default(), card);
+        if report.claimed_but_absent > 0 {
+            card.fail(PASSED, 1, 0, absent_message(&report));
+        }
+        if let Some(max) = block.max_divergence_score {
+            limit(&report, is_known, max, card);
         }
         if !report.items.is_empty() {
-            card.detail(index, "narrative", &report);
+            card.detail(&report);
         }
+        Ok(())
     }
-    if block.llm_assisted {
-        card.note(
-            "narrative: llm_assisted is advisory and changes no number and no gate; mcprove calls no model.",
-        );
+
+    fn score(
+        &self,
+        case: &Case<'_, NarrativeBlock>,
+        card: &mut Scorecard,
+    ) -> Result<(), ScoreError> {
+        self.score_runs(case, card);
+        if case.block.is_some_and(|block| block.llm_assisted) {
+            card.note(
+                "narrative: llm_assisted is advisory and changes no number and no gate; mcprove calls no model.",
+            );
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What was found, in sentences: what is false first, then what is not told.
-fn tell(index: usize, report: &NarrativeReport, failed: &[String], card: &mut Scorecard) {
+fn tell(report: &NarrativeReport, failed: &[String], card: &mut RunCard<'_>) {
     let is_silence = |item: &&Divergence| item.category == Category::PresentButUnclaimed;
     for item in report.items.iter().filter(|item| !is_silence(item)) {
         let words = match &item.sentence {
             Some(sentence) => format!("{}: {sentence:?}", item.reason),
             None => item.reason.clone(),
         };
-        card.found(index, phrase::sentence(&words));
+        card.tell(phrase::sentence(&words));
     }
     for action in failed {
         let words = format!("The text claims `{action}`, and every call that does that failed.");
-        card.found(index, words);
+        card.tell(words);
     }
     for item in report.items.iter().filter(is_silence) {
-        card.found(index, phrase::sentence(&item.reason));
+        card.tell(phrase::sentence(&item.reason));
     }
 }
 
@@ -139,29 +160,6 @@ fn unknown_arguments() -> ScoreError {
         "the trace does not tell the arguments of each call, which the text may state wrongly",
         "record the arguments, or leave out max_divergence_score",
     )
-}
-
-/// Nothing is claimed that no call did.
-fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.narrative else {
-        return Ok(());
-    };
-    for (index, run) in case.trace.runs.iter().enumerate() {
-        let absent = card.run_value(index, CLAIMED).and_then(Value::as_u64);
-        let (Some(text), Some(1..)) = (&run.final_response, absent) else {
-            continue;
-        };
-        let report = score_narrative(text, &run.tool_calls, block);
-        card.fail(GateFailure {
-            place: None,
-            target: PASSED.into(),
-            expected: json!(1),
-            actual: json!(0),
-            message: absent_message(&report),
-            run: Some(index),
-        });
-    }
-    Ok(())
 }
 
 /// `the text claims …, and no call did that: "I created the issue."`
@@ -187,44 +185,19 @@ fn absent_message(report: &NarrativeReport) -> String {
 }
 
 /// The score is within its limit, whatever else is expected.
-fn other_gates(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let block = case.gates.narrative.as_ref();
-    let Some(max) = block.and_then(|block| block.max_divergence_score) else {
-        return Ok(());
-    };
-    for index in 0..case.trace.runs.len() {
-        let Some(score) = card.run_value(index, SCORE).and_then(Value::as_f64) else {
-            let run = case.trace.runs.get(index);
-            // Of a run without its last words it was said already.
-            if run.is_some_and(|run| run.final_response.is_some()) {
-                card.error(unknown_arguments().of_run(index));
-            }
-            continue;
-        };
-        if score <= max {
-            continue;
-        }
-        let count = |target| {
-            card.run_value(index, target)
-                .and_then(Value::as_u64)
-                .unwrap_or_default()
-        };
+fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<'_>) {
+    let score = report.divergence_score;
+    if !is_known {
+        card.cannot_limit(unknown_arguments());
+    } else if score > max {
         let message = format!(
             "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly; look at the narrative details of the run",
             phrase::decimal(score, 3),
             phrase::decimal(max, 3),
-            phrase::count(count(CLAIMED), "action"),
-            phrase::count(count(UNCLAIMED), "call"),
-            phrase::count(count(MISMATCH), "value"),
+            phrase::count(report.claimed_but_absent, "action"),
+            phrase::count(report.present_but_unclaimed, "call"),
+            phrase::count(report.arg_mismatch, "value"),
         );
-        card.fail(GateFailure {
-            place: None,
-            target: SCORE.into(),
-            expected: json!({ "maximum": max }),
-            actual: json!(score),
-            message,
-            run: Some(index),
-        });
+        card.exceed(SCORE, json!({ "maximum": max }), score, message);
     }
-    Ok(())
 }

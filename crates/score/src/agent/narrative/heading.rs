@@ -3,7 +3,7 @@
 use super::lexicon::Class;
 use super::sentence::Mood;
 use super::token::{Kind, Token};
-use super::vocabulary::is_unreal_heading;
+use super::vocabulary::{heads_done, is_unreal_heading, names_finding};
 
 fn has_pair(tokens: &[Token], pair: [&str; 2]) -> bool {
     tokens
@@ -18,20 +18,9 @@ fn names_findings(tokens: &[Token]) -> bool {
             .iter()
             .filter(|token| !matches!(token.kind, Kind::Mark(_)))
     };
-    let is_finding = words().next_back().is_some_and(|token| {
-        matches!(
-            token.lower.as_str(),
-            "issues"
-                | "problems"
-                | "bugs"
-                | "errors"
-                | "warnings"
-                | "titles"
-                | "subjects"
-                | "emails"
-                | "messages"
-        )
-    });
+    let is_finding = words()
+        .next_back()
+        .is_some_and(|token| names_finding(&token.lower));
     is_finding && words().all(|token| !matches!(token.class, Class::Verb | Class::Agent))
 }
 
@@ -47,16 +36,7 @@ pub(super) fn header_mood(tokens: &[Token]) -> Mood {
     if is_denied {
         return Mood::Unreal;
     }
-    if has(&[
-        "did",
-        "done",
-        "taken",
-        "took",
-        "completed",
-        "performed",
-        "accomplished",
-        "finished",
-    ]) {
+    if tokens.iter().any(|token| heads_done(&token.lower)) {
         return Mood::Done;
     }
     if has(&["changes", "changed", "made", "summary"]) {

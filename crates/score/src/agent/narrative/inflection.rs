@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::vocabulary::{is_not_inflected, rows};
+
 /// How a verb stands in a sentence, as far as its form tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -41,55 +43,10 @@ impl Form {
     }
 }
 
-/// Irregular verbs: base, past, participle.
-const IRREGULAR: &str = "
-    begin began begun; break broke broken; bring brought brought; build built built; buy bought
-    bought; catch caught caught; choose chose chosen; come came come; cut cut cut; deal dealt
-    dealt; draw drew drawn; drive drove driven; fall fell fallen; feed fed fed; feel felt felt;
-    find found found; fly flew flown; forget forgot forgotten; freeze froze frozen; get got
-    gotten; give gave given; go went gone; grow grew grown; hear heard heard; hide hid hidden;
-    hit hit hit; hold held held; keep kept kept; know knew known; lead led led; leave left left;
-    lend lent lent; let let let; lose lost lost; make made made; mean meant meant; meet met met;
-    overwrite overwrote overwritten; pay paid paid; put put put; quit quit quit; read read read;
-    rebuild rebuilt rebuilt; redo redid redone; resend resent resent; reset reset reset; rewrite
-    rewrote rewritten; rise rose risen; run ran run; say said said; see saw seen; seek sought
-    sought; sell sold sold; send sent sent; set set set; show showed shown; shut shut shut;
-    speak spoke spoken; spend spent spent; split split split; spread spread spread; stand stood
-    stood; steal stole stolen; stick stuck stuck; strike struck struck; take took taken; teach
-    taught taught; tell told told; think thought thought; throw threw thrown; understand
-    understood understood; undo undid undone; wake woke woken; win won won; wind wound wound;
-    withdraw withdrew withdrawn; write wrote written";
-
-/// Plurals without a rule.
-const PLURALS: &[(&str, &str)] = &[
-    ("people", "person"),
-    ("children", "child"),
-    ("men", "man"),
-    ("women", "woman"),
-    ("indices", "index"),
-    ("matrices", "matrix"),
-    ("vertices", "vertex"),
-    ("analyses", "analysis"),
-    ("criteria", "criterion"),
-    ("leaves", "leaf"),
-    ("lives", "life"),
-];
-
-/// Words on `-ed` and `-ing` that are forms of no verb.
-const NOT_INFLECTED: &str = "
-    need feed seed speed embed indeed hundred exceed proceed succeed bleed breed newsfeed
-    thing king ring bring string spring during nothing something anything everything evening
-    morning wing sing ping sling ceiling sibling ting";
-
 /// Every irregular form, its base, and which form it is.
 static FORMS: LazyLock<BTreeMap<&str, (&str, Form)>> = LazyLock::new(|| {
     let mut forms = BTreeMap::new();
-    for row in IRREGULAR.split(';') {
-        let mut words = row.split_ascii_whitespace();
-        let (Some(base), Some(past), Some(participle)) = (words.next(), words.next(), words.next())
-        else {
-            continue;
-        };
+    for [base, past, participle] in rows("irregular") {
         for word in [base, past, participle] {
             let form = match (word == base, word == past, word == participle) {
                 (true, false, false) => Form::Base,
@@ -109,10 +66,9 @@ fn irregular(word: &str) -> Option<(&'static str, Form)> {
     FORMS.get(word).copied()
 }
 
-fn is_not_inflected(word: &str) -> bool {
-    NOT_INFLECTED
-        .split_ascii_whitespace()
-        .any(|listed| listed == word)
+/// The singular of a plural without a rule.
+fn irregular_singular(word: &str) -> Option<&'static str> {
+    rows("plurals").find_map(|[plural, singular]| (plural == word).then_some(singular))
 }
 
 /// What a regular ending may stand for: each candidate base with the form that the ending makes.
@@ -190,9 +146,7 @@ pub(super) fn looks_like_verb(word: &str) -> Option<Form> {
 /// What a plural may be the plural of.
 pub(super) fn singulars(word: &str) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some((_, singular)) = PLURALS.iter().find(|(plural, _)| *plural == word) {
-        found.push((*singular).to_owned());
-    }
+    found.extend(irregular_singular(word).map(str::to_owned));
     if word.chars().count() < 3 || word.ends_with("ss") {
         return found;
     }
@@ -220,7 +174,7 @@ pub(super) fn singular(word: &str) -> String {
     let sibilant = ["sses", "shes", "ches", "xes", "zes", "ies"]
         .iter()
         .any(|ending| word.ends_with(ending));
-    let is_irregular = PLURALS.iter().any(|(plural, _)| *plural == word);
+    let is_irregular = irregular_singular(word).is_some();
     let best = if sibilant || is_irregular {
         candidates.first()
     } else {

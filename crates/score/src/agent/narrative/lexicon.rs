@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 
 use mcprove_trace::words::MUTATING_VERBS;
+use serde::Deserialize;
 
 use super::inflection::{Form, looks_like_verb, verb_form};
 use super::noun_phrase::WINDOW;
 use super::token::{Kind, Token};
+use super::vocabulary::{is_pointing, may_stand_before_hyphen};
 use super::word_class::{is_adverb, word_class};
 
 /// What a token is in its sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Class {
     /// `I`, `we`: the agent itself.
     Agent,
@@ -92,7 +94,7 @@ impl Verbs {
     fn reading(&self, lower: &str) -> Option<Reading> {
         // `re-sent` and `bulk-deleted` are said of doing, `auto-merge` is a thing.
         let word = match lower.rsplit_once('-') {
-            Some((front, word)) if HYPHENATED.contains(&front) => word,
+            Some((front, word)) if may_stand_before_hyphen(front) => word,
             _ => lower,
         };
         if let Some((base, form)) = verb_form(word, |base| self.has(base)) {
@@ -110,11 +112,6 @@ impl Verbs {
         })
     }
 }
-
-/// What may stand before a hyphen and leave the verb a verb.
-const HYPHENATED: &[&str] = &[
-    "re", "pre", "bulk", "batch", "force", "mass", "hard", "soft", "auto", "squash", "double",
-];
 
 /// Gives every token of a sentence its class.
 pub(super) fn classify(tokens: &mut [Token], verbs: &Verbs) {
@@ -174,8 +171,7 @@ fn class_in_place(tokens: &[Token], at: usize) -> Option<Class> {
         }
         "may" if token.is_capital() && at > 0 => Some(Class::Noun),
         "all" | "both" | "each" | "since" if follows_auxiliary => Some(Class::Adverb),
-        "this" | "these" | "those" | "all" | "both" | "each" | "some" | "any" | "most" | "none"
-        | "another" | "several" | "many" | "few" | "others" | "neither" | "either" => {
+        word if is_pointing(word) => {
             let stands_alone = is_finite(next_class)
                 || matches!(
                     next_class,

@@ -7,7 +7,7 @@ use super::inflection::Form;
 use super::lexicon::Class;
 use super::token::Token;
 use super::vocabulary::{
-    changes_parts, is_month, is_particle, is_quantity, is_time_word, tells_content,
+    changes_parts, is_month, is_nothing, is_particle, is_quantity, is_time_word, tells_content,
 };
 
 /// Tokens that a phrase is looked for in: nobody writes longer ones, and a long text stays linear.
@@ -31,18 +31,7 @@ pub(super) struct Phrase {
 
 /// Whether a word says that there is nothing.
 pub(super) fn is_negative(token: &Token) -> bool {
-    matches!(
-        token.lower.as_str(),
-        "no" | "nothing"
-            | "none"
-            | "neither"
-            | "nobody"
-            | "nor"
-            | "zero"
-            | "0"
-            | "hardly"
-            | "barely"
-    )
+    is_nothing(&token.lower)
 }
 
 /// The object of a verb, of which the next token is at `from`; `None` when none follows. `verb` is

@@ -1,6 +1,7 @@
 //! What a line quotes: code, quotation marks, links, and what was struck out.
 
 use super::token::{Kind, Scanner};
+use super::vocabulary::keeps_no_mark;
 
 /// Characters of the longest tag.
 const TAG_CHARS_MAX: usize = 64;
@@ -106,12 +107,7 @@ impl Scanner {
         let is_tag = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
         match to.filter(|_| is_tag) {
             None => self.at = from,
-            Some(to)
-                if matches!(
-                    name,
-                    "b" | "i" | "em" | "strong" | "code" | "a" | "u" | "s" | "span"
-                ) =>
-            {
+            Some(to) if keeps_no_mark(name) => {
                 self.at = to + 1;
             }
             Some(to) => self.push(Kind::Mark('•'), self.at, to + 1, ""),

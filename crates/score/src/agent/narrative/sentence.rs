@@ -5,6 +5,7 @@
 use super::heading::header_mood;
 use super::lexicon::{Verbs, classify};
 use super::token::{Kind, Token, tokenise};
+use super::vocabulary;
 
 /// How a sentence is meant, by what stands around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,22 +189,7 @@ fn last_sentence(tokens: &[Token]) -> &[Token] {
 fn is_abbreviation(token: Option<&Token>) -> bool {
     let Some(token) = token else { return false };
     let is_initial = token.text.chars().count() == 1 && token.is_capital() && token.text != "I";
-    is_initial
-        || matches!(
-            token.lower.as_str(),
-            "e.g"
-                | "i.e"
-                | "vs"
-                | "dr"
-                | "mr"
-                | "mrs"
-                | "ms"
-                | "prof"
-                | "approx"
-                | "st"
-                | "fig"
-                | "cf"
-        )
+    is_initial || vocabulary::is_abbreviation(&token.lower)
 }
 
 /// `1` or `a`, before a closing parenthesis.

@@ -1,5 +1,9 @@
+use crate::gate::Gates;
+use crate::gate::Scorecard;
+use crate::testing;
 use mcprove_trace::{AgentTrace, ToolCall, ToolResult};
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::*;
 
@@ -59,18 +63,8 @@ fn failed_calls_are_made_good_by_the_same_tool_later() {
 
 fn gated(runs: &[&str]) -> Result<Scorecard, ScoreError> {
     let trace = AgentTrace::new(runs.iter().map(|text| run(text)).collect());
-    let gates = Gates {
-        orchestration: Some(OrchestrationBlock::default()),
-        ..Gates::default()
-    };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(runs.len());
-    score(&case, &mut card)?;
-    default_gate(&case, &mut card)?;
-    Ok(card)
+    let gates = Gates::default().with(&Orchestration, ());
+    testing::gated(&Orchestration, &trace, &gates)
 }
 
 #[test]
@@ -78,8 +72,8 @@ fn the_default_gate_asks_for_all() {
     let card = gated(&["a- a+", "a- b- a+ b+ c- x/a-"]).unwrap();
     assert_eq!(card.run_value(0, ERROR_RECOVERY), Some(&json!(1.0)));
     assert_eq!(card.run_value(1, ERROR_RECOVERY), Some(&json!(0.5)));
-    let [failure] = card.failures.as_slice() else {
-        panic!("{:?}", card.failures);
+    let [failure] = card.found.failures.as_slice() else {
+        panic!("{:?}", card.found.failures);
     };
     assert_eq!((failure.run, &failure.actual), (Some(1), &json!(0.5)));
     assert_eq!(
@@ -88,7 +82,7 @@ fn the_default_gate_asks_for_all() {
     );
     let card = gated(&["x/a-"]).unwrap();
     assert_eq!(
-        card.failures[0].message,
+        card.found.failures[0].message,
         "1 of 1 failed call was never made good: call 0; look at what the agent does after call 0 (`a` on `x`) fails"
     );
 }
@@ -96,15 +90,15 @@ fn the_default_gate_asks_for_all() {
 #[test]
 fn what_is_not_told_is_said() {
     let card = gated(&["a+", "b- a? a? b+", "c-"]).unwrap();
-    let [error] = card.errors.as_slice() else {
-        panic!("{:?}", card.errors);
+    let [error] = card.found.errors.as_slice() else {
+        panic!("{:?}", card.found.errors);
     };
     assert_eq!(error.run, Some(1));
     assert_eq!(
         error.message,
         "the trace does not tell whether calls 1 and 2 failed; the first is `a`"
     );
-    assert_eq!(card.failures.len(), 1, "the other runs are judged");
+    assert_eq!(card.found.failures.len(), 1, "the other runs are judged");
     assert_eq!(
         card.runs[2].found,
         ["Call 0, `c`, failed and was never made good."]
@@ -114,19 +108,10 @@ fn what_is_not_told_is_said() {
         json!([0])
     );
     let trace = AgentTrace::new(vec![run("a?")]);
-    let gates = Gates::default();
-    let mut card = Scorecard::new(1);
-    score(
-        &Case {
-            trace: &trace,
-            gates: &gates,
-        },
-        &mut card,
-    )
-    .unwrap();
+    let card = testing::gated(&Orchestration, &trace, &Gates::default()).unwrap();
     assert_eq!(card.run_value(0, ERROR_RECOVERY), Some(&Value::Null));
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "orchestration.error_recovery is unknown for run 0: the trace does not tell of all calls whether they failed."
         ]

@@ -1,3 +1,4 @@
+use crate::gate::Gates;
 use harness::values::json_values;
 use mcprove_trace::{AgentRun, AgentTrace, ToolCall};
 use proptest::prelude::*;
@@ -36,11 +37,7 @@ fn call(name: &str, args: Value) -> ToolCall {
 }
 
 fn violations(call: &ToolCall, allow: Option<Vec<Rule>>, deny: Vec<Rule>) -> u64 {
-    let block = PermissionsBlock {
-        allow,
-        deny,
-        expect: None,
-    };
+    let block = PermissionsBlock { allow, deny };
     check_permissions(std::slice::from_ref(call), &block)
         .unwrap()
         .violations
@@ -122,11 +119,7 @@ fn an_unknown_server_cannot_be_judged() {
     assert_eq!(violations(&on_prod, None, vec![rule_on("pro*")]), 1);
     assert_eq!(violations(&on_prod, None, vec![rule_on("test")]), 0);
     assert_eq!(violations(&unknown, None, vec![rule_on("*")]), 1);
-    let block = |allow, deny| PermissionsBlock {
-        allow,
-        deny,
-        expect: None,
-    };
+    let block = |allow, deny| PermissionsBlock { allow, deny };
     for block in [
         block(None, vec![rule_on("prod")]),
         block(Some(vec![rule_on("prod")]), vec![]),
@@ -176,11 +169,7 @@ fn what_a_matcher_is_not_about_cannot_be_judged() {
 fn unknown_arguments_cannot_be_judged() {
     let unknown = call("write_file", Value::Null);
     let etc = || with("path", &json!({"starts_with": "/etc"}), rule("write_*"));
-    let block = |allow, deny| PermissionsBlock {
-        allow,
-        deny,
-        expect: None,
-    };
+    let block = |allow, deny| PermissionsBlock { allow, deny };
     for block in [block(None, vec![etc()]), block(Some(vec![etc()]), vec![])] {
         let error = check_permissions(std::slice::from_ref(&unknown), &block).unwrap_err();
         assert_eq!(
@@ -207,8 +196,14 @@ fn unknown_arguments_cannot_be_judged() {
         ..PermissionsBlock::default()
     };
     let card = scored(&[&[unknown], &[bad]], block).unwrap();
-    assert_eq!((card.errors.len(), card.errors[0].run), (1, Some(0)));
-    assert_eq!((card.failures.len(), card.failures[0].run), (1, Some(1)));
+    assert_eq!(
+        (card.found.errors.len(), card.found.errors[0].run),
+        (1, Some(0))
+    );
+    assert_eq!(
+        (card.found.failures.len(), card.found.failures[0].run),
+        (1, Some(1))
+    );
 }
 
 #[test]
@@ -261,7 +256,7 @@ fn an_argument_that_no_call_has_is_told() {
     let write = |args| [call("write_file", args)];
     let card = scored(&[&write(json!({})), &write(json!({"path": "/tmp"}))], block).unwrap();
     assert_eq!(
-        card.notes,
+        card.found.notes,
         ["permissions: args.pth of deny[0] was in no call of `write_*`; is it spelt right?"]
     );
 }
@@ -289,11 +284,8 @@ fn scored(runs: &[&[ToolCall]], block: PermissionsBlock) -> Result<Scorecard, Sc
             })
             .collect(),
     );
-    let gates = Gates {
-        permissions: Some(block),
-        ..Gates::default()
-    };
-    testing::gated(&METRIC, &trace, &gates)
+    let gates = Gates::default().with(&Permissions, block);
+    testing::gated(&Permissions, &trace, &gates)
 }
 
 #[test]
@@ -305,7 +297,6 @@ fn a_failure_names_each_call_and_its_rule() {
             &json!({"starts_with": "/etc"}),
             rule("delete_*"),
         )],
-        expect: None,
     };
     let good = [
         call("read_file", json!({})),
@@ -324,8 +315,8 @@ fn a_failure_names_each_call_and_its_rule() {
     assert_eq!(card.run_value(0, PASSED), Some(&json!(1)));
     assert_eq!(card.run_value(1, VIOLATIONS), Some(&json!(2)));
     assert_eq!(card.run_value(1, PASSED), Some(&json!(0)));
-    assert_eq!(card.failures.len(), 1);
-    let failure = &card.failures[0];
+    assert_eq!(card.found.failures.len(), 1);
+    let failure = &card.found.failures[0];
     assert_eq!(
         (failure.run, failure.target.as_str()),
         (Some(1), VIOLATIONS)
@@ -354,7 +345,7 @@ fn many_violations_are_counted() {
         ..PermissionsBlock::default()
     };
     let card = scored(&[&calls], block).unwrap();
-    let message = &card.failures[0].message;
+    let message = &card.found.failures[0].message;
     assert!(
         message.starts_with("100,000 calls are not permitted: call 0, `rm`, "),
         "{message}"

@@ -6,69 +6,48 @@ use mcprove_trace::{AgentRun, FaultKind, StopReason};
 use serde_json::json;
 
 use super::watched::{never_noticed, watched};
-use super::{
-    CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery, observe_run,
-};
-use crate::agent::Case;
-use crate::agent::metric::tell;
-use crate::gate::{GateFailure, ScoreError, Scorecard};
+use super::{CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery};
+use crate::gate::{RunCard, Scorecard};
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
-pub(super) fn default_gate(case: &Case<'_>, card: &mut Scorecard) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.recovery else {
-        return Ok(());
-    };
-    for (index, run) in case.trace.runs.iter().enumerate() {
-        let recovery = observe_run(run, block.max_detection_ms);
-        let failures = [
-            not_recovered(run, &recovery),
-            too_slow(run, &recovery, block),
-            not_clean(run, &recovery, block),
-        ];
-        for failure in failures.into_iter().flatten() {
-            card.fail(GateFailure {
-                place: None,
-                run: Some(index),
-                ..failure
-            });
-        }
+pub(super) fn default_gate(
+    run: &AgentRun,
+    recovery: &RunRecovery,
+    block: &RecoveryBlock,
+    card: &mut RunCard<'_>,
+) {
+    if let Some(message) = not_recovered(run, recovery) {
+        card.fail(RECOVERED, 1, 0, message);
     }
-    Ok(())
+    too_slow(run, recovery, block, card);
+    if let Some(message) = not_clean(run, recovery, block) {
+        card.fail(CLEAN_TIMEOUT, 1, 0, message);
+    }
 }
 
 /// Expectations of its own replace the default gate, and with it the limits that belong to it.
-pub(super) fn tell_what_is_replaced(
-    case: &Case<'_>,
-    card: &mut Scorecard,
-) -> Result<(), ScoreError> {
-    let Some(block) = &case.gates.recovery else {
-        return Ok(());
-    };
-    let limits: Vec<&str> = [
+pub(super) fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
+    let limits = [
         block.max_recovery_ms.map(|_| "max_recovery_ms"),
         block
             .require_clean_timeout
             .then_some("require_clean_timeout"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if block.expect.is_some() && !limits.is_empty() {
-        card.note(format!(
+    ];
+    let limits: Vec<&str> = limits.into_iter().flatten().collect();
+    if !limits.is_empty() {
+        card.limits.note(format!(
             "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
             phrase::names(&limits)
         ));
     }
-    Ok(())
 }
 
 /// Tells of one run what went wrong with its faults; of a recording, what came of each, the worst first.
 pub(super) fn tell_found(
-    index: usize,
     run: &AgentRun,
     recovery: &RunRecovery,
     max_detection_ms: u64,
-    card: &mut Scorecard,
+    card: &mut RunCard<'_>,
 ) {
     let mut calls: Vec<&FaultedCall> = recovery.calls.iter().collect();
     let open = recovery
@@ -82,33 +61,24 @@ pub(super) fn tell_found(
         calls.sort_by_key(|call| (call.report.recovered, call.report.clean_timeout));
         found.extend(calls.iter().map(|call| watched(run, call)));
         let noun = "call that met a fault";
-        tell(card, index, count(found.len()), noun, found);
+        card.tell_first(count(found.len()), noun, found);
         return;
     }
     let unrecovered = why_not_recovered(run, recovery);
     let unclean = calls.iter().filter(|call| !call.report.clean_timeout);
     let late = unclean.map(|call| noticed_late(run, call, max_detection_ms));
     let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
-    tell(card, index, count(found.len()), "late call", found);
+    card.tell_first(count(found.len()), "late call", found);
 }
 
-fn not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<GateFailure> {
-    Some(GateFailure {
-        place: None,
-        target: RECOVERED.into(),
-        expected: json!(1),
-        actual: json!(0),
-        message: format!(
-            "{}; look at what it does after that call{}",
-            why_not_recovered(run, recovery)?,
-            if recovery.is_watched() && run.stop_reason().is_none() {
-                ", and where it told its user of the failure instead, score its own trace, which has the reply"
-            } else {
-                ""
-            }
-        ),
-        run: None,
-    })
+fn not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
+    let hint = if recovery.is_watched() && run.stop_reason().is_none() {
+        ", and where it told its user of the failure instead, score its own trace, which has the reply"
+    } else {
+        ""
+    };
+    let why = why_not_recovered(run, recovery)?;
+    Some(format!("{why}; look at what it does after that call{hint}"))
 }
 
 /// Why a run did not recover; `None` if it did, or if that is unknown.
@@ -134,9 +104,13 @@ fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
     Some(format!("the agent did not recover: {met}, and {why}"))
 }
 
-fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
-    let limit = block.max_recovery_ms?;
-    let time = recovery.time_to_recovery_ms.filter(|time| *time > limit)?;
+fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card: &mut RunCard<'_>) {
+    let (Some(limit), Some(time)) = (block.max_recovery_ms, recovery.time_to_recovery_ms) else {
+        return;
+    };
+    if time <= limit {
+        return;
+    }
     let timed_out = recovery.calls.iter().filter(|call| {
         !call.is_real_clock
             && call
@@ -158,42 +132,27 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Op
             milliseconds(block.max_detection_ms)
         )
     };
-    Some(GateFailure {
-        place: None,
-        target: RECOVERY.into(),
-        expected: json!({ "maximum": limit }),
-        actual: json!(time),
-        message: format!(
-            "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
-            milliseconds(time),
-            milliseconds(limit),
-        ),
-        run: None,
-    })
+    let message = format!(
+        "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
+        milliseconds(time),
+        milliseconds(limit),
+    );
+    card.fail(RECOVERY, json!({ "maximum": limit }), time, message);
 }
 
-fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<GateFailure> {
+fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<String> {
     if !block.require_clean_timeout {
         return None;
     }
     let unclean = |call: &&FaultedCall| !call.report.clean_timeout;
     let call = recovery.calls.iter().find(unclean)?;
-    Some(GateFailure {
-        place: None,
-        target: CLEAN_TIMEOUT.into(),
-        expected: json!(1),
-        actual: json!(0),
-        message: format!(
-            "{}; look at the timeout that it sets{}",
-            noticed_late(run, call, block.max_detection_ms),
-            if is_near_miss(call, block.max_detection_ms) {
-                ": a budget must be a little longer than that timeout, for a message takes time too"
-            } else {
-                ""
-            }
-        ),
-        run: None,
-    })
+    let hint = if is_near_miss(call, block.max_detection_ms) {
+        ": a budget must be a little longer than that timeout, for a message takes time too"
+    } else {
+        ""
+    };
+    let late = noticed_late(run, call, block.max_detection_ms);
+    Some(format!("{late}; look at the timeout that it sets{hint}"))
 }
 
 /// Whether a real clock measured only a little more than the budget: most likely the budget is the very

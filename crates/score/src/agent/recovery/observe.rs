@@ -23,14 +23,13 @@
 //! that gave no sign before it left, later than the budget allows.
 
 use mcprove_trace::{AgentRun, FaultKind, Heard, StopReason};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RecoveryReport;
 use super::faulted::Faulted;
 
 /// How a run took its faults.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecovery {
     /// The calls that met a fault, in order.
     pub calls: Vec<FaultedCall>,
@@ -82,7 +81,7 @@ impl RunRecovery {
 }
 
 /// A call whose fault may have done something, or nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsettledCall {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -102,7 +101,7 @@ pub struct UnsettledCall {
 }
 
 /// A call that met a fault.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultedCall {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,

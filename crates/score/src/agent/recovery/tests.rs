@@ -1,3 +1,4 @@
+use crate::testing;
 use mcprove_trace::{AgentRun, AgentTrace, FaultKind, FaultMark};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -23,27 +24,14 @@ fn block() -> RecoveryBlock {
         max_detection_ms: 3_000,
         max_recovery_ms: Some(5_000),
         require_clean_timeout: true,
-        expect: None,
     }
 }
 
 fn gated(runs: Vec<AgentRun>, block: Option<RecoveryBlock>) -> Result<Scorecard, ScoreError> {
-    let trace = AgentTrace::new(runs);
-    let gates = Gates {
-        recovery: block,
-        ..Gates::default()
-    };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    score(&case, &mut card)?;
-    if let Some(Expected::ByDefault) = expectations(&gates) {
-        (METRIC.default_gate.unwrap())(&case, &mut card)?;
-    }
-    (METRIC.other_gates)(&case, &mut card)?;
-    Ok(card)
+    let gates = block.map_or_else(Gates::default, |block| {
+        Gates::default().with(&Recovery, block)
+    });
+    testing::gated(&Recovery, &AgentTrace::new(runs), &gates)
 }
 
 #[test]
@@ -398,7 +386,7 @@ proptest! {
         }
         let limits = RecoveryBlock { max_detection_ms: budget, ..block() };
         if let Ok(card) = gated(vec![recorded.clone()], Some(limits)) {
-            for failure in card.failures {
+            for failure in card.found.failures {
                 prop_assert!(!failure.message.is_empty());
             }
         }

@@ -53,7 +53,7 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         None => Some(ScoreError::new(
             RECOVERED,
             "the trace does not tell why the run ended",
-            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (mcprove mock --fault, mcprove proxy --fault)",
+            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)",
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
             RECOVERED,

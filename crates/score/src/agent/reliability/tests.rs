@@ -1,3 +1,5 @@
+use crate::gate::Expectation;
+use crate::gate::Gates;
 use mcprove_trace::AgentTrace;
 use proptest::prelude::*;
 use serde_json::json;
@@ -157,25 +159,17 @@ fn trace_of(outcomes: &[Option<bool>]) -> AgentTrace {
 
 fn scored(outcomes: &[Option<bool>], gates: &Gates) -> Result<Scorecard, ScoreError> {
     let trace = trace_of(outcomes);
-    let mut card = Scorecard::new(trace.runs.len());
-    let case = Case {
-        trace: &trace,
-        gates,
-    };
-    score(&case, &mut card).map(|()| card)
+    crate::testing::gated(&Reliability, &trace, gates)
 }
 
 fn with_block() -> Gates {
-    Gates {
-        reliability: Some(ReliabilityBlock::default()),
-        ..Gates::default()
-    }
+    Gates::default().with(&Reliability, ())
 }
 
 #[test]
 fn every_target_is_set() {
     let card = scored(&[Some(true), Some(false)], &Gates::default()).unwrap();
-    for target in METRIC.targets {
+    for target in Reliability::ABOUT.targets {
         assert!(card.value(target.name).is_some(), "{}", target.name);
     }
     assert_eq!(card.value("reliability.runs"), Some(&json!(2)));
@@ -199,39 +193,26 @@ fn a_missing_outcome_is_an_error_under_the_block() {
     let card = scored(&outcomes, &Gates::default()).unwrap();
     assert_eq!(card.value("reliability.runs"), None);
     assert_eq!(
-        card.notes,
+        card.found.notes,
         ["Reliability is not computed: the trace does not tell whether runs 1 and 3 passed."]
     );
     let card = scored(&[None, None], &Gates::default()).unwrap();
-    assert!(card.overall.is_empty() && card.notes.is_empty());
+    assert!(card.overall.is_empty() && card.found.notes.is_empty());
     assert!(scored(&[], &with_block()).is_err());
 }
 
 #[test]
 fn there_is_no_default_gate() {
     let gates = with_block();
-    assert!(METRIC.default_gate.is_none());
     let failed = crate::gate::score(&trace_of(&[Some(false)]), &gates);
     assert!(failed.failures.is_empty());
-    assert!(matches!(
-        (METRIC.expectations)(&gates),
-        Some(Expected::ByDefault)
-    ));
     let own = Expectation {
         target: "reliability.passhat_k".into(),
         matcher: Matcher::from_value(&json!({ "exact": 100 })).unwrap(),
     };
-    let gates = Gates {
-        reliability: Some(ReliabilityBlock {
-            expect: Some(vec![own]),
-        }),
-        ..Gates::default()
-    };
-    assert!(matches!(
-        (METRIC.expectations)(&gates),
-        Some(Expected::Own([_]))
-    ));
-    assert!((METRIC.expectations)(&Gates::default()).is_none());
+    let gates = Gates::default().expecting(&Reliability, (), vec![own]);
+    let failed = crate::gate::score(&trace_of(&[Some(false)]), &gates);
+    assert_eq!(failed.failures.len(), 1);
 }
 
 proptest! {

@@ -12,7 +12,6 @@
 
 use mcprove_settings::number::{count, float, float_len, mean, ratio};
 use mcprove_trace::AgentRun;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Numbering, Path, UNKNOWN};
@@ -33,7 +32,7 @@ const PAIR_PLACES: u64 = 64;
 const EARLY: usize = 2;
 
 /// How alike the runs are. What would take too long is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Consistency {
     /// How many pairs of runs there are.
     pub pairs: u64,

@@ -17,7 +17,6 @@
 use mcprove_settings::number::{count, float, float_len, ratio};
 use mcprove_settings::phrase;
 use mcprove_trace::AgentRun;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Distinct, Numbering, Path};
@@ -30,7 +29,7 @@ pub const TOKENS_PER_CALL: f64 = 2000.0;
 pub const CALLS_FOR_TOOL_USAGE: usize = 4;
 
 /// How steady one run is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionStability {
     /// How few different tools the calls are spread over.
     pub tool_usage_stability: f64,

@@ -1,5 +1,9 @@
+use crate::gate::Expectation;
+use crate::gate::Gates;
+use crate::testing;
 use mcprove_trace::{AgentTrace, Conversation, Tokens, ToolCall, Turn};
 use proptest::prelude::*;
+use serde_json::Value;
 use serde_json::json;
 
 use super::consistency::Limits;
@@ -57,23 +61,11 @@ fn close(one: f64, other: f64) -> bool {
 
 fn scored(runs: Vec<AgentRun>, gates: &Gates) -> Result<Scorecard, ScoreError> {
     let trace = AgentTrace::new(runs);
-    let case = Case {
-        trace: &trace,
-        gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    score(&case, &mut card)?;
-    if let Some(Expected::ByDefault) = expectations(gates) {
-        default_gate(&case, &mut card)?;
-    }
-    Ok(card)
+    testing::gated(&Stability, &trace, gates)
 }
 
 fn with_block() -> Gates {
-    Gates {
-        stability: Some(StabilityBlock::default()),
-        ..Gates::default()
-    }
+    Gates::default().with(&Stability, ())
 }
 
 #[test]
@@ -216,7 +208,7 @@ fn unknown_arguments_are_not_guessed() {
     assert_eq!(card.run_value(0, REDUNDANCY), Some(&Value::Null));
     assert_eq!(card.value(ARGUMENTS), Some(&Value::Null));
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "stability.redundancy is unknown for runs 0 and 1, and left out of the weakest score: the trace does not tell all arguments.",
             "stability.argument_consistency is unknown: the trace does not tell the arguments of all calls that runs have in common.",
@@ -231,7 +223,7 @@ fn one_turn_with_many_calls_is_said() {
     let card = scored(vec![many, few], &Gates::default()).unwrap();
     assert_eq!(card.run_value(0, WEAKEST), Some(&json!(1.0)));
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "Every sub-score of stability is 1 for run 0 by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated."
         ]
@@ -245,22 +237,20 @@ fn equal_runs_pass_a_gate_at_their_score() {
         // Seven of ten calls are different.
         let calls = "a:1 a:2 a:3 a:4 a:5 a:6 a:7 a:7 a:7 a:7";
         let runs = vec![session(calls, &[1, 1], 0); times];
-        let gates = Gates {
-            stability: Some(StabilityBlock {
-                expect: Some(vec![
-                    Expectation {
-                        target: SCORE.into(),
-                        matcher: Matcher::from_value(&json!({ "schema": { "minimum": 0.7 } }))
-                            .unwrap(),
-                    },
-                    Expectation {
-                        target: VARIANCE.into(),
-                        matcher: Matcher::from_value(&json!({ "exact": 0 })).unwrap(),
-                    },
-                ]),
-            }),
-            ..Gates::default()
-        };
+        let gates = Gates::default().expecting(
+            &Stability,
+            (),
+            vec![
+                Expectation {
+                    target: SCORE.into(),
+                    matcher: Matcher::from_value(&json!({ "schema": { "minimum": 0.7 } })).unwrap(),
+                },
+                Expectation {
+                    target: VARIANCE.into(),
+                    matcher: Matcher::from_value(&json!({ "exact": 0 })).unwrap(),
+                },
+            ],
+        );
         let report = crate::gate::score(&AgentTrace::new(runs), &gates);
         assert!(report.passed, "{times}: {:?}", report.failures);
         assert_eq!(report.targets[SCORE], json!(0.7));
@@ -348,7 +338,7 @@ fn too_much_is_unknown() {
     note_too_much(&none, &mut card);
     note_too_much(&all, &mut card);
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "stability.tool_sequence_similarity is unknown: the runs are so long and so different that aligning their calls takes more than 1,000,000,000 steps. Score fewer runs at once.",
             "stability.tool_sequence_similarity, stability.argument_consistency and stability.early_divergence are unknown: comparing 3 pairs of runs takes more than 1,000,000,000 steps. Score fewer runs at once.",

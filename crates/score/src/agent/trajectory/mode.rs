@@ -1,10 +1,12 @@
 //! The modes of a trajectory.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::gate::key::{Form, spellings};
 
 /// How expected calls line up with recorded ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// One for one.
@@ -52,4 +54,20 @@ impl Mode {
             .find_map(|(name, mode)| (mode == self).then_some(name))
             .unwrap_or("strict")
     }
+}
+
+/// The name of a mode.
+pub(super) const MODE: Form<Mode> = Form {
+    takes: || format!("one of {}", names().join(", ")),
+    schema: || {
+        let names = names().into_iter();
+        json!({ "enum": names.flat_map(spellings).collect::<Vec<_>>() })
+    },
+    definition: || None,
+    read: |reader, section, name| Mode::parse(reader.choice(section, name, &names())?),
+    written: |mode| json!(mode.name()),
+};
+
+fn names() -> Vec<&'static str> {
+    Mode::NAMES.iter().map(|(name, _)| *name).collect()
 }

@@ -1,7 +1,6 @@
 //! What came of comparing calls with the expected ones.
 
 use mcprove_settings::phrase;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{COMPARISONS_MAX, Mode};
@@ -11,7 +10,7 @@ use crate::gate::Difference;
 pub const MISMATCHES_KEPT: usize = 20;
 
 /// How recorded calls compare with the expected ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrajectoryReport {
     /// Whether they match under the mode.
     pub passed: bool,
@@ -31,7 +30,7 @@ pub struct TrajectoryReport {
 }
 
 /// How sure the number of mismatches is. Whether there is one always is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// It is exact.
@@ -51,7 +50,7 @@ impl Certainty {
 }
 
 /// A reference that was not found, or a call that the mode forbids.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The place of the expected call; none for a call that is too many.
     pub expected_index: Option<usize>,

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::{Json, canonical};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::agent::tool_name::Fit;
+use crate::gate::file;
+use crate::gate::key::{Form, insert, spellings};
 use crate::gate::{Difference, Matcher, MatcherError};
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
@@ -299,4 +301,74 @@ impl Arguments {
     pub(super) fn canonical(&self) -> Option<String> {
         self.0.as_ref().map(canonical::text)
     }
+}
+
+/// The shape of arguments.
+pub(super) const SHAPE: Form<ArgumentShape> = Form {
+    takes: || "`any`, `ignore`, or one of `exact`, `subset`, `schema`, `one_of`".to_owned(),
+    schema: || json!({ "$ref": "#/$defs/shape" }),
+    definition: || Some(("shape", shape_schema())),
+    read: |reader, section, name| {
+        let node = &section.get(name)?.value;
+        let value = file::json(reader, node)?;
+        let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
+        let read = ArgumentShape::from_value(&value)
+            .map_err(|message| (message, how_to.to_owned()))
+            .and_then(|shape| check_schemas(&shape).map(|()| shape));
+        read.map_err(|(message, hint)| {
+            reader.problem(&node.span, format!("`args`: {message}"), hint);
+        })
+        .ok()
+    },
+    written: ArgumentShape::to_value,
+};
+
+/// What is wrong with a JSON Schema, and what to try: it would only show when a call is compared
+/// with it.
+fn check_schemas(shape: &ArgumentShape) -> Result<(), (String, String)> {
+    match shape {
+        ArgumentShape::Schema(schema) => Matcher::new("schema", schema)
+            .map(|_| ())
+            .map_err(|error| (error.to_string(), error.hint().to_owned())),
+        ArgumentShape::OneOf(shapes) => shapes.iter().try_for_each(check_schemas),
+        _ => Ok(()),
+    }
+}
+
+/// The JSON Schema of a shape.
+fn shape_schema() -> Value {
+    let mut properties = Map::new();
+    for (name, schema, explanation) in [
+        ("exact", json!({}), "the arguments are equal to this"),
+        ("subset", json!({}), "the arguments have this in them"),
+        (
+            "schema",
+            json!({ "type": ["object", "boolean"] }),
+            "the arguments are valid by this JSON Schema",
+        ),
+        (
+            "one_of",
+            json!({ "type": "array" }),
+            "the arguments are of one of these shapes, or equal to one of these values",
+        ),
+    ] {
+        let mut schema = schema;
+        insert(&mut schema, "description", json!(explanation));
+        for name in spellings(name) {
+            properties.insert(name, schema.clone());
+        }
+    }
+    json!({
+        "description": "What the arguments of a call must be",
+        "anyOf": [
+            { "enum": ["any", "ignore"] },
+            {
+                "type": "object",
+                "properties": properties,
+                "additionalProperties": false,
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+        ],
+    })
 }

@@ -3,6 +3,7 @@ mod properties;
 mod shapes;
 mod unknown;
 
+use crate::gate::Gates;
 use mcprove_trace::{AgentRun, AgentTrace};
 use serde_json::json;
 
@@ -64,7 +65,6 @@ fn block(mode: Mode, reference: &str) -> TrajectoryBlock {
     TrajectoryBlock {
         mode,
         calls: expected(reference),
-        expect: None,
     }
 }
 
@@ -78,21 +78,19 @@ fn scored(runs: &[&str], gates: &Gates) -> Result<Scorecard, ScoreError> {
         ..AgentRun::default()
     });
     let trace = AgentTrace::new(runs.collect());
-    testing::gated(&METRIC, &trace, gates)
+    testing::gated(&Trajectory, &trace, gates)
 }
 
 #[test]
 fn every_run_is_gated() {
-    let gates = Gates {
-        trajectory: Some(block(Mode::Strict, "a b1")),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&Trajectory, block(Mode::Strict, "a b1"));
     let card = scored(&["a b1", "a b2", "b"], &gates).unwrap();
     assert_eq!(card.run_value(0, PASSED), Some(&json!(1)));
     assert_eq!(card.run_value(0, MISMATCH_COUNT), Some(&json!(0)));
     assert_eq!(card.run_value(1, PASSED), Some(&json!(0)));
     assert_eq!(card.run_value(2, MISMATCH_COUNT), Some(&json!(2)));
     let messages: Vec<(Option<usize>, &str)> = card
+        .found
         .failures
         .iter()
         .map(|failure| (failure.run, failure.message.as_str()))
@@ -111,7 +109,7 @@ fn every_run_is_gated() {
         ]
     );
     assert!(card.runs[0].details.is_empty());
-    let details = &card.runs[1].details[DETAIL];
+    let details = &card.runs[1].details["trajectory"];
     assert_eq!(details["mismatches"][0]["recorded_index"], 1);
     assert_eq!(details["mismatch_count"], 1);
     assert_eq!(
@@ -128,18 +126,15 @@ fn every_run_is_gated() {
 fn without_the_block_nothing_is_told() {
     let card = scored(&["a"], &Gates::default()).unwrap();
     assert_eq!(card.run_value(0, PASSED), None);
-    assert!(card.failures.is_empty());
-    assert!((METRIC.expectations)(&Gates::default()).is_none());
+    assert!(card.found.failures.is_empty());
+    assert!(Gates::default().get("trajectory").is_none());
 }
 
 #[test]
 fn a_malformed_schema_is_an_error_not_a_failure() {
     let mut malformed = block(Mode::Subsequence, "a b");
     malformed.calls[1].args = ArgumentShape::Schema(json!({ "type": "objct" }));
-    let gates = Gates {
-        trajectory: Some(malformed),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&Trajectory, malformed);
     for runs in [&["a b"][..], &[""], &[]] {
         let error = scored(runs, &gates).unwrap_err();
         assert_eq!(error.target.as_deref(), Some(PASSED));

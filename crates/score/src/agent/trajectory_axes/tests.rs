@@ -1,3 +1,5 @@
+use crate::gate::Gates;
+use crate::gate::Scorecard;
 use mcprove_trace::{AgentRun, AgentTrace};
 use proptest::prelude::*;
 
@@ -33,7 +35,6 @@ fn seed() -> TrajectoryAxesBlock {
     TrajectoryAxesBlock {
         dependencies: vec![dependency("search", "fetch_page")],
         order: vec![order("authenticate", "search")],
-        expect: None,
     }
 }
 
@@ -92,7 +93,6 @@ fn a_tool_and_itself() {
     let block = TrajectoryAxesBlock {
         dependencies: vec![dependency("a", "a")],
         order: vec![order("a", "a")],
-        expect: None,
     };
     for (recorded, order) in [("", 0), ("a", 0), ("a b a", 100)] {
         let report = score_trajectory_axes(&calls(recorded), &block);
@@ -129,15 +129,12 @@ fn scored(runs: &[&str], gates: &Gates) -> Scorecard {
         ..AgentRun::default()
     });
     let trace = AgentTrace::new(runs.collect());
-    testing::gated(&METRIC, &trace, gates).unwrap()
+    testing::gated(&TrajectoryAxes, &trace, gates).unwrap()
 }
 
 #[test]
 fn every_run_is_gated() {
-    let gates = Gates {
-        trajectory_axes: Some(seed()),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&TrajectoryAxes, seed());
     let card = scored(
         &["authenticate search fetch_page", "authenticate search", ""],
         &gates,
@@ -146,6 +143,7 @@ fn every_run_is_gated() {
     assert_eq!(card.run_value(1, DEPENDENCY), Some(&json!(0)));
     assert_eq!(card.run_value(1, ORDER), Some(&json!(100)));
     let failed: Vec<(Option<usize>, &str)> = card
+        .found
         .failures
         .iter()
         .map(|failure| (failure.run, failure.target.as_str()))
@@ -159,17 +157,14 @@ fn every_run_is_gated() {
         ]
     );
     assert_eq!(
-        card.failures[0].message,
+        card.found.failures[0].message,
         "0 of 1 edges hold (0%): `fetch_page` was never called, but must come after `search`"
     );
 }
 
 #[test]
 fn what_is_broken_is_told_once() {
-    let gates = Gates {
-        trajectory_axes: Some(seed()),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&TrajectoryAxes, seed());
     let card = scored(&["", "authenticate search fetch_page"], &gates);
     assert_eq!(
         card.runs[0].found,
@@ -208,23 +203,23 @@ fn a_tool_may_have_its_server() {
             "{producer} {consumer}"
         );
     }
-    let gates = Gates {
-        trajectory_axes: Some(TrajectoryAxesBlock {
+    let gates = Gates::default().with(
+        &TrajectoryAxes,
+        TrajectoryAxesBlock {
             order: vec![order("web__search", "fetch_page")],
             ..TrajectoryAxesBlock::default()
-        }),
-        ..Gates::default()
-    };
+        },
+    );
     let card = scored(&["search fetch_page"], &gates);
-    assert_eq!((card.failures.len(), card.errors.len()), (0, 1));
+    assert_eq!((card.found.failures.len(), card.found.errors.len()), (0, 1));
 }
 
 #[test]
 fn without_the_block_nothing_is_told() {
     let card = scored(&["a"], &Gates::default());
     assert_eq!(card.run_value(0, DEPENDENCY), None);
-    assert!(card.failures.is_empty());
-    assert!((METRIC.expectations)(&Gates::default()).is_none());
+    assert!(card.found.failures.is_empty());
+    assert!(Gates::default().get("trajectory_axes").is_none());
 }
 
 proptest! {
@@ -237,8 +232,7 @@ proptest! {
         let block = TrajectoryAxesBlock {
             dependencies: edges.iter().map(|(a, b)| dependency(a, b)).collect(),
             order: edges.iter().map(|(a, b)| order(a, b)).collect(),
-            expect: None,
-        };
+            };
         let report = score_trajectory_axes(&recorded, &block);
         prop_assert!(report.dependency.satisfaction <= 100);
         prop_assert!(report.order.satisfaction <= 100);

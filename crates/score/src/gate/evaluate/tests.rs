@@ -2,6 +2,7 @@ use mcprove_trace::AgentRun;
 
 use super::super::{Gates, score};
 use super::*;
+use crate::agent::METRICS;
 use crate::gate::{Matcher, ScoreReport};
 
 fn judged(runs: Value, target: &str, matcher: &Value) -> ScoreReport {
@@ -10,10 +11,7 @@ fn judged(runs: Value, target: &str, matcher: &Value) -> ScoreReport {
         target: target.into(),
         matcher: Matcher::from_value(matcher).unwrap(),
     };
-    let gates = Gates {
-        expect: vec![expectation],
-        ..Gates::default()
-    };
+    let gates = Gates::of(vec![expectation]);
     score(&AgentTrace::new(runs), &gates)
 }
 
@@ -158,14 +156,11 @@ fn one_error_hides_nothing() {
         target: target.into(),
         matcher: Matcher::from_value(&matcher).unwrap(),
     };
-    let gates = Gates {
-        expect: vec![
-            expectation("tool_calls[*].nme", json!({"contains": "x"})),
-            expectation("tool_calls.length", json!({"exact": 0})),
-            expectation("final_response", json!({"exact": "x"})),
-        ],
-        ..Gates::default()
-    };
+    let gates = Gates::of(vec![
+        expectation("tool_calls[*].nme", json!({"contains": "x"})),
+        expectation("tool_calls.length", json!({"exact": 0})),
+        expectation("final_response", json!({"exact": "x"})),
+    ]);
     let report = score(&AgentTrace::new(runs), &gates);
     assert_eq!((report.errors.len(), report.failures.len()), (2, 1));
     assert!(!report.passed);
@@ -195,39 +190,42 @@ fn what_never_happened_fails_and_what_does_not_concern_a_run_is_left_out() {
     let not_slow = [expectation(json!({"not": {"schema": {"minimum": 5000}}}))];
     let trace = AgentTrace::new(Vec::new());
     let mut card = Scorecard::new(3);
-    apply(&trace, &soon, &mut card);
-    assert_eq!(card.errors.len(), 1, "no run has it");
+    apply(&trace, &soon, METRICS, &mut card);
+    assert_eq!(card.found.errors.len(), 1, "no run has it");
 
     let mut card = Scorecard::new(3);
-    (0..3).for_each(|run| card.set_no_occasion(run, target));
-    apply(&trace, &soon, &mut card);
-    assert_eq!(card.errors.len(), 1, "no run had an occasion");
+    (0..3).for_each(|run| card.set_not_applicable(run, target));
+    apply(&trace, &soon, METRICS, &mut card);
+    assert_eq!(card.found.errors.len(), 1, "no run had an occasion");
 
     let mut card = Scorecard::new(3);
-    card.set_no_occasion(0, target);
+    card.set_not_applicable(0, target);
     card.set_run(1, target, 3000);
-    card.set_no_occasion(2, target);
-    apply(&trace, &soon, &mut card);
-    assert!(card.errors.is_empty() && card.failures.is_empty());
+    card.set_not_applicable(2, target);
+    apply(&trace, &soon, METRICS, &mut card);
+    assert!(card.found.errors.is_empty() && card.found.failures.is_empty());
 
     let mut card = Scorecard::new(3);
-    card.set_never(0, target);
+    card.set_never_happened(0, target);
     card.set_run(1, target, 3000);
-    card.set_no_occasion(2, target);
+    card.set_not_applicable(2, target);
     for expectations in [&soon, &not_slow] {
-        apply(&trace, expectations, &mut card);
-        let failure = card.failures.pop().unwrap();
+        apply(&trace, expectations, METRICS, &mut card);
+        let failure = card.found.failures.pop().unwrap();
         assert_eq!((failure.run, failure.actual), (Some(0), Value::Null));
         assert!(failure.message.ends_with("but it never happened"));
-        assert!(card.failures.is_empty() && card.errors.is_empty());
+        assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
     }
 
     let mut card = Scorecard::new(3);
     card.set_run(0, target, 10);
     card.set_run(1, target, 10);
     card.set_run(2, target, Value::Null);
-    apply(&trace, &soon, &mut card);
-    assert_eq!(card.errors.first().and_then(|error| error.run), Some(2));
+    apply(&trace, &soon, METRICS, &mut card);
+    assert_eq!(
+        card.found.errors.first().and_then(|error| error.run),
+        Some(2)
+    );
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
         return Ok(());
     };
     for keyword in keywords.keys().filter(|keyword| !is_known(keyword)) {
-        if let Some(close) = nearest(schema_words::KEYWORDS.iter().copied(), keyword) {
+        if let Some(close) = nearest(schema_words::keywords(), keyword) {
             return Err(MatcherError::new(
                 format!("JSON Schema has no keyword {keyword:?}; did you mean {close:?}?"),
                 "JSON Schema ignores what it does not know, so everything would pass",
@@ -82,7 +82,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
 }
 
 fn is_known(keyword: &str) -> bool {
-    schema_words::KEYWORDS.contains(&keyword)
+    schema_words::keywords().any(|known| known == keyword)
 }
 
 /// Refuses a map without any keyword that JSON Schema knows.

@@ -1,84 +1,23 @@
 //! The everyday part of JSON Schema in plain words: `{ minimum: 0.7 }` is `at least 0.7`.
 
+use std::sync::LazyLock;
+
 use mcprove_settings::phrase;
 use mcprove_trace::canonical;
+use mcprove_trace::word_lists::WordLists;
 use serde_json::{Map, Value};
 
 use super::difference::short;
 use super::one_of::choices;
 
-/// What a schema may have at its top without being a slip: the keywords of 2020-12 and of the drafts
-/// before it, and what `OpenAPI` adds.
-pub(super) const KEYWORDS: &[&str] = &[
-    "$anchor",
-    "$comment",
-    "$defs",
-    "$dynamicAnchor",
-    "$dynamicRef",
-    "$id",
-    "$recursiveAnchor",
-    "$recursiveRef",
-    "$ref",
-    "$schema",
-    "$vocabulary",
-    "additionalItems",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "contains",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "default",
-    "definitions",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "deprecated",
-    "description",
-    "discriminator",
-    "else",
-    "enum",
-    "example",
-    "examples",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "externalDocs",
-    "format",
-    "id",
-    "if",
-    "items",
-    "maxContains",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minContains",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "not",
-    "nullable",
-    "oneOf",
-    "pattern",
-    "patternProperties",
-    "prefixItems",
-    "properties",
-    "propertyNames",
-    "readOnly",
-    "required",
-    "then",
-    "title",
-    "type",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "uniqueItems",
-    "writeOnly",
-    "xml",
-];
+/// The lists of `schema_words.txt`.
+static LISTS: LazyLock<WordLists> =
+    LazyLock::new(|| WordLists::parse(include_str!("schema_words.txt")));
+
+/// Every keyword.
+pub(super) fn keywords() -> impl Iterator<Item = &'static str> {
+    LISTS.words("known")
+}
 
 /// The kinds of values that a keyword is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,30 +44,15 @@ impl Subject {
 
 /// What a keyword demands something of; `None` where it demands nothing.
 pub(super) fn subject(keyword: &str) -> Option<Subject> {
-    match keyword {
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-            Some(Subject::Numbers)
-        }
-        "minLength" | "maxLength" | "pattern" | "format" => Some(Subject::Texts),
-        "items" | "prefixItems" | "additionalItems" | "contains" | "minItems" | "maxItems"
-        | "uniqueItems" | "minContains" | "maxContains" | "unevaluatedItems" => {
-            Some(Subject::Lists)
-        }
-        "properties"
-        | "patternProperties"
-        | "additionalProperties"
-        | "propertyNames"
-        | "required"
-        | "dependentRequired"
-        | "dependentSchemas"
-        | "dependencies"
-        | "minProperties"
-        | "maxProperties"
-        | "unevaluatedProperties" => Some(Subject::Maps),
-        "$ref" | "$dynamicRef" | "$recursiveRef" | "allOf" | "anyOf" | "oneOf" | "not" | "if"
-        | "type" | "const" | "enum" => Some(Subject::Any),
-        _ => None,
-    }
+    let subjects = [
+        ("about Any", Subject::Any),
+        ("about Numbers", Subject::Numbers),
+        ("about Texts", Subject::Texts),
+        ("about Lists", Subject::Lists),
+        ("about Maps", Subject::Maps),
+    ];
+    let mut subjects = subjects.into_iter();
+    subjects.find_map(|(list, subject)| LISTS.has(list, keyword).then_some(subject))
 }
 
 /// The schemas that stand under a keyword.
@@ -160,39 +84,6 @@ pub(super) fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> 
     }
 }
 
-/// Keywords that demand nothing.
-const ANNOTATIONS: [&str; 8] = [
-    "$comment",
-    "$id",
-    "$schema",
-    "default",
-    "deprecated",
-    "description",
-    "examples",
-    "title",
-];
-
-/// In the order in which they are said.
-const SAID: [&str; 17] = [
-    "type",
-    "const",
-    "enum",
-    "minimum",
-    "exclusiveMinimum",
-    "maximum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-    "pattern",
-    "format",
-    "required",
-];
-
 /// What a schema demands, in plain words; `None` where it demands more than has words here.
 pub(super) fn describe(schema: &Value) -> Option<String> {
     let keywords = match schema {
@@ -202,13 +93,13 @@ pub(super) fn describe(schema: &Value) -> Option<String> {
     };
     let is_said = keywords
         .keys()
-        .all(|keyword| SAID.contains(&keyword.as_str()) || ANNOTATIONS.contains(&keyword.as_str()));
+        .all(|keyword| LISTS.has("said", keyword) || LISTS.has("annotations", keyword));
     if !is_said {
         return None;
     }
-    let said = SAID
-        .iter()
-        .filter_map(|keyword| Some(say(keyword, keywords.get(*keyword)?, keywords)))
+    let said = LISTS
+        .words("said")
+        .filter_map(|keyword| Some(say(keyword, keywords.get(keyword)?, keywords)))
         .collect::<Option<Vec<String>>>()?;
     if said.is_empty() {
         Some("anything".to_owned())

@@ -34,6 +34,7 @@ pub(super) fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) 
         span,
         message: format!("not valid YAML: {message}"),
         hint,
+        gist: "not valid YAML",
     }
 }
 
@@ -78,6 +79,7 @@ pub(super) fn twice(key: &str, span: std::ops::Range<usize>) -> SyntaxError {
             shorten(key, SHOWN_MAX)
         ),
         hint: "leave one of them out".to_owned(),
+        gist: "not valid YAML",
     }
 }
 

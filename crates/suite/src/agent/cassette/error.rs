@@ -1,5 +1,6 @@
 //! Why a cassette cannot be used.
 
+use mcprove_settings::message::{Message, message, setting};
 use thiserror::Error;
 
 /// Why a cassette cannot be used.
@@ -63,19 +64,25 @@ pub enum CassetteError {
 
 impl CassetteError {
     /// What to try.
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Message {
         match self {
-            Self::File { .. } => "check the path and its permissions, or run with --live",
-            Self::TooLarge { .. } | Self::Broken { .. } => {
-                "record it again with --record, or run with --live"
-            }
-            Self::Drift { .. } => {
-                "record it again with --record, or run with --live to leave the cassette aside"
-            }
+            Self::File { .. } => message!["check the path and its permissions, or run with ", setting("live")],
+            Self::TooLarge { .. } | Self::Broken { .. } => record_or_live(),
+            Self::Drift { .. } => record_or_live().then(" to leave the cassette aside"),
             Self::OtherSuite { .. } => {
-                "give one of the agents another name; if the suite was renamed, remove the cassette first"
+                "give one of the agents another name; if the suite was renamed, remove the cassette first".into()
             }
-            Self::SameFile { .. } => "give one of them another name",
+            Self::SameFile { .. } => "give one of them another name".into(),
         }
     }
+}
+
+/// What to try when a recording has no answer.
+pub(super) fn record_or_live() -> Message {
+    message![
+        "record it again with ",
+        setting("record"),
+        ", or run with ",
+        setting("live")
+    ]
 }

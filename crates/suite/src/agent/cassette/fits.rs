@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_score::agent::recovery::MAX_DETECTION_MS;
+use mcprove_score::agent::recovery::max_detection_ms;
 use mcprove_settings::hash::fnv_1a;
 use mcprove_settings::secret::{REDACTED, Redactor, fits, is_secret_name};
 use schemars::JsonSchema;
@@ -153,8 +153,7 @@ impl Fits {
                 fits.max_tokens = Some(model.max_tokens);
                 fits.temperature = model.temperature;
                 // The time of a process is its own.
-                let recovery = test.gates.recovery.as_ref();
-                let limit = recovery.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
+                let limit = max_detection_ms(&test.gates);
                 fits.max_detection_ms = (!test.inject.is_empty()).then_some(limit);
             }
             Driver::Command(command) => {

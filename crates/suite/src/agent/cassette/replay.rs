@@ -12,12 +12,10 @@ use mcprove_trace::canonical::canonical;
 use serde_json::Value;
 
 use super::difference::first_difference;
+use super::error::record_or_live;
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
-
-/// What to try when a recording has no answer.
-const HINT: &str = "record it again with --record, or run with --live";
 
 /// Answers from one recorded run. It knows no network and no process.
 pub struct Replayer<'a> {
@@ -150,7 +148,7 @@ impl<'a> Replayer<'a> {
         let nearest = nearest.unwrap_or_else(|| "it has no request at all".to_owned());
         Err(WireError::NotRecorded {
             message: format!("the cassette has no answer to this request; {nearest}"),
-            hint: HINT.to_owned(),
+            hint: record_or_live().text(),
         })
     }
 
@@ -181,7 +179,7 @@ impl<'a> Replayer<'a> {
         let nearest = nearest.unwrap_or_else(|| "it has no call at all".to_owned());
         Err(ToolboxError::NotRecorded {
             message: format!("the cassette has no call of {tool} of {server} like this; {nearest}"),
-            hint: HINT.to_owned(),
+            hint: record_or_live().text(),
         })
     }
 }

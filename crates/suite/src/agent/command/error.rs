@@ -116,7 +116,7 @@ impl CommandError {
             Self::WebSocket { .. } => "give the server an http:// address, or a command".into(),
             Self::Mock { .. } => "check the tools of the mock with `mcprove validate`".into(),
             Self::MockListen { .. } => "check that 127.0.0.1 can be listened on".into(),
-            Self::Listen { error, .. } => error.hint().into(),
+            Self::Listen { error, .. } => error.hint().text(),
             Self::Spawn(error) => error.hint(),
             Self::Unreached { server, .. } => format!(
                 "check the command or the address of {server:?} under `servers`, and try it by itself: mcprove probe"

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    AnswerError, Arguments, CallResult, Entry, Message, ModelAnswer, Question, Shown, Stop,
+    AnswerError, Arguments, CallResult, Entry, Message, ModelAnswer, ModelContent, Question, Stop,
     ToolUse, schema,
 };
 use crate::plan::Provider;
@@ -125,10 +125,10 @@ fn result(result: &CallResult) -> Value {
     block
 }
 
-fn shown(part: &Shown) -> Value {
+fn shown(part: &ModelContent) -> Value {
     match part {
-        Shown::Text(text) => json!({ "type": "text", "text": text }),
-        Shown::Picture { media_type, data } => json!({
+        ModelContent::Text(text) => json!({ "type": "text", "text": text }),
+        ModelContent::Picture { media_type, data } => json!({
             "type": "image",
             "source": { "type": "base64", "media_type": media_type, "data": data },
         }),

@@ -2,7 +2,7 @@
 
 use mcprove_trace::Json;
 
-use super::Shown;
+use super::ModelContent;
 use crate::agent::WireNames;
 use crate::agent::toolbox::OfferedTool;
 use crate::plan::ModelPlan;
@@ -33,7 +33,7 @@ pub struct CallResult {
     /// Which call.
     pub id: String,
     /// What it answered.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ModelContent>,
     /// Whether it is an error.
     pub is_error: bool,
 }

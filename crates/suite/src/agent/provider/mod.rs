@@ -11,7 +11,7 @@ mod schema;
 
 use thiserror::Error;
 
-pub use super::shown::Shown;
+pub use super::model_content::ModelContent;
 pub use answer::{Arguments, ModelAnswer, Stop, ToolUse};
 pub use conversation::{CallResult, Conversation, Message, Question};
 

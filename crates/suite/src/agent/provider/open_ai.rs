@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{AnswerError, Arguments, Entry, Message, ModelAnswer, Question, Stop, ToolUse, schema};
-use crate::agent::shown::as_text;
+use crate::agent::model_content::as_text;
 use crate::agent::toolbox::OfferedTool;
 use crate::plan::Provider;
 

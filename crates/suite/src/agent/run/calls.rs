@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{End, Next, RunFailure, Running};
 use crate::agent::injected::{MetCall, PlannedCall, failed};
 use crate::agent::model::Later;
+use crate::agent::model_content::shown;
 use crate::agent::provider::{Arguments, CallResult, Message, ModelAnswer, Stop, ToolUse};
-use crate::agent::shown::shown;
 use crate::agent::toolbox::{OfferedTool, ToolboxError};
 use crate::agent::wire_name::taken_apart;
 

@@ -1,5 +1,6 @@
 //! What keeps a run from its end, and is not the agent's doing.
 
+use mcprove_settings::message::{message, setting};
 use thiserror::Error;
 
 use crate::agent::provider::AnswerError;
@@ -63,7 +64,12 @@ impl RunFailure {
             .to_owned(),
             Self::Unanswered { status, .. } => match status {
                 Some(429) => {
-                    "the provider takes no more requests of this key for now: run fewer tests at once with --jobs, raise the limits of the account, or try again later"
+                    return message![
+                        "the provider takes no more requests of this key for now: run fewer tests at once with ",
+                        setting("jobs"),
+                        ", raise the limits of the account, or try again later"
+                    ]
+                    .text();
                 }
                 Some(_) => "the provider is in trouble or overloaded: try again later",
                 None => "check base_url and the network, or try again later",
@@ -102,7 +108,7 @@ mod tests {
         assert!(failure(1, None).to_string().contains("in 1 try,"));
         assert!(failure(5, None).to_string().contains("in 5 tries,"));
         assert!(failure(5, None).hint().contains("base_url"));
-        assert!(failure(5, Some(429)).hint().contains("--jobs"));
+        assert!(failure(5, Some(429)).hint().contains("`jobs`"));
         assert!(!failure(5, Some(529)).hint().contains("base_url"));
     }
 }

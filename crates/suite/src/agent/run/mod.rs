@@ -12,7 +12,7 @@ mod record;
 
 use std::time::Duration;
 
-use mcprove_score::agent::recovery::MAX_DETECTION_MS;
+use mcprove_score::agent::recovery::max_detection_ms;
 use mcprove_trace::{AgentRun, StopReason};
 
 pub use failure::RunFailure;
@@ -62,9 +62,7 @@ pub async fn run_once(
     toolbox: &dyn Toolbox,
     seed: u64,
 ) -> FinishedRun {
-    let recovery = test.gates.recovery.as_ref();
-    let max_detection_ms = recovery.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
-    let max_detection = Duration::from_millis(max_detection_ms);
+    let max_detection = Duration::from_millis(max_detection_ms(&test.gates));
     let mut running = Running {
         test,
         model,

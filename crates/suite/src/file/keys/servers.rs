@@ -1,6 +1,7 @@
 //! The keys of a server.
 
-use mcprove_load::config::keys::{PROTOCOLS, TRANSPORTS};
+use mcprove_client::session::ProtocolChoice;
+use mcprove_load::config::TRANSPORTS;
 use mcprove_settings::common_keys;
 
 use super::{Form, Key, Section, common, key};
@@ -60,7 +61,7 @@ pub const SERVER: Section = Section {
             "none",
             "another name of `fault`",
         ),
-        common(&common_keys::PROTOCOL, Form::OneOf(PROTOCOLS)),
+        common(&common_keys::PROTOCOL, Form::OneOf(ProtocolChoice::NAMES)),
         common(&common_keys::STRICT_PROTOCOL, Form::Boolean),
         common(&common_keys::STARTUP_TIMEOUT, Form::Time),
         key(

@@ -12,7 +12,7 @@ pub(super) const TAGS: Key = key(
     "tags",
     Form::NameOrNames,
     "none",
-    "by which it can be chosen, as with `--tag`",
+    "by which it can be chosen",
 );
 pub(super) const SKIP: Key = key("skip", Form::Reason, "false", "why it is not run");
 

@@ -123,7 +123,7 @@ fn what_is_no_map_is_no_suite() {
     for (text, kind) in [("[a]", "a list"), ("text", "a text"), ("5", "a number")] {
         let errors = errors(text).0;
         assert_eq!(
-            errors[0].message,
+            errors[0].texts().0,
             format!("a suite must be a map, not {kind}")
         );
     }
@@ -142,7 +142,7 @@ fn nothing_is_no_suite() {
     ] {
         let errors = errors(text).0;
         assert_eq!(errors.len(), 1, "{text:?}: {errors:?}");
-        assert_eq!(errors[0].message, "there are no tests in it");
+        assert_eq!(errors[0].texts().0, "there are no tests in it");
     }
 }
 
@@ -162,7 +162,7 @@ fn what_is_not_shown_is_told_elsewhere() {
     let told = errors(&text).to_string();
     assert!(told.contains("10 more problems are not shown"), "{told}");
     assert!(
-        told.contains("`mcprove validate --json` tells all"),
+        told.contains("`mcprove validate` with `json` lists all"),
         "{told}"
     );
 }

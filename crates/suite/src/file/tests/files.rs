@@ -83,7 +83,7 @@ fn faults_of_a_mock_that_cannot_be() {
     ] {
         let errors = read(&write(folder.path(), &SUITE.replace("fault: hang", fault))).unwrap_err();
         assert_eq!(errors.0.len(), 1, "{errors}");
-        assert!(errors.0[0].message.contains(message), "{fault}: {errors}");
+        assert!(errors.0[0].texts().0.contains(message), "{fault}: {errors}");
     }
 }
 

@@ -173,7 +173,10 @@ fn what_they_ask_for_is_in_the_plan() {
         agent.inject[0].to_string(),
         "hang,name=hung-search,tool=search"
     );
-    let recovery = agent.gates.recovery.as_ref().unwrap();
+    let recovery = agent
+        .gates
+        .settings(&mcprove_score::agent::recovery::Recovery)
+        .unwrap();
     assert_eq!(
         (recovery.max_detection_ms, recovery.max_recovery_ms),
         (3000, Some(5000))

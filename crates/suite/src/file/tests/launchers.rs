@@ -8,10 +8,12 @@ fn warnings(command: &str) -> Vec<String> {
     );
     let warnings = plan(&text).warnings;
     assert!(
-        warnings.iter().all(|it| it.starts_with("suite.yml:3:")),
+        warnings
+            .iter()
+            .all(|it| it.place.starts_with("suite.yml:3:")),
         "{warnings:?}"
     );
-    warnings
+    warnings.iter().map(ToString::to_string).collect()
 }
 
 #[test]

@@ -217,7 +217,7 @@ agents:
     assert_eq!(injected, ["hung", "late"]);
     assert_eq!(full.head.tags, ["slow"]);
     assert_eq!(full.head.skip.as_deref(), Some("no reason is given"));
-    assert!(full.gates.stability.is_some() && full.gates.trajectory_axes.is_some());
+    assert!(full.gates.get("stability").is_some() && full.gates.get("trajectory_axes").is_some());
     assert_eq!((full.runs, full.gates.expect.len()), (3, 1));
     let Driver::Model(model) = &least.driver else {
         panic!("no model");
@@ -352,7 +352,10 @@ agents:
 ",
     );
     assert_eq!(
-        plan.warnings,
+        plan.warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
         ["suite.yml:5:64: the fault \"hung\" is aimed at \"b\", which this agent does not have",]
     );
 }

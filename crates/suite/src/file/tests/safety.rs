@@ -8,11 +8,12 @@ fn refused(server: &str) -> String {
     );
     let errors = errors(&text).0;
     let found = errors.iter().find(|error| {
-        error.message.contains("cannot be part of") || error.message.contains("cannot stand for")
+        error.texts().0.contains("cannot be part of")
+            || error.texts().0.contains("cannot stand for")
     });
     let found = found.unwrap_or_else(|| panic!("{server}: {errors:?}"));
     assert_eq!(found.place.unwrap().line, 3, "{found}");
-    found.message.clone()
+    found.texts().0
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::file::keys::{SECTIONS, Section};
 use crate::file::{from_document, parse_yaml, schema};
-use crate::gates::BLOCKS;
+use crate::gates::names;
 
 fn json(text: &str) -> Option<Value> {
     let document = Document::from_yaml(text, "x").ok()?;
@@ -194,11 +194,9 @@ fn misspelt_keys_are_refused_by_both() {
             assert!(errors.contains("unknown key"), "{errors}");
         }
     }
-    for block in BLOCKS {
-        let text = format!(
-            "agents: [{{ name: t, model: m, servers: [], prompt: p, {}x: {{}} }}]\n",
-            block.name
-        );
+    for block in names() {
+        let text =
+            format!("agents: [{{ name: t, model: m, servers: [], prompt: p, {block}x: {{}} }}]\n");
         assert!(!validator.is_valid(&json(&text).unwrap()), "{text}");
         assert!(parse_yaml(&text, "x", Path::new("")).is_err(), "{text}");
     }

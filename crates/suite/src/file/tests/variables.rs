@@ -80,7 +80,11 @@ fn places_are_those_where_they_are_used() {
     let errors = errors(&text).0;
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!(errors[0].place.unwrap().to_string(), "29:11");
-    assert!(errors[0].message.contains("not \"many\""), "{}", errors[0]);
+    assert!(
+        errors[0].texts().0.contains("not \"many\""),
+        "{}",
+        errors[0]
+    );
 }
 
 #[test]
@@ -89,7 +93,10 @@ fn what_nobody_sets_is_a_warning() {
     let environment = Environment::new(|name| (name == "HOME").then(String::new));
     let plan = from_document(&document, Path::new(""), Some(&environment)).unwrap();
     assert_eq!(
-        plan.warnings,
+        plan.warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
         [
             "suite.yml:13:43: the variable \"TOKEN\" is neither under `variables` nor in the environment"
         ]
@@ -98,7 +105,9 @@ fn what_nobody_sets_is_a_warning() {
     let document = Document::from_yaml(&close, "suite.yml").unwrap();
     let plan = from_document(&document, Path::new(""), Some(&environment)).unwrap();
     assert!(
-        plan.warnings[0].ends_with("did you mean \"city\"?"),
+        plan.warnings[0]
+            .to_string()
+            .ends_with("did you mean \"city\"?"),
         "{:?}",
         plan.warnings
     );
@@ -121,7 +130,10 @@ fn variables_that_grow_without_end_are_refused() {
     );
     let errors = errors(&text).0;
     assert!(
-        errors[0].message.contains("variables add more than 16 MiB"),
+        errors[0]
+            .texts()
+            .0
+            .contains("variables add more than 16 MiB"),
         "{}",
         errors[0]
     );
@@ -133,7 +145,10 @@ fn variables_that_grow_without_end_are_refused() {
     text.push_str("servers: { a: { command: x } }\ntools: [{ name: t, tool: x }]\n");
     let errors = super::errors(&text).0;
     assert!(
-        errors[0].message.contains("variables add more than 16 MiB"),
+        errors[0]
+            .texts()
+            .0
+            .contains("variables add more than 16 MiB"),
         "{}",
         errors[0]
     );

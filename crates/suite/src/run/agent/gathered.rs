@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use mcprove_score::gate::ScoreError;
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
 use serde_json::{Map, Value};
@@ -15,7 +16,6 @@ use crate::agent::cassette::{Cassette, Fits, RecordedRun, Take, Variables};
 use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
 use crate::plan::{AgentTestPlan, Driver};
-use crate::run::words::in_words_of_suites;
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";
@@ -52,10 +52,10 @@ pub(super) struct Breakage {
 
 impl Breakage {
     /// Of a run that had done nothing.
-    pub(super) fn of(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            hint: in_words_of_suites(&hint.into()),
+            hint: hint.into().text(),
             run: None,
         }
     }
@@ -202,7 +202,7 @@ fn recorded(
             return Err(error(
                 Some(index),
                 format!("run {index} is too large to be recorded"),
-                "ask for less, or run without --record",
+                message!["ask for less, or run without ", setting("record")],
             ));
         };
         Ok(RecordedRun {

@@ -1,9 +1,10 @@
 //! The runs of an agent, scored: every run counts, and the worst decides.
 
-use mcprove_score::gate::{GateFailure, Gates, ScoreError, score, score_gated};
+use mcprove_score::agent::Metric;
+use mcprove_score::agent::stability::Stability;
+use mcprove_score::gate::{GateFailure, Gates, ScoreError, passes, score_gated};
 use mcprove_settings::phrase;
 use mcprove_trace::{AgentRun, AgentTrace, StopReason};
-use serde_json::Value;
 
 use super::super::report::TestReport;
 use super::{Made, error};
@@ -13,8 +14,6 @@ use crate::plan::{AgentTestPlan, Budget, Driver};
 const STOP_REASON: &str = "conversation.stop_reason";
 /// The first target of the block about how steady runs are.
 const STABILITY: &str = "stability.score";
-/// Blocks that look at all runs together, by the begin of their targets.
-const OVER_ALL_RUNS: [&str; 2] = ["reliability.", "stability."];
 
 /// Judges these runs on a thread of its own: what agents say may be long, and meanwhile the clocks of others go on.
 pub(super) async fn judge_aside(
@@ -45,7 +44,7 @@ fn judge(report: TestReport, test: &AgentTestPlan, made: &mut Made) -> TestRepor
         0 => report,
         _ => {
             // What is about all runs together says nothing of some.
-            let gates = of_one_run(&test.gates);
+            let gates = test.gates.of_one_run();
             judge_runs(report, test, &gates, &mut made.trace, notes)
         }
     };
@@ -77,7 +76,7 @@ fn judge_runs(
     trace: &mut AgentTrace,
     notes: &[Vec<String>],
 ) -> TestReport {
-    let alone = of_one_run(gates);
+    let alone = gates.of_one_run();
     let must_complete = !is_end_expected(gates);
     for run in &mut trace.runs {
         run.passed = passed(run, &alone, must_complete)
@@ -97,7 +96,7 @@ fn judge_runs(
         report.failures.extend(broken);
     }
     for failure in &mut report.failures {
-        tell_run(failure, test.runs);
+        name_run(failure, test.runs);
     }
     report.notes = all_notes(notes);
     report.notes.extend(scored.notes);
@@ -126,7 +125,8 @@ fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<Score
         };
         Some(error(Some(index), message, hint))
     });
-    let silent = runs.filter(|(_, run)| gates.stability.is_some() && run.turns().is_none());
+    let silent =
+        runs.filter(|(_, run)| gates.get(Stability::ABOUT.name).is_some() && run.turns().is_none());
     let silent = silent.map(|(index, _)| ScoreError {
         target: Some(STABILITY.to_owned()),
         ..error(
@@ -155,18 +155,6 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
     ))
 }
 
-/// The gates without those that are about all runs together.
-fn of_one_run(gates: &Gates) -> Gates {
-    let mut gates = gates.clone();
-    gates.stability = None;
-    gates.reliability = None;
-    let is_over_all = |target: &str| OVER_ALL_RUNS.iter().any(|begin| target.starts_with(begin));
-    gates
-        .expect
-        .retain(|expectation| !is_over_all(&expectation.target));
-    gates
-}
-
 /// Whether the gates say how runs must end, so that we do not.
 fn is_end_expected(gates: &Gates) -> bool {
     let mut expected = gates.expect.iter();
@@ -178,8 +166,7 @@ fn passed(run: &AgentRun, gates: &Gates, must_complete: bool) -> Option<bool> {
     if must_complete && run.stop_reason() != Some(StopReason::Completed) {
         return Some(false);
     }
-    let scored = score(&AgentTrace::new(vec![run.clone()]), gates);
-    scored.errors.is_empty().then_some(scored.passed)
+    passes(&AgentTrace::new(vec![run.clone()]), gates)
 }
 
 /// Takes out what could not be judged because a run did not come to its end: that run failed, whatever else is
@@ -231,23 +218,20 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
             }
         }
     };
-    Some(GateFailure {
-        target: STOP_REASON.to_owned(),
-        place: None,
-        expected: Value::from("completed"),
-        actual: serde_json::to_value(reason).unwrap_or_default(),
-        message: what,
-        run: Some(index),
-    })
+    let actual = serde_json::to_value(reason).unwrap_or_default();
+    Some(GateFailure::of_run(
+        index,
+        STOP_REASON,
+        "completed",
+        actual,
+        what,
+    ))
 }
 
-/// Names the run in the message, where there are several and it does not yet.
-fn tell_run(failure: &mut GateFailure, runs: u32) {
+/// Names the run in the message, where there are several.
+fn name_run(failure: &mut GateFailure, runs: u32) {
     if let Some(run) = failure.run.filter(|_| runs > 1) {
-        let name = format!("run {run}");
-        if !failure.message.contains(&name) {
-            failure.message = format!("{name}: {}", failure.message);
-        }
+        failure.message = format!("run {run}: {}", failure.message);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The runs of a test from its cassette: no network, no server, no process.
 
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace};
 
@@ -33,7 +34,7 @@ pub(super) async fn replay(
     }
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
-        .map_err(|error| NotMade::of(error.to_string(), "record it again with --record"))?;
+        .map_err(|error| NotMade::of(error.to_string(), record_again()))?;
     // What is left in a cassette is no secret.
     let redactor = Redactor::default();
     let tools = cassette.fits.tools();
@@ -80,7 +81,7 @@ async fn replay_run(
         (Driver::Command(_), None) => {
             return Err(Breakage::of(
                 "the cassette has no trace of it",
-                "record it again with --record",
+                record_again(),
             ));
         }
     };
@@ -90,4 +91,8 @@ async fn replay_run(
         None => Ok(redactor.of_json(&finished.run).unwrap_or_default()),
         Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
     }
+}
+
+fn record_again() -> Message {
+    message!["record it again with ", setting("record")]
 }

@@ -6,12 +6,12 @@ use mcprove_load::run::Report;
 use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::Verdict;
+use mcprove_settings::message::Spelling;
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde_json::{Value, json};
 
 use crate::run::report::{TestOutcome, TestReport};
-use crate::run::words::in_words_of_suites;
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 pub(super) fn broken_off() -> ScoreError {
@@ -74,10 +74,10 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.errors = found.inconclusive_gates().map(unjudged).collect();
     let hints = critical.iter().filter_map(|it| it.hint.clone());
     report.notes = hints
-        .map(|hint| format!("hint: {}", in_words_of_suites(&hint)))
+        .map(|hint| format!("hint: {}", hint.spelled(Spelling::Yaml)))
         .chain(others.iter().map(|it| it.sentence.clone()))
         .chain(not_called(&found.skipped_tools))
-        .chain(found.warnings.iter().map(|it| in_words_of_suites(it)))
+        .chain(found.warnings.iter().cloned())
         .collect();
     for loss in &found.losses {
         report.lose(loss.clone());
@@ -144,6 +144,9 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
         } else {
             format!("inconclusive: {}", verdict.sentence)
         },
-        hint: in_words_of_suites(verdict.hint.as_deref().unwrap_or("make the load longer")),
+        hint: verdict.hint.as_ref().map_or_else(
+            || "make the load longer".to_owned(),
+            |hint| hint.spelled(Spelling::Yaml),
+        ),
     }
 }

@@ -165,8 +165,7 @@ async fn a_server_that_ends_at_once_is_told_with_its_status() {
 #[tokio::test]
 async fn no_file_of_the_run_has_what_was_filled_in() {
     let args = serde_json::json!({ "text": "token ${TOKEN}" });
-    let mut pattern =
-        mcprove_load::drive::scenario::preset(mcprove_load::drive::scenario::PRESETS[0]);
+    let mut pattern = mcprove_load::drive::scenario::preset("explore_then_act");
     let call = mcprove_load::drive::ToolCall::new("echo").args(args.clone());
     pattern.steps = vec![mcprove_load::drive::Step::Call(call)];
     for scenario in [

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::registry::nearest;
 use thiserror::Error;
 
@@ -34,7 +35,7 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelec
     if !all.iter().any(|test| selection.has_failed(test)) {
         return NothingSelected {
             message: "no test is chosen: nothing failed last time".to_owned(),
-            hint: "leave out --last-failed to run all of them".to_owned(),
+            hint: message!["leave out ", setting("last_failed"), " to run all of them"].text(),
         };
     }
     let named: Vec<&TestOf<'_>> = all.iter().filter(|test| selection.is_named(test)).collect();
@@ -47,7 +48,12 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelec
     }
     NothingSelected {
         message: "no test is chosen: none of those that failed last time is among these".to_owned(),
-        hint: "leave --last-failed out, or give the files of last time".to_owned(),
+        hint: message![
+            "leave out ",
+            setting("last_failed"),
+            ", or give the files of last time"
+        ]
+        .text(),
     }
 }
 
@@ -59,7 +65,11 @@ pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
     };
     NothingSelected {
         message: format!("no test is chosen: share {shard} has none of {tests}"),
-        hint: format!("share them out over {count} at most: --shard 1/{count}"),
+        hint: message![
+            format!("share them out over {count} at most: "),
+            assignment("shard", format!("1/{count}"))
+        ]
+        .text(),
     }
 }
 
@@ -78,16 +88,16 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
         filter.pattern.is_none() && filter.text.contains(PATTERN_CHARACTERS.as_slice())
     });
     let hint = if let Some(filter) = plain {
-        format!(
-            "a pattern stands between slashes: --filter '/{}/'",
-            filter.text
-        )
+        let pattern = format!("'/{}/'", filter.text);
+        message![
+            "a pattern stands between slashes: ",
+            assignment("filter", pattern)
+        ]
+        .text()
     } else if near.is_empty() {
         let all: Vec<&str> = all.iter().map(TestOf::name).take(NAMES_MAX).collect();
-        format!(
-            "--list shows all; the first are {}",
-            listed(all.into_iter())
-        )
+        let first = format!(" shows all; the first are {}", listed(all.into_iter()));
+        message![setting("list"), first].text()
     } else {
         format!("did you mean {}?", listed(near.into_iter()))
     };
@@ -150,7 +160,7 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> NothingSelecte
         .iter()
         .map(|rule| {
             let not = if rule.is_excluded { "!" } else { "" };
-            format!("--tag {not}{}", rule.tag)
+            message![assignment("tag", format!("{not}{}", rule.tag))].text()
         })
         .collect();
     NothingSelected {

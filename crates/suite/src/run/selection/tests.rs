@@ -163,21 +163,21 @@ fn nothing_chosen_says_why_and_names_what_was_meant() {
         (
             by_filter(&["^adds"]),
             "no test is chosen: \"^adds\" finds none of 4 tests",
-            "a pattern stands between slashes: --filter '/^adds/'",
+            "a pattern stands between slashes: `filter = '/^adds/'`",
         ),
         (
             by_filter(&["zzz"]),
             "no test is chosen: \"zzz\" finds none of 4 tests",
-            "--list shows all; the first are \"search finds things\", \"adds numbers\", \"search (twice)\", \"adds numbers\"",
+            "`list` shows all; the first are \"search finds things\", \"adds numbers\", \"search (twice)\", \"adds numbers\"",
         ),
         (
             by_tag(&["smok"]),
-            "no test is chosen: --tag smok leaves none of 4 tests",
+            "no test is chosen: `tag = smok` leaves none of 4 tests",
             "did you mean \"smoke\"?",
         ),
         (
             by_tag(&["slow", "!slow"]),
-            "no test is chosen: --tag slow --tag !slow leaves none of 4 tests",
+            "no test is chosen: `tag = slow` `tag = !slow` leaves none of 4 tests",
             "the tags are \"search\", \"slow\", \"smoke\"",
         ),
     ] {
@@ -200,7 +200,7 @@ fn what_finds_nothing_beside_what_finds_something_is_told() {
     assert_eq!(
         chosen.warnings,
         [
-            "--filter \"serch\" finds no test",
+            "`filter` \"serch\" finds no test",
             "no test has the tag \"slwo\""
         ]
     );

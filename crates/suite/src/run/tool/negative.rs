@@ -159,7 +159,7 @@ fn gate(
                 expected: json!(probe.breach.map(|breach| breach.expected)),
                 actual: json!(probe.breach.map(|breach| breach.found)),
                 message: message.clone(),
-                run: None,
+                ..GateFailure::default()
             }),
         }
     }

@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Reply, Request, Start};
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_document::figure::counted;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{BoxFuture, ErrorCategory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::fate::{Fate, Moment, Tally};
 use super::check::note_check;
 use super::departure::dismiss;
 use super::reference::{self, Reference, is_answer};
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Judging, ScenarioType, Shape, Steps, Work};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::seat::note_stuck;
 use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
@@ -31,27 +34,19 @@ const EARLY_PHASE: u16 = 2;
 /// held back until then, and must not be afterwards.
 const BEFORE_INITIALIZED: Duration = Duration::from_millis(300);
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "early_call",
-    explanation: "calls before the list of tools is complete, and before initialization is: hangs, crashes",
-    settings: &[Setting {
-        name: "iterations",
-        explanation: "how often, each on a fresh session",
-        default: DefaultValue::Integer(3),
-    }],
-    build: |_| defaults::early_call(),
-};
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "calls before the list of tools is complete, and before initialization is: hangs, crashes";
 
-pub(super) struct EarlyCall {
-    iterations: u32,
+/// Calls before the list of tools is complete, and before initialization.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct EarlyCall {
+    /// How often, each on a fresh session.
+    #[setting(default = 3)]
+    pub iterations: u32,
 }
 
 impl EarlyCall {
-    pub fn new(iterations: u32) -> Self {
-        Self { iterations }
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
         let from = since_start(&stage.stream, Instant::now());
         let first = stage.connect(recorder).await?;
@@ -222,6 +217,23 @@ fn judge(connection: &Connection, outcome: &Result<Reply, CallError>) -> Fate {
             }
             None => Fate::Hung,
         },
+    }
+}
+
+impl ScenarioType for EarlyCall {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            leaves_calls: true,
+            ..Judging::default()
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec![counted(self.iterations.into(), "time")]
     }
 }
 

@@ -11,21 +11,28 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{ConnectError, Session};
-use mcprove_score::fuzz::{Answer, classify};
+use mcprove_document::figure::counted;
+use mcprove_score::fuzz::{self, Answer, classify};
 use mcprove_score::verdict::Verdict;
-use mcprove_settings::registry::{DefaultValue, Setting};
+use mcprove_settings::number;
+use mcprove_settings::quantity::seconds;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::stream::Recorder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::payloads::{Payload, choose};
 use self::trial::{Seen, Target, Trial, note_case};
 use super::check::note_check;
-use super::{Entry, Steps};
-use crate::drive::defaults;
+use super::{Judging, ScenarioType, Shape, Steps, Success, Work};
+use crate::drive::definition::LoadSettings;
 use crate::drive::error::StageError;
 use crate::drive::mix::{MixError, ReadyCall, calls_for};
 use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
+use crate::run::assemble::Assembly;
+use crate::run::report::Report;
 
 const PHASE: u16 = 1;
 /// How many times as long as at first a liveness check may take.
@@ -37,55 +44,35 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The tool that is called where the server has none that can be.
 const NO_TOOL: &str = "mcprove_no_such_tool";
 
-/// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
-    name: "fuzzer",
-    explanation: "malformed messages, one by one: crashes, hangs, requests left without an answer",
-    settings: &[
-        Setting {
-            name: "iterations",
-            explanation: "how often all payloads are sent",
-            default: DefaultValue::Integer(1),
-        },
-        Setting {
-            name: "payloads",
-            explanation: "the payloads to send, by name; all unless given",
-            default: DefaultValue::Text("all"),
-        },
-        Setting {
-            name: "answer_timeout",
-            explanation: "how long each answer may take",
-            default: DefaultValue::Text("2s"),
-        },
-    ],
-    build: |_| defaults::fuzzer(),
-};
-
 /// The names of the payloads.
 pub fn payload_names() -> Vec<&'static str> {
     payloads::all().map(|payload| payload.name).collect()
 }
 
-pub(super) struct Fuzzer {
-    iterations: u32,
-    payloads: Vec<&'static Payload>,
-    answer_timeout: Duration,
+/// What it finds.
+pub(super) const EXPLANATION: &str =
+    "malformed messages, one by one: crashes, hangs, requests left without an answer";
+
+/// Malformed messages, and whether the server survives each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+pub struct Fuzzer {
+    /// How often all payloads are sent.
+    #[setting(default = 1)]
+    pub iterations: u32,
+    /// The payloads to send, by name; none means all.
+    #[setting(kind = Kind::SomeOf(payload_names), otherwise = "all", flag = "payload")]
+    pub payloads: Vec<String>,
+    /// How long each answer may take.
+    #[setting(default = "2s")]
+    #[serde(rename = "answer_timeout_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub answer_timeout: Duration,
 }
 
 impl Fuzzer {
-    pub fn new(
-        iterations: u32,
-        payloads: &[String],
-        answer_timeout: Duration,
-    ) -> Result<Self, StageError> {
-        Ok(Self {
-            iterations,
-            payloads: choose(payloads).map_err(StageError::Config)?,
-            answer_timeout,
-        })
-    }
-
     async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
+        let payloads =
+            choose(&self.payloads).map_err(|message| StageError::Config(message.into()))?;
         let first = stage.connect(recorder).await?;
         let from = since_start(&stage.stream, Instant::now());
         let target = target(stage, recorder, &first.session).await?;
@@ -94,11 +81,11 @@ impl Fuzzer {
             first.end().await;
             return Ok(());
         };
-        let count = u32::try_from(self.payloads.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(payloads.len()).unwrap_or(u32::MAX);
         let total = count.saturating_mul(self.iterations);
         let mut current = Some(first);
         let mut done = 0;
-        for payload in (0..self.iterations).flat_map(|_| &self.payloads) {
+        for payload in (0..self.iterations).flat_map(|_| &payloads) {
             if !stage.stop.is_running() {
                 break;
             }
@@ -265,6 +252,42 @@ async fn reopen(
         }
         attempt += 1;
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+impl ScenarioType for Fuzzer {
+    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
+        Ok(Work::Steps(Box::new(self.clone())))
+    }
+
+    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+        let judged = fuzz::report(assembly.notes.fuzz_cases.clone());
+        report.verdicts.push(fuzz::verdict(&judged));
+        report.fuzz = Some(judged);
+    }
+
+    fn judging(&self) -> Judging {
+        Judging {
+            sends_bad_input: true,
+            ..Judging::default()
+        }
+    }
+
+    fn success(&self, assembly: &Assembly<'_>, _: &Report) -> Success {
+        let is_done = !assembly.ending.interrupted || !assembly.notes.fuzz_cases.is_empty();
+        Success {
+            is_needed: false,
+            is_reached: is_done,
+        }
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        let which = if self.payloads.is_empty() {
+            "all payloads".to_owned()
+        } else {
+            counted(number::count(self.payloads.len()), "payload")
+        };
+        vec![which, counted(self.iterations.into(), "time")]
     }
 }
 

@@ -14,10 +14,11 @@ use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::{describe, stop_on_interrupt};
 use crate::losses;
+use crate::reports::Reports;
 use crate::terminal::StatusLine;
 
 /// Compares the servers that were named.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, Failure> {
     let servers = arguments
         .order
         .apply(arguments.server.resolve_all(&arguments.session)?);
@@ -31,7 +32,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "name the baseline first: --server A --server B (or --url); `mcprove run` takes more",
         )
     })?;
-    let config = arguments.config()?;
+    let config = arguments.config(&baseline)?;
     let stop = stop_on_interrupt();
     let live = Arc::new(LiveView::default());
     let told = Arc::clone(&live);
@@ -50,7 +51,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     live.status.show("");
     let (report, directory) = outcome.map_err(|error| failure(error, &stop))?;
     losses::add(report.losses.clone());
-    show(&report, directory.as_ref(), arguments);
+    show(&report, directory.as_ref(), reports);
     Ok(code(&report, arguments))
 }
 
@@ -66,10 +67,8 @@ fn template(
         server: server.clone(),
         ..config.clone()
     };
-    Run::new(server, config.scenario.clone())
-        .with_thresholds(config.thresholds.clone())
-        .with_faults(config.faults.clone())
-        .with_config(described.to_toml())
+    config
+        .run(server, &described)
         .with_session(arguments.session.options(&arguments.server))
         .on_progress(Arc::new(move |progress| {
             let turn = live.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,11 +110,11 @@ fn failure(error: CompareError, stop: &Stop) -> Failure {
                 Some(directory) => {
                     format!(
                         "{}; what was run is in {}",
-                        error.hint(),
+                        error.hint().text(),
                         directory.display()
                     )
                 }
-                None => error.hint().to_owned(),
+                None => error.hint().text(),
             };
             Failure::new(error.to_string(), hint).into_interrupted()
         }
@@ -128,6 +127,6 @@ fn failure(error: CompareError, stop: &Stop) -> Failure {
             "run {number} of {count} on the {} server could not be made",
             side.name()
         )),
-        error => Failure::new(error.to_string(), error.hint()),
+        error => Failure::new(error.to_string(), error.hint().text()),
     }
 }

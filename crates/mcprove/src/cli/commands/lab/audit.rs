@@ -8,13 +8,14 @@ mod rows;
 mod slips;
 mod target;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use mcprove_lab::audit::{AuditError, AuditReader, ExportFormat};
 
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::reports::{ReportArguments, Reports};
 use crate::terminal;
 
 const EXPLANATION: &str = "\
@@ -67,6 +68,9 @@ pub struct Arguments {
     #[arg(long, global = true)]
     json: bool,
 
+    #[command(flatten)]
+    report: ReportArguments,
+
     /// Tell what this command does, and do nothing
     #[arg(long, global = true)]
     explain: bool,
@@ -111,22 +115,38 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let as_json = arguments.json;
+    let reports = &arguments.report;
+    let reports = reports.resolve_with(as_json, &[], std::slice::from_ref(file))?;
+    if arguments.report.is_given() && (arguments.follow || arguments.export.is_some()) {
+        return Err(Failure::new(
+            "--report does not go with --follow and --export",
+            "leave one of them out",
+        ));
+    }
+    perform(arguments, file, &reports).await
+}
+
+async fn perform(
+    arguments: &Arguments,
+    file: &Path,
+    reports: &Reports,
+) -> Result<ExitCode, Failure> {
     if let Some(command) = &arguments.command {
         arguments.refuse_for_single_rows()?;
         let reader = AuditReader::open(file).map_err(describe)?;
         return match command {
-            RowCommand::Show(arguments) => rows::show(&reader, arguments, as_json),
-            RowCommand::Compare(arguments) => rows::compare(&reader, arguments, as_json),
-            RowCommand::Replay(arguments) => replay::run(&reader, arguments, as_json).await,
+            RowCommand::Show(arguments) => rows::show(&reader, arguments, reports),
+            RowCommand::Compare(arguments) => rows::compare(&reader, arguments, reports),
+            RowCommand::Replay(arguments) => replay::run(&reader, arguments, reports).await,
         };
     }
     let filters = &arguments.filters;
     if arguments.follow {
-        return follow::run(file, filters, as_json).await;
+        return follow::run(file, filters, arguments.json).await;
     }
     let reader = AuditReader::open(file).map_err(describe)?;
     match arguments.export {
-        None => listing::list(&reader, filters, as_json),
+        None => listing::list(&reader, file, filters, reports),
         Some(format) => {
             let output = arguments.output.as_deref();
             listing::export(&reader, file, filters, format.into(), output)

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
+use mcprove_document::terminal::wrap;
 use mcprove_lab as lab;
 use mcprove_lab::audit::{AuditError, AuditOptions, AuditStore};
 use mcprove_lab::{ENTRIES, Options};
@@ -191,7 +192,7 @@ fn explanation() -> String {
     let mut text = format!("{EXPLANATION}Tools:\n");
     for entry in ENTRIES {
         let mut name = entry.name;
-        for line in terminal::lines(entry.explanation, COLUMNS - INDENT) {
+        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
             // Writing to a text cannot fail.
             let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
             name = "";

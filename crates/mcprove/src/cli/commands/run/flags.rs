@@ -7,8 +7,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
 
-use super::reports::ReportTarget;
 use crate::failure::Failure;
+use crate::load_arguments::flag_of;
 
 /// The most repetitions of a test.
 const REPEAT_MAX: i64 = 100_000;
@@ -16,7 +16,7 @@ const REPEAT_MAX: i64 = 100_000;
 const JOBS_MAX: i64 = 1024;
 
 /// Flags that only suites have.
-const OF_SUITES: [&str; 12] = [
+const OF_SUITES: [&str; 11] = [
     "filter",
     "tag",
     "shard",
@@ -27,11 +27,12 @@ const OF_SUITES: [&str; 12] = [
     "list",
     "record",
     "live",
-    "report",
     "jobs",
 ];
 /// Flags that suites and loads have.
-const OF_BOTH: [&str; 6] = ["files", "config", "explain", "seed", "out", "json"];
+const OF_BOTH: [&str; 7] = [
+    "files", "config", "explain", "seed", "out", "json", "report",
+];
 /// Flags that say which server is meant and how it is spoken to, which a suite says itself.
 const OF_SERVERS: [&str; 15] = [
     "server",
@@ -94,10 +95,6 @@ pub struct SuiteArguments {
     #[arg(long)]
     pub live: bool,
 
-    /// How to tell what came of it: terminal, json, junit, tap, github, markdown or html; repeatable
-    #[arg(long, alias = "reporter", value_name = "FORMAT[=FILE]")]
-    pub report: Vec<ReportTarget>,
-
     /// Run again whenever a suite, a mock or a cassette changes
     #[arg(long)]
     pub watch: bool,
@@ -155,13 +152,9 @@ impl Given {
             Some(file) => format!("{file} is a load configuration"),
             None => "no suite is given".to_owned(),
         };
-        let hint = match name {
-            "report" => "a run directory has every report; --json prints metrics.json",
-            _ => "name a suite: mcprove run suite.yml",
-        };
         Err(Failure::new(
             format!("{} is for suites, and {why}", flag(name)),
-            hint,
+            "name a suite: mcprove run suite.yml",
         ))
     }
 }
@@ -170,7 +163,7 @@ impl Given {
 fn flag(name: &str) -> String {
     match name {
         "command" => "a command after `--`".to_owned(),
-        name => format!("--{}", name.replace('_', "-")),
+        name => flag_of(name).unwrap_or_else(|| format!("--{}", name.replace('_', "-"))),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcprove_document::style::Style;
 use mcprove_load::config::OutputSettings;
 use mcprove_load::drive::Stop;
 use mcprove_load::report::progress_line;
@@ -11,6 +12,7 @@ use mcprove_suite::agent::cassette::same_file_of_suites;
 use mcprove_suite::file;
 use mcprove_suite::plan::{Environment, SuitePlan};
 use mcprove_suite::report::progress::suite_progress_line;
+use mcprove_suite::report::{render, suite_list_document};
 use mcprove_suite::run::{
     CassetteMode, Counts, FailedTests, LastFailedError, ListedTest, NothingSelected, RunRules,
     Selection, SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport,
@@ -19,13 +21,13 @@ use mcprove_suite::run::{
 
 use super::Arguments;
 use super::files::{self, Inputs};
-use super::reports::Reports;
 use super::watch::{Snapshot, wait_for_change};
 use crate::commands::explain_with;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::load_run::stop_on_interrupt;
 use crate::losses;
+use crate::reports::{ReportFormat, Reports};
 use crate::target::supervisor;
 use crate::terminal;
 use crate::terminal::StatusLine;
@@ -46,14 +48,9 @@ pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, 
             "`runs:` of an agent makes several runs, all of which are recorded",
         ));
     }
-    let reports = Reports::new(
-        &arguments.suite.report,
-        arguments.output.json,
-        suites,
-        output_dir(arguments),
-    )?;
-    // Found out first of all, so that nobody waits for tests in vain.
-    drop(reports.reserve()?);
+    let others = [ReportFormat::Junit, ReportFormat::Tap, ReportFormat::Github];
+    let reports = &arguments.report;
+    let reports = reports.resolve_with(arguments.output.json, &others, suites)?;
     let stop = stop_on_interrupt();
     if arguments.suite.watch {
         watch(arguments, suites, &reports, &stop).await
@@ -70,17 +67,17 @@ async fn round(
     stop: &Stop,
 ) -> Result<ExitCode, Failure> {
     let plans = read(suites).map_err(|errors| {
-        reports.tell_unrun(errors.0.iter().map(SuiteProblem::from).collect());
+        let problems = errors.0.iter().map(SuiteProblem::from);
+        tell_unrun(reports, arguments, problems.collect());
         Failure::of_file(&errors.to_string())
     })?;
     warn(&plans);
-    let options = options(arguments, stop);
+    let options = options(arguments, stop)?;
     if options.cassettes == CassetteMode::Record {
         same_file_of_suites(&plans).map_err(|it| Failure::new(it.to_string(), it.hint()))?;
     }
     let before = FailedTests::read(&options.output_dir);
     let selection = select(arguments, &before)?;
-    let files = reports.reserve()?;
     let rules = RunRules {
         repeat: arguments.suite.repeat,
         fail_fast: arguments.suite.fail_fast,
@@ -91,13 +88,14 @@ async fn round(
     drop(listener);
     drop(status);
     let report = ended.map_err(|nothing| {
-        reports.tell_unrun(vec![SuiteProblem {
+        let problem = SuiteProblem {
             file: None,
             line: None,
             column: None,
             message: nothing.message.clone(),
             hint: Some(nothing.hint.clone()),
-        }]);
+        };
+        tell_unrun(reports, arguments, vec![problem]);
         unselected(&nothing)
     })?;
     let before = before.ok().flatten();
@@ -107,8 +105,29 @@ async fn round(
         losses::written(&path, Err(source));
     }
     losses::add(report.losses().cloned());
-    reports.tell(&report, files);
+    reports.show_all(|format, style| drawn(&report, arguments, format, style));
     Ok(exit_code(&report))
+}
+
+fn drawn(
+    report: &SuiteReport,
+    arguments: &Arguments,
+    format: ReportFormat,
+    style: Style,
+) -> String {
+    render(format.name(), report, &output_dir(arguments), style)
+}
+
+/// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
+/// for one of this run. People are told by the error itself.
+fn tell_unrun(reports: &Reports, arguments: &Arguments, problems: Vec<SuiteProblem>) {
+    let report = SuiteReport::unrun(problems);
+    let draw = |format, style| drawn(&report, arguments, format, style);
+    if reports.is_for_people() {
+        reports.write(draw);
+    } else {
+        reports.show_all(draw);
+    }
 }
 
 /// Runs the suites whenever something changes, until the user has enough.
@@ -158,6 +177,12 @@ fn again(arguments: &Arguments, before: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Lists the tests that would be run.
 fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
+    if arguments.report.is_given() {
+        return Err(Failure::new(
+            "--list runs nothing, so there is no report",
+            "leave out --report; --json prints the list as JSON",
+        ));
+    }
     let plans = read(suites).map_err(|errors| Failure::of_file(&errors.to_string()))?;
     warn(&plans);
     let output_dir = output_dir(arguments);
@@ -174,7 +199,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
         terminal::print_json(&list.to_json());
     } else {
         let style = terminal::style_of_lines();
-        terminal::print(&mcprove_suite::report::list::suite_list_text(&list, style));
+        terminal::print(&suite_list_document(&list).terminal(style));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -227,26 +252,26 @@ fn warn(plans: &[SuitePlan]) {
 }
 
 fn output_dir(arguments: &Arguments) -> PathBuf {
-    let given = arguments.output.out.clone();
+    let given = arguments.output.out();
     given.unwrap_or_else(|| OutputSettings::default().report_dir)
 }
 
-fn options(arguments: &Arguments, stop: &Stop) -> SuiteOptions {
+fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions, Failure> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    SuiteOptions {
+    Ok(SuiteOptions {
         jobs: arguments
             .suite
             .jobs
             .map_or_else(|| cores().max(JOBS_MIN), usize::from),
         cassettes: arguments.suite.cassettes(),
         environment: Environment::of_process(),
-        seed: arguments.load.seed.unwrap_or_default(),
+        seed: arguments.load.seed()?.unwrap_or_default(),
         output_dir: output_dir(arguments),
-        is_output_dir_given: arguments.output.out.is_some(),
+        is_output_dir_given: arguments.output.out().is_some(),
         proxy_program: std::env::current_exe().ok(),
         supervisor: supervisor(),
         stop: stop.clone(),
-    }
+    })
 }
 
 /// What is chosen.

@@ -124,4 +124,5 @@ fn unread(path: &Path, error: &io::Error) -> ConfigError {
         _ => "check that it is a file that can be read".to_owned(),
     };
     ConfigError::of_file(&name, format!("cannot be read: {error}"), hint)
+        .with_gist("cannot be read")
 }

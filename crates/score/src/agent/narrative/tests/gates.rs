@@ -3,8 +3,9 @@
 use mcprove_trace::{AgentRun, AgentTrace};
 
 use super::*;
-use crate::agent::{Case, Expected, Scope};
-use crate::gate::{GateFailure, Gates, Matcher, ScoreError, Scorecard};
+use crate::agent::{Metric, Scope};
+use crate::gate::{Expectation, GateFailure, Gates, Matcher, ScoreError, Scorecard};
+use crate::testing;
 
 /// A run that made these calls and ended with this text.
 fn run(text: Option<&str>, names: &[&str]) -> AgentRun {
@@ -18,27 +19,14 @@ fn run(text: Option<&str>, names: &[&str]) -> AgentRun {
 /// Scores runs against a block, and applies the gates of the block as `gate::score` does.
 fn scored(runs: Vec<AgentRun>, block: Option<NarrativeBlock>) -> Result<Scorecard, ScoreError> {
     let trace = AgentTrace::new(runs);
-    let gates = Gates {
-        narrative: block,
-        ..Gates::default()
-    };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(trace.runs.len());
-    (METRIC.score)(&case, &mut card)?;
-    match (METRIC.expectations)(&gates) {
-        None => return Ok(card),
-        Some(Expected::ByDefault) => (METRIC.default_gate.unwrap())(&case, &mut card)?,
-        Some(Expected::Own(_)) => {}
-    }
-    (METRIC.other_gates)(&case, &mut card)?;
-    Ok(card)
+    let gates = block.map_or_else(Gates::default, |block| {
+        Gates::default().with(&Narrative, block)
+    });
+    testing::gated(&Narrative, &trace, &gates)
 }
 
 fn failures(runs: Vec<AgentRun>, block: NarrativeBlock) -> Vec<GateFailure> {
-    scored(runs, Some(block)).unwrap().failures
+    scored(runs, Some(block)).unwrap().found.failures
 }
 
 #[test]
@@ -57,13 +45,13 @@ fn every_run_has_every_target() {
     ] {
         assert_eq!(card.run_value(0, target), Some(&value), "{target}");
     }
-    let highest = METRIC
+    let highest = Narrative::ABOUT
         .targets
         .iter()
         .filter(|target| target.scope == Scope::RunHighest)
         .count();
-    assert_eq!((METRIC.targets.len(), highest), (6, 5));
-    assert!(card.failures.is_empty(), "nothing is gated");
+    assert_eq!((Narrative::ABOUT.targets.len(), highest), (6, 5));
+    assert!(card.found.failures.is_empty(), "nothing is gated");
 }
 
 #[test]
@@ -111,15 +99,18 @@ fn the_limit_stands_besides_whatever_is_expected() {
             matcher,
         }]
     };
-    let block = |max: f64, expect: Option<Vec<Expectation>>| NarrativeBlock {
+    let block = |max: f64| NarrativeBlock {
         max_divergence_score: Some(max),
-        expect,
         ..NarrativeBlock::default()
     };
+    let expecting = |runs: Vec<AgentRun>, max: f64| {
+        let gates = Gates::default().expecting(&Narrative, block(max), expect());
+        let card = testing::gated(&Narrative, &AgentTrace::new(runs), &gates);
+        card.unwrap().found.failures
+    };
     let half = || vec![run(Some("Searched."), &["search", "delete_rows"])];
-    assert!(failures(half(), block(0.5, None)).is_empty());
-    for expect in [None, Some(expect())] {
-        let failures = failures(half(), block(0.25, expect));
+    assert!(failures(half(), block(0.5)).is_empty());
+    for failures in [failures(half(), block(0.25)), expecting(half(), 0.25)] {
         assert_eq!(failures.len(), 1);
         assert_eq!(failures[0].target, "narrative.divergence_score");
         assert_eq!(
@@ -133,19 +124,16 @@ fn the_limit_stands_besides_whatever_is_expected() {
         );
     }
     let lie = vec![run(Some("I created the issue."), &[])];
-    assert!(
-        failures(lie.clone(), block(1.0, Some(expect()))).is_empty(),
-        "replaced"
-    );
-    assert_eq!(failures(lie.clone(), block(1.0, None)).len(), 1);
-    let card = scored(half(), Some(block(0.25, None))).unwrap();
+    assert!(expecting(lie.clone(), 1.0).is_empty(), "replaced");
+    assert_eq!(failures(lie.clone(), block(1.0)).len(), 1);
+    let card = scored(half(), Some(block(0.25))).unwrap();
     assert_eq!(card.run_value(0, "narrative.gate_passed"), Some(&json!(0)));
 }
 
 #[test]
 fn unknown_is_null_and_no_pass() {
     let card = scored(vec![run(None, &["search"])], None).unwrap();
-    for target in METRIC.targets {
+    for target in Narrative::ABOUT.targets {
         assert_eq!(
             card.run_value(0, target.name),
             Some(&Value::Null),
@@ -155,8 +143,8 @@ fn unknown_is_null_and_no_pass() {
     }
     let runs = vec![run(Some(""), &[]), run(None, &[])];
     let card = scored(runs, Some(NarrativeBlock::default())).unwrap();
-    let error = &card.errors[0];
-    assert_eq!((card.errors.len(), error.run), (1, Some(1)));
+    let error = &card.found.errors[0];
+    assert_eq!((card.found.errors.len(), error.run), (1, Some(1)));
     assert!(error.hint.contains("final_response"), "{error:?}");
 }
 
@@ -172,14 +160,14 @@ fn unknown_arguments_may_be_stated_wrongly() {
     assert_eq!(value(&card, "narrative.arg_mismatch"), Value::Null);
     assert_eq!(value(&card, "narrative.divergence_score"), Value::Null);
     assert_eq!(value(&card, "narrative.gate_passed"), json!(1));
-    assert!(card.errors.is_empty() && card.failures.is_empty());
+    assert!(card.found.errors.is_empty() && card.found.failures.is_empty());
     let limited = NarrativeBlock {
         max_divergence_score: Some(0.9),
         ..NarrativeBlock::default()
     };
     let card = scored(runs, Some(limited)).unwrap();
     assert_eq!(value(&card, "narrative.gate_passed"), Value::Null);
-    assert_eq!(card.errors.len(), 1);
+    assert_eq!(card.found.errors.len(), 1);
 }
 
 #[test]
@@ -198,7 +186,7 @@ fn a_claim_that_only_failed_calls_support_is_counted() {
         let card = scored(vec![made], Some(NarrativeBlock::default())).unwrap();
         let value = card.run_value(0, "narrative.claimed_but_failed");
         assert_eq!(value, Some(&expected));
-        assert!(card.failures.is_empty(), "the call was made");
+        assert!(card.found.failures.is_empty(), "the call was made");
     }
 }
 
@@ -212,7 +200,9 @@ fn asking_for_a_model_changes_nothing_but_a_note() {
     let with = scored(runs(), Some(assisted(true))).unwrap();
     let without = scored(runs(), Some(assisted(false))).unwrap();
     assert_eq!(with.runs, without.runs);
-    assert_eq!(with.failures, without.failures);
-    assert!(without.notes.is_empty());
-    assert!(with.notes[0].contains("advisory") && with.notes[0].contains("calls no model"));
+    assert_eq!(with.found.failures, without.found.failures);
+    assert!(without.found.notes.is_empty());
+    assert!(
+        with.found.notes[0].contains("advisory") && with.found.notes[0].contains("calls no model")
+    );
 }

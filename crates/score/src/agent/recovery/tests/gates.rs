@@ -1,12 +1,14 @@
 //! The targets on the card, and the gate of the block.
 
 use super::*;
+use crate::gate::Expectation;
+use crate::testing;
 
 #[test]
 fn the_gate_of_the_documentation() {
     let hang = json!([mark(0, "hang")]);
     let card = gated(vec![completed(&hang), completed(&json!([]))], Some(block())).unwrap();
-    assert!(card.failures.is_empty(), "{:?}", card.failures);
+    assert!(card.found.failures.is_empty(), "{:?}", card.found.failures);
     let expected = [
         (DETECTION, json!(3_000)),
         (RECOVERY, json!(3_000)),
@@ -19,11 +21,11 @@ fn the_gate_of_the_documentation() {
     }
     for target in [DETECTION, RECOVERY] {
         assert_eq!(card.run_value(1, target), Some(&Value::Null));
-        assert!(!card.has_occasion(1, target), "no fault was met");
+        assert!(!card.is_applicable(1, target), "no fault was met");
     }
     assert_eq!(card.run_value(1, HANG), Some(&json!(0)));
     assert_eq!(card.run_value(1, RECOVERED), Some(&json!(1)));
-    assert!(card.notes.is_empty(), "{:?}", card.notes);
+    assert!(card.found.notes.is_empty(), "{:?}", card.found.notes);
 }
 
 #[test]
@@ -37,7 +39,7 @@ fn never_is_not_unknown() {
     let card = gated(runs, None).unwrap();
     let told = |run: usize, target: &str| {
         let value = card.run_value(run, target).cloned().unwrap();
-        (value, card.is_never(run, target))
+        (value, card.has_never_happened(run, target))
     };
     assert_eq!(told(0, RECOVERY), (Value::Null, true));
     assert_eq!(told(0, DETECTION), (json!(30_000), false));
@@ -71,17 +73,19 @@ fn one_run_of_two_is_unknown() {
         ]
     };
     let card = gated(runs(), Some(block())).unwrap();
-    let errors: Vec<_> = card.errors.iter().map(|error| error.run).collect();
-    let failures: Vec<_> = card.failures.iter().map(|failure| failure.run).collect();
+    let errors: Vec<_> = card.found.errors.iter().map(|error| error.run).collect();
+    let failures: Vec<_> = card
+        .found
+        .failures
+        .iter()
+        .map(|failure| failure.run)
+        .collect();
     assert_eq!((errors, failures), (vec![Some(0)], vec![Some(1)]));
     assert_eq!(
-        card.errors[0].message,
+        card.found.errors[0].message,
         "a call met a fault, and the trace does not tell what the agent said in the end"
     );
-    let gates = Gates {
-        recovery: Some(block()),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&Recovery, block());
     let report = crate::gate::score(&AgentTrace::new(runs()), &gates);
     assert_eq!(report.targets[RECOVERED], Value::Null);
     assert!(!report.passed);
@@ -100,8 +104,13 @@ fn the_limit_itself_is_in_time() {
                 ..block()
             };
             let card = gated(vec![completed(&faults)], Some(block)).unwrap();
-            assert_eq!(card.failures.len(), failures, "{limit} {:?}", card.failures);
-            assert!(card.errors.is_empty());
+            assert_eq!(
+                card.found.failures.len(),
+                failures,
+                "{limit} {:?}",
+                card.found.failures
+            );
+            assert!(card.found.errors.is_empty());
         }
     }
 }
@@ -109,9 +118,9 @@ fn the_limit_itself_is_in_time() {
 #[test]
 fn a_fault_that_nobody_met_is_said() {
     let card = gated(vec![completed(&json!([])); 2], Some(block())).unwrap();
-    assert!(card.failures.is_empty() && card.errors.is_empty());
+    assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "No run met a fault, so that recovery was not tried: check that the fault is aimed at a tool that the agent calls."
         ]
@@ -119,16 +128,21 @@ fn a_fault_that_nobody_met_is_said() {
     assert!(
         gated(vec![completed(&json!([]))], None)
             .unwrap()
+            .found
             .notes
             .is_empty()
     );
     // One that struck, and was over soon, was met.
     let slow = json!([{ "call_index": 0, "kind": "slow", "delay_ms": 200 }]);
     let card = gated(vec![completed(&slow); 2], Some(block())).unwrap();
-    assert!(card.failures.is_empty() && card.errors.is_empty());
+    assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
     let told = "Recovery was not tried: 2 calls met a fault, and only waited, for it was over before max_detection_ms (3,000 ms).";
-    assert!(card.notes[0].starts_with(told), "{:?}", card.notes);
-    assert_eq!(card.notes.len(), 1);
+    assert!(
+        card.found.notes[0].starts_with(told),
+        "{:?}",
+        card.found.notes
+    );
+    assert_eq!(card.found.notes.len(), 1);
 }
 
 #[test]
@@ -141,6 +155,7 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
     };
     let card = gated(runs(), Some(block())).unwrap();
     let errors: Vec<_> = card
+        .found
         .errors
         .iter()
         .map(|error| (error.run, error.message.as_str(), error.hint.as_str()))
@@ -161,10 +176,10 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
         ]
     );
     let card = gated(runs(), None).unwrap();
-    assert!(card.errors.is_empty());
+    assert!(card.found.errors.is_empty());
     assert_eq!(card.run_value(0, HANG), Some(&Value::Null));
-    assert!(!card.is_never(0, RECOVERY) && card.run_value(0, RECOVERY).is_some());
-    assert_eq!(card.notes.len(), 1);
+    assert!(!card.has_never_happened(0, RECOVERY) && card.run_value(0, RECOVERY).is_some());
+    assert_eq!(card.found.notes.len(), 1);
 }
 
 #[test]
@@ -207,8 +222,8 @@ fn failures_say_what_happened() {
     ];
     for (recorded, (target, expected, actual), message) in cases {
         let card = gated(vec![completed(&json!([])), recorded], Some(block())).unwrap();
-        let [failure] = card.failures.as_slice() else {
-            panic!("{message}: {:?}", card.failures);
+        let [failure] = card.found.failures.as_slice() else {
+            panic!("{message}: {:?}", card.found.failures);
         };
         assert_eq!(failure.target, target);
         assert_eq!((&failure.expected, &failure.actual), (&expected, &actual));
@@ -221,7 +236,7 @@ fn failures_say_what_happened() {
 fn limits_that_are_not_given_do_not_gate() {
     let late = json!([{ "call_index": 1, "kind": "hang", "detected_ms": 9_000_000, "recovered_ms": 9_000_000 }]);
     let card = gated(vec![completed(&late)], Some(RecoveryBlock::default())).unwrap();
-    assert!(card.failures.is_empty(), "{:?}", card.failures);
+    assert!(card.found.failures.is_empty(), "{:?}", card.found.failures);
     assert_eq!(card.run_value(0, CLEAN_TIMEOUT), Some(&json!(0)));
 }
 
@@ -231,14 +246,12 @@ fn expectations_of_its_own_replace_the_limits_and_that_is_said() {
         target: RECOVERED.into(),
         matcher: Matcher::from_value(&json!({ "exact": 1 })).unwrap(),
     };
-    let own = RecoveryBlock {
-        expect: Some(vec![own]),
-        ..block()
-    };
     let twice = json!([mark(0, "hang"), mark(2, "hang")]);
-    let card = gated(vec![completed(&twice)], Some(own)).unwrap();
-    assert!(card.failures.is_empty());
-    assert!(card.notes[0].contains("`max_recovery_ms` and `require_clean_timeout`"));
+    let gates = Gates::default().expecting(&Recovery, block(), vec![own]);
+    let trace = AgentTrace::new(vec![completed(&twice)]);
+    let card = testing::gated(&Recovery, &trace, &gates).unwrap();
+    assert!(card.found.failures.is_empty());
+    assert!(card.found.notes[0].contains("`max_recovery_ms` and `require_clean_timeout`"));
 }
 
 #[test]
@@ -246,8 +259,8 @@ fn an_unknown_end_is_an_error_under_the_block() {
     let unknown = || run(None, Some("Down."), &json!([mark(0, "hang")]));
     let runs = || vec![completed(&json!([])), unknown()];
     let card = gated(runs(), Some(block())).unwrap();
-    let [error] = card.errors.as_slice() else {
-        panic!("{:?}", card.errors);
+    let [error] = card.found.errors.as_slice() else {
+        panic!("{:?}", card.found.errors);
     };
     assert_eq!(
         (error.run, error.target.as_deref()),
@@ -261,15 +274,15 @@ fn an_unknown_end_is_an_error_under_the_block() {
         Some(&json!(30_000)),
         "the default budget"
     );
-    assert_eq!(card.notes.len(), 1);
+    assert_eq!(card.found.notes.len(), 1);
     // Also where nothing was met, and where a real clock has marked only one of two.
     let slow = json!([{ "call_index": 0, "kind": "slow", "delay_ms": 5 }]);
     let half = json!([{ "call_index": 0, "kind": "hang", "recovered_ms": 5 }, mark(1, "hang")]);
     for faults in [json!([]), slow, half] {
         let card = gated(vec![run(None, None, &faults)], Some(block())).unwrap();
-        assert_eq!(card.errors.len(), 1, "{faults}");
+        assert_eq!(card.found.errors.len(), 1, "{faults}");
         assert_eq!(
-            card.errors[0].message,
+            card.found.errors[0].message,
             "the trace does not tell why the run ended"
         );
     }

@@ -16,7 +16,11 @@ fn watched(faults: &[Value]) -> AgentRun {
 fn marks_alone_pass_and_fail() {
     let recovered = watched(&[live(0, "hang", Some(2_900), Some(3_100))]);
     let card = gated(vec![recovered], Some(block())).unwrap();
-    assert!(card.errors.is_empty() && card.failures.is_empty() && card.notes.is_empty());
+    assert!(
+        card.found.errors.is_empty()
+            && card.found.failures.is_empty()
+            && card.found.notes.is_empty()
+    );
     assert_eq!(card.run_value(0, RECOVERED), Some(&json!(1)));
     assert_eq!(card.run_value(0, DETECTION), Some(&json!(2_900)));
     assert_eq!(card.run_value(0, RECOVERY), Some(&json!(3_100)));
@@ -39,8 +43,8 @@ fn marks_alone_pass_and_fail() {
     ];
     for (fault, target, message) in cases {
         let card = gated(vec![watched(&[fault])], Some(block())).unwrap();
-        assert!(card.errors.is_empty(), "{:?}", card.errors);
-        let failure = &card.failures[0];
+        assert!(card.found.errors.is_empty(), "{:?}", card.found.errors);
+        let failure = &card.found.failures[0];
         assert_eq!(
             (failure.target.as_str(), failure.message.as_str()),
             (target, message)
@@ -54,9 +58,9 @@ fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
     let mut given_up = live(3, "hang", Some(2_900), None);
     given_up["went_on"] = json!(false);
     let card = gated(vec![watched(&[given_up.clone()])], Some(block())).unwrap();
-    assert!(card.failures.is_empty(), "{:?}", card.failures);
-    let [error] = card.errors.as_slice() else {
-        panic!("{:?}", card.errors);
+    assert!(card.found.failures.is_empty(), "{:?}", card.found.failures);
+    let [error] = card.found.errors.as_slice() else {
+        panic!("{:?}", card.found.errors);
     };
     assert_eq!(
         error.message,
@@ -64,7 +68,7 @@ fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
     );
     assert!(error.hint.contains("trace of the agent itself"));
     assert_eq!(card.run_value(0, RECOVERED), Some(&Value::Null));
-    assert!(!card.is_never(0, RECOVERY), "nobody knows");
+    assert!(!card.has_never_happened(0, RECOVERY), "nobody knows");
     assert_eq!(card.run_value(0, CLEAN_TIMEOUT), Some(&json!(1)));
     assert_eq!(
         card.runs[0].found,
@@ -75,8 +79,8 @@ fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
     // What it tried after that failed.
     given_up["went_on"] = json!(true);
     let card = gated(vec![watched(&[given_up])], Some(block())).unwrap();
-    assert!(card.errors.is_empty());
-    assert_eq!(card.failures[0].target, RECOVERED);
+    assert!(card.found.errors.is_empty());
+    assert_eq!(card.found.failures[0].target, RECOVERED);
 }
 
 /// A client that leaves may have noticed long before: only that it was not later is known.
@@ -88,20 +92,24 @@ fn leaving_is_the_latest_moment_at_which_a_client_noticed() {
         gated(vec![watched(&[mark])], Some(block())).unwrap()
     };
     let late = left(3_001);
-    assert!(late.failures.is_empty(), "{:?}", late.failures);
+    assert!(late.found.failures.is_empty(), "{:?}", late.found.failures);
     assert_eq!(
-        late.errors[0].message,
+        late.found.errors[0].message,
         "call 0 (`search`) met the fault hang, and the client gave no sign that it noticed until it left 3,001 ms after the call began, when the timeout budget was used up: it may have noticed in time, or not"
     );
     assert_eq!(late.run_value(0, CLEAN_TIMEOUT), Some(&Value::Null));
     let in_time = left(3_000);
-    assert!(in_time.failures.is_empty(), "{:?}", in_time.failures);
-    assert_eq!(in_time.errors.len(), 1, "whether it told its user");
+    assert!(
+        in_time.found.failures.is_empty(),
+        "{:?}",
+        in_time.found.failures
+    );
+    assert_eq!(in_time.found.errors.len(), 1, "whether it told its user");
     assert_eq!(in_time.run_value(0, CLEAN_TIMEOUT), Some(&json!(1)));
     for card in [late, in_time] {
         for target in [DETECTION, HANG, RECOVERED] {
             assert_eq!(card.run_value(0, target), Some(&Value::Null), "{target}");
-            assert!(!card.is_never(0, target), "{target}");
+            assert!(!card.has_never_happened(0, target), "{target}");
         }
     }
 }
@@ -110,18 +118,23 @@ fn leaving_is_the_latest_moment_at_which_a_client_noticed() {
 fn never_noticed_is_a_failure_once_the_budget_is_used_up() {
     let ignored = watched(&[live(0, "hang", None, None)]);
     let card = gated(vec![ignored], Some(block())).unwrap();
-    assert!(card.errors.is_empty());
-    let targets: Vec<&str> = card.failures.iter().map(|it| it.target.as_str()).collect();
+    assert!(card.found.errors.is_empty());
+    let targets: Vec<&str> = card
+        .found
+        .failures
+        .iter()
+        .map(|it| it.target.as_str())
+        .collect();
     assert_eq!(targets, [RECOVERED, CLEAN_TIMEOUT]);
-    assert!(card.is_never(0, DETECTION) && card.is_never(0, RECOVERY));
+    assert!(card.has_never_happened(0, DETECTION) && card.has_never_happened(0, RECOVERY));
     assert_eq!(card.run_value(0, HANG), Some(&json!(3_000)), "the budget");
     // Where the recording ends before that, nobody knows.
     let mut cut = live(0, "hang", None, None);
     cut["watched_ms"] = json!(2_999);
     let card = gated(vec![watched(&[cut])], Some(block())).unwrap();
-    assert!(card.failures.is_empty(), "{:?}", card.failures);
-    let [error] = card.errors.as_slice() else {
-        panic!("{:?}", card.errors);
+    assert!(card.found.failures.is_empty(), "{:?}", card.found.failures);
+    let [error] = card.found.errors.as_slice() else {
+        panic!("{:?}", card.found.errors);
     };
     assert_eq!(
         error.message,
@@ -134,9 +147,9 @@ fn whether_an_altered_reply_was_noticed_shows_only_when_it_is_asked_for_again() 
     for kind in ["corrupt", "empty", "oversized"] {
         let silent = || watched(&[live(0, kind, Some(4), None)]);
         let card = gated(vec![silent()], Some(block())).unwrap();
-        assert!(card.failures.is_empty(), "{kind}");
-        let [error] = card.errors.as_slice() else {
-            panic!("{kind}: {:?}", card.errors);
+        assert!(card.found.failures.is_empty(), "{kind}");
+        let [error] = card.found.errors.as_slice() else {
+            panic!("{kind}: {:?}", card.found.errors);
         };
         assert_eq!(
             error.message,
@@ -146,7 +159,7 @@ fn whether_an_altered_reply_was_noticed_shows_only_when_it_is_asked_for_again() 
         );
         let card = gated(vec![silent()], None).unwrap();
         assert_eq!(card.run_value(0, RECOVERED), Some(&Value::Null));
-        assert_eq!(card.notes.len(), 1);
+        assert_eq!(card.found.notes.len(), 1);
         // A known end settles it.
         let mut told = silent();
         told.conversation = completed(&json!([])).conversation;
@@ -154,7 +167,10 @@ fn whether_an_altered_reply_was_noticed_shows_only_when_it_is_asked_for_again() 
         assert_eq!(observe_run(&told, 3_000).recovered, Some(false));
         let again = watched(&[live(0, kind, Some(4), Some(9))]);
         let card = gated(vec![again], Some(block())).unwrap();
-        assert!(card.errors.is_empty() && card.failures.is_empty(), "{kind}");
+        assert!(
+            card.found.errors.is_empty() && card.found.failures.is_empty(),
+            "{kind}"
+        );
     }
 }
 
@@ -191,5 +207,5 @@ fn each_call_is_told_in_a_sentence_the_worst_first() {
         "Call 2 (`search`) met the fault hang: not noticed in the 10,000 ms until the recording ended."
     );
     assert_eq!(card.run_value(0, DETECTION), Some(&Value::Null));
-    assert!(!card.is_never(0, DETECTION), "nobody knows");
+    assert!(!card.has_never_happened(0, DETECTION), "nobody knows");
 }

@@ -1,6 +1,9 @@
 //! The targets on the card, and the default gate.
 
 use super::*;
+use crate::agent::Scope;
+use crate::gate::Gates;
+use serde_json::Value;
 
 #[test]
 fn targets_over_the_runs() {
@@ -19,7 +22,7 @@ fn targets_over_the_runs() {
     assert_eq!(card.run_value(1, REDUNDANCY), Some(&json!(0.5)));
     assert_eq!(card.run_value(1, WEAKEST), Some(&json!(0.5)));
     assert_eq!(card.value(DIVERGENCE), Some(&json!(1)));
-    assert!(card.notes.is_empty(), "{:?}", card.notes);
+    assert!(card.found.notes.is_empty(), "{:?}", card.found.notes);
 }
 
 #[test]
@@ -46,7 +49,7 @@ fn what_is_unknown_is_said() {
     let card = card.unwrap();
     assert_eq!(card.run_value(0, RESPONSES), Some(&Value::Null));
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "stability.response_consistency is unknown for runs 0 and 2, and left out of the weakest score: the trace does not tell the turns.",
             "stability.cost_per_progress is unknown for runs 0 and 2, and left out of the weakest score: the trace does not tell the tokens, or not all arguments.",
@@ -58,18 +61,18 @@ fn what_is_unknown_is_said() {
 fn the_default_gate_looks_past_the_tools_of_few_calls() {
     let two_tools = session("get_weather get_time", &[20, 20], 100);
     let card = scored(vec![two_tools.clone(), two_tools], &with_block()).unwrap();
-    assert!(card.failures.is_empty(), "{:?}", card.failures);
+    assert!(card.found.failures.is_empty(), "{:?}", card.found.failures);
     assert_eq!(card.value(WEAKEST), Some(&json!(0.0)), "the formula holds");
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "The default gate of stability looks past stability.tool_usage_stability of runs 0 and 1: fewer than 4 calls say nothing about it. stability.weakest_score still counts it."
         ]
     );
     let four_tools = session("a b c d", &[20, 20], 100);
     let card = scored(vec![four_tools.clone(), four_tools], &with_block()).unwrap();
-    assert_eq!(card.failures.len(), 2);
-    assert!(card.notes.is_empty());
+    assert_eq!(card.found.failures.len(), 2);
+    assert!(card.found.notes.is_empty());
 }
 
 #[test]
@@ -94,8 +97,8 @@ fn failures_say_where_to_look() {
     ];
     for (recorded, message) in cases {
         let card = scored(vec![run(""), recorded], &with_block()).unwrap();
-        let [failure] = card.failures.as_slice() else {
-            panic!("{message}: {:?}", card.failures);
+        let [failure] = card.found.failures.as_slice() else {
+            panic!("{message}: {:?}", card.found.failures);
         };
         assert_eq!(failure.message, message);
         assert_eq!(failure.target, WEAKEST);
@@ -107,7 +110,7 @@ fn failures_say_where_to_look() {
 #[test]
 fn every_target_has_its_scope() {
     let card = scored(vec![session("a", &[1, 1], 1); 2], &Gates::default()).unwrap();
-    for target in METRIC.targets {
+    for target in Stability::ABOUT.targets {
         let is_set = match target.scope {
             Scope::Overall => card.value(target.name).is_some(),
             _ => card.run_value(1, target.name).is_some(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::gate::Gates;
 
 const MODES: [Mode; 5] = [
     Mode::Strict,
@@ -271,7 +272,6 @@ fn expecting(mode: Mode, shapes: impl Iterator<Item = ArgumentShape>) -> Traject
     TrajectoryBlock {
         mode,
         calls: calls.collect(),
-        expect: None,
     }
 }
 
@@ -339,18 +339,10 @@ fn the_best_way_is_not_sought_for_ever() {
         tool_calls: numbered(3_000, usize::MAX),
         ..AgentRun::default()
     }]);
-    let gates = Gates {
-        trajectory: Some(block),
-        ..Gates::default()
-    };
-    let case = Case {
-        trace: &trace,
-        gates: &gates,
-    };
-    let mut card = Scorecard::new(1);
-    (METRIC.score)(&case, &mut card).unwrap();
+    let gates = Gates::default().with(&Trajectory, block);
+    let card = crate::testing::gated(&Trajectory, &trace, &gates).unwrap();
     assert_eq!(
-        card.notes,
+        card.found.notes,
         [
             "trajectory.mismatch_count of run 0 is 1 at most: finding the best way to line up 3,000 calls with 3,001 expected ones takes more than 5,000,000 steps."
         ]

@@ -1,4 +1,5 @@
 use super::*;
+use serde_json::Value;
 
 fn fits(shape: &Value, args: &Value) -> bool {
     let recorded = ToolCall {
@@ -22,7 +23,6 @@ fn fits(shape: &Value, args: &Value) -> bool {
                 server: None,
                 args: shape.clone(),
             }],
-            expect: None,
         };
         let report = validate_trace(&block, std::slice::from_ref(&recorded)).unwrap();
         report.passed

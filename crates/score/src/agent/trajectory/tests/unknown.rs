@@ -1,6 +1,8 @@
 //! Calls whose arguments or server the trace does not tell, and names with a server in them.
 
 use super::*;
+use crate::gate::Gates;
+use serde_json::Value;
 
 const MODES: [Mode; 5] = [
     Mode::Strict,
@@ -97,10 +99,7 @@ fn what_does_not_decide_is_no_matter() {
         tool_calls: recorded("a? b2"),
         ..AgentRun::default()
     }]);
-    let gates = Gates {
-        trajectory: Some(block(Mode::Strict, "a1 b1")),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&Trajectory, block(Mode::Strict, "a1 b1"));
     let report = crate::gate::score(&trace, &gates);
     assert_eq!(report.targets[PASSED], json!(0));
     assert_eq!(report.targets[MISMATCH_COUNT], Value::Null);
@@ -116,10 +115,7 @@ fn each_run_is_judged_for_itself() {
         ..AgentRun::default()
     };
     let trace = AgentTrace::new(vec![run("a?"), run("a2"), run("a1")]);
-    let gates = Gates {
-        trajectory: Some(block(Mode::Strict, "a1")),
-        ..Gates::default()
-    };
+    let gates = Gates::default().with(&Trajectory, block(Mode::Strict, "a1"));
     let report = crate::gate::score(&trace, &gates);
     let errors: Vec<Option<usize>> = report.errors.iter().map(|error| error.run).collect();
     let failures: Vec<Option<usize>> = report.failures.iter().map(|failure| failure.run).collect();

@@ -166,7 +166,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         async move {
             match replayer.send(&ask(&body)).await {
                 Err(WireError::NotRecorded { message, hint }) => {
-                    assert!(hint.contains("--record") && hint.contains("--live"));
+                    assert!(hint.contains("`record`") && hint.contains("`live`"));
                     message
                 }
                 other => panic!("{other:?}"),

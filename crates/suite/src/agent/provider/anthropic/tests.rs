@@ -43,8 +43,8 @@ pub(crate) fn results(id: &str) -> Message {
         CallResult {
             id: id.to_owned(),
             shown: vec![
-                Shown::Text("found".to_owned()),
-                Shown::Picture {
+                ModelContent::Text("found".to_owned()),
+                ModelContent::Picture {
                     media_type: "image/png".to_owned(),
                     data: "AAAA".to_owned(),
                 },

@@ -115,7 +115,7 @@ async fn a_cassette_that_does_not_fit_is_refused() {
             .contains("prompt: recorded \"File an issue.\", now \"File two issues.\""),
         "{error}"
     );
-    assert!(error.hint.contains("--record") && error.hint.contains("--live"));
+    assert!(error.hint.contains("`record`") && error.hint.contains("`live`"));
     // A recording that could not be made leaves the old one alone, and says so.
     let before = std::fs::read(bench.cassette()).unwrap();
     let report = bench.run(CassetteMode::Record).await;
@@ -267,7 +267,7 @@ async fn another_model_is_not_asked_unawares() {
             .contains("model: recorded \"claude-test\", now \"claude-other\""),
         "{error:?}"
     );
-    assert!(error.hint.contains("--record"), "{error:?}");
+    assert!(error.hint.contains("`record`"), "{error:?}");
     assert_eq!(model.asked().len(), asked);
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcprove_lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
-use mcprove_lab::report::AuditLines;
+use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
 use mcprove_settings::printable::{escape_hidden, printable_json};
 
 use super::describe;
@@ -27,9 +27,7 @@ pub async fn run(
 ) -> Result<ExitCode, Failure> {
     let mut interrupted = std::pin::pin!(interrupt::requested());
     let mut follower = Follower::start(file, filters, as_json)?;
-    if let Some(lines) = &follower.lines
-        && !show(&lines.head())?
-    {
+    if !as_json && !show(AUDIT_LINES_HEAD)? {
         return Ok(ExitCode::SUCCESS);
     }
     loop {
@@ -52,8 +50,7 @@ struct Follower<'a> {
     /// Which audit it is, and the last row that was seen in it.
     origin: String,
     last: i64,
-    /// None for JSON.
-    lines: Option<AuditLines>,
+    as_json: bool,
     /// The rows that were there before.
     first: Vec<AuditRow>,
 }
@@ -78,7 +75,7 @@ impl<'a> Follower<'a> {
             },
             origin: reader.origin().map_err(describe)?,
             last,
-            lines: (!as_json).then(|| AuditLines::new(terminal::style())),
+            as_json,
             first,
         })
     }
@@ -128,11 +125,11 @@ impl<'a> Follower<'a> {
     }
 
     fn show_row(&mut self, row: &AuditRow) -> Result<bool, Failure> {
-        let text = if let Some(lines) = &mut self.lines {
-            lines.row(row)
-        } else {
+        let text = if self.as_json {
             let json = serde_json::to_string(row).map_err(anyhow::Error::from)?;
             printable_json(&json) + "\n"
+        } else {
+            audit_line(row, terminal::style())
         };
         show(&text)
     }

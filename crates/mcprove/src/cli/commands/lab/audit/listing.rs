@@ -1,10 +1,11 @@
-//! Many rows at once: a table, JSON, or an export. Rows go out as they are read.
+//! Many rows at once: a report, or an export, whose rows go out as they are read.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
+use mcprove_document::block::Section;
 use mcprove_lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
-use mcprove_lab::report::AuditLines;
+use mcprove_lab::report::audit_document;
 use mcprove_settings::printable::printable;
 
 use super::describe;
@@ -13,7 +14,7 @@ use super::slips;
 use super::target::{Target, is_part_of};
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::reports::Reports;
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;
@@ -21,62 +22,38 @@ const LISTED: u64 = 50;
 /// Lists rows.
 pub fn list(
     reader: &AuditReader,
+    file: &Path,
     filters: &FilterArguments,
-    as_json: bool,
+    reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     let filter = filters.filter(Some(LISTED), Order::NewestFirst);
-    let count = if as_json {
-        list_json(reader, filter.clone())?
-    } else {
-        let is_limited = filters.limit.is_none();
-        list_text(reader, filter.clone(), is_limited)?
-    };
-    if count == 0 {
+    let rows = reader.rows(filter.clone()).collect::<Result<Vec<_>, _>>();
+    let rows = rows.map_err(describe)?;
+    let mut document = audit_document(&rows, &file.display().to_string());
+    let is_cut = filters.limit.is_none() && rows.len() as u64 == LISTED;
+    if is_cut {
+        let more = format!("{LISTED} rows; --limit COUNT shows more.");
+        document.push(Section::default().paragraph(more));
+    } else if rows.is_empty() && filter.limit != Some(0) {
+        let is_empty = reader.last_id().map_err(describe)? == 0;
+        document.push(Section::default().paragraph(if is_empty {
+            "Nothing was recorded yet."
+        } else {
+            "No row is as the filters want it."
+        }));
+    }
+    let listed = rows.iter().map(serde_json::to_string);
+    let listed = listed
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(anyhow::Error::from)?;
+    let json = listed.join(",\n");
+    let start = if json.is_empty() { "" } else { "\n" };
+    let json = format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":[{start}{json}\n]}}\n");
+    reports.show(&document, &json);
+    if rows.is_empty() {
         slips::tell(reader, &filter).map_err(describe)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Gives how many there were.
-fn list_json(reader: &AuditReader, filter: Filter) -> Result<u64, Failure> {
-    terminal::print(&format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":["));
-    let mut separator = "\n";
-    let mut count = 0;
-    for row in reader.rows(filter) {
-        let row = row.map_err(describe)?;
-        let json = serde_json::to_string(&row).map_err(anyhow::Error::from)?;
-        terminal::print_json(&format!("{separator}{json}"));
-        separator = ",\n";
-        count += 1;
-    }
-    terminal::print("\n]}\n");
-    Ok(count)
-}
-
-/// Gives how many there were.
-fn list_text(reader: &AuditReader, filter: Filter, is_limited: bool) -> Result<u64, Failure> {
-    let mut lines = AuditLines::new(terminal::style());
-    let has_room = filter.limit != Some(0);
-    let mut count = 0;
-    for row in reader.rows(filter) {
-        let row = row.map_err(describe)?;
-        if count == 0 {
-            terminal::print(&lines.head());
-        }
-        terminal::print(&lines.row(&row));
-        count += 1;
-    }
-    if count == 0 && has_room {
-        let is_empty = reader.last_id().map_err(describe)? == 0;
-        terminal::print(if is_empty {
-            "Nothing was recorded yet.\n"
-        } else {
-            "No row is as the filters want it.\n"
-        });
-    } else if is_limited && count == LISTED {
-        terminal::print(&format!("{LISTED} rows; --limit COUNT shows more.\n"));
-    }
-    Ok(count)
 }
 
 /// Writes rows to a file or to standard output.

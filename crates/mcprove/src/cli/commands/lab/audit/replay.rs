@@ -4,15 +4,16 @@ use clap::Args;
 use mcprove::SessionCaller;
 use mcprove_client::session::{ProtocolChoice, Session};
 use mcprove_lab::audit::{AuditReader, Replay, RowComparison};
-use mcprove_lab::report::comparison::audit_replay_text;
+use mcprove_lab::report::audit_replay_document;
 use mcprove_trace::stream::EventStream;
 
 use super::describe;
-use super::rows::{check_places, code, print_json};
+use super::rows::{check_places, code};
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::interrupt;
+use crate::reports::{Reports, json};
 use crate::target::{ServerArguments, SessionArguments};
-use crate::{interrupt, terminal};
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub struct Arguments {
 pub async fn run(
     reader: &AuditReader,
     arguments: &Arguments,
-    as_json: bool,
+    reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     check_places(&arguments.ignore)?;
     let server = arguments.server.resolve(&arguments.session)?;
@@ -65,10 +66,6 @@ pub async fn run(
         comparison = work => comparison?,
         () = interrupt::requested() => return Err(Failure::interrupted()),
     };
-    if as_json {
-        print_json(&comparison)?;
-    } else {
-        terminal::print(&audit_replay_text(&comparison, terminal::style()));
-    }
+    reports.show(&audit_replay_document(&comparison), &json(&comparison)?);
     Ok(code(&comparison))
 }

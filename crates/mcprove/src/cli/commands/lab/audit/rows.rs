@@ -2,15 +2,13 @@
 
 use clap::Args;
 use mcprove_lab::audit::{AuditReader, COLUMNS, RowComparison};
-use mcprove_lab::report::comparison::audit_comparison_text;
-use mcprove_lab::report::row::audit_row_text;
+use mcprove_lab::report::{audit_comparison_document, audit_row_document};
 use mcprove_settings::registry::nearest;
-use serde::Serialize;
 
 use super::describe;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::reports::{Reports, json};
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
@@ -40,14 +38,10 @@ pub struct CompareArguments {
 pub fn show(
     reader: &AuditReader,
     arguments: &ShowArguments,
-    as_json: bool,
+    reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     let row = reader.row(arguments.id).map_err(describe)?;
-    if as_json {
-        print_json(&row)?;
-    } else {
-        terminal::print(&audit_row_text(&row, terminal::style()));
-    }
+    reports.show(&audit_row_document(&row), &json(&row)?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -55,17 +49,13 @@ pub fn show(
 pub fn compare(
     reader: &AuditReader,
     arguments: &CompareArguments,
-    as_json: bool,
+    reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     check_places(&arguments.ignore)?;
     let left = reader.row(arguments.left).map_err(describe)?;
     let right = reader.row(arguments.right).map_err(describe)?;
     let comparison = RowComparison::of_requests(left, right, &arguments.ignore);
-    if as_json {
-        print_json(&comparison)?;
-    } else {
-        terminal::print(&audit_comparison_text(&comparison, terminal::style()));
-    }
+    reports.show(&audit_comparison_document(&comparison), &json(&comparison)?);
     Ok(code(&comparison))
 }
 
@@ -88,11 +78,4 @@ pub fn check_places(places: &[String]) -> Result<(), Failure> {
 /// The exit code that tells whether something differs.
 pub fn code(comparison: &RowComparison) -> ExitCode {
     ExitCode::worst([(!comparison.same, ExitCode::Finding)])
-}
-
-/// Prints JSON on lines.
-pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    terminal::print_json(&format!("{json}\n"));
-    Ok(())
 }

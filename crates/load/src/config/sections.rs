@@ -1,0 +1,148 @@
+//! The tables of a load configuration, each with its settings. The reader, the JSON Schema, the flags and the
+//! tables in the documents are made from these.
+
+use mcprove_settings::kind::Kind;
+use mcprove_settings::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+
+use super::server::ServerSettings;
+use super::{OutputSettings, SessionSettings};
+use crate::drive::scenario::ENTRIES;
+use crate::drive::{LoadSettings, ToolCall};
+use crate::run::Thresholds;
+
+/// A table of the file.
+#[derive(Debug, Clone, Copy)]
+pub struct SectionKeys {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// What is in it.
+    pub settings: fn() -> Vec<&'static Setting>,
+}
+
+/// The tables of the file, in order.
+pub const SECTIONS: &[SectionKeys] = &[
+    SectionKeys {
+        name: "server",
+        about: "the server under test: a command to start, or an address",
+        settings: || ServerSettings::declared().iter().collect(),
+    },
+    SectionKeys {
+        name: "scenario",
+        about: "what is done to it",
+        settings: scenario_settings,
+    },
+    SectionKeys {
+        name: "thresholds",
+        about: "what it must keep to; what is not given is not checked",
+        settings: || Thresholds::declared().iter().collect(),
+    },
+    SectionKeys {
+        name: "session",
+        about: "how it is spoken to",
+        settings: || SessionSettings::declared().iter().collect(),
+    },
+    SectionKeys {
+        name: "output",
+        about: "what is written and shown",
+        settings: || OutputSettings::declared().iter().collect(),
+    },
+];
+
+/// Which scenario it is.
+pub static TYPE: Setting = Setting {
+    name: "type",
+    about: "What to do: see `mcprove list-scenarios`",
+    kind: Kind::Other("name of a scenario", || Kind::Text.schema()),
+    fallback: Fallback::Required,
+    aliases: &[],
+    flag: Some("scenario"),
+    short: None,
+    elsewhere: Elsewhere::Ignored,
+};
+
+/// What is called.
+pub static TOOL_CALL: Setting = Setting {
+    name: "tool_call",
+    about: "What is called, chosen by weight",
+    kind: <Vec<ToolCall>>::KIND,
+    fallback: Fallback::Words("every tool that only reads or computes"),
+    aliases: &[],
+    flag: None,
+    short: None,
+    elsewhere: Elsewhere::Ignored,
+};
+
+/// Everything that may stand in `[scenario]`, each name once, as the first scenario declares it.
+pub fn scenario_settings() -> Vec<&'static Setting> {
+    let own = ENTRIES.iter().flat_map(|entry| (entry.settings)());
+    let mut known: Vec<&'static Setting> = vec![&TYPE];
+    for setting in own.chain(LoadSettings::declared()) {
+        // Of cold_start, `warmup` is something else than of all others, which stand for it here.
+        let is_other = LoadSettings::declared()
+            .iter()
+            .any(|it| it.name == setting.name && !std::ptr::eq(it, setting));
+        if !is_other && !known.iter().any(|it| it.has_name(setting.name)) {
+            known.push(setting);
+        }
+    }
+    known.push(&TOOL_CALL);
+    known
+}
+
+/// What a setting does, in the words that all scenarios with it share; those of the first if that is too little.
+pub fn about(setting: &Setting) -> String {
+    let mut shared: Vec<&str> = setting.about.split(' ').collect();
+    for entry in ENTRIES {
+        if let Some(other) = entry.all_settings().find(|it| it.name == setting.name) {
+            let same = shared.iter().zip(other.about.split(' '));
+            let same = same.take_while(|(one, other)| {
+                one.trim_end_matches(',') == other.trim_end_matches(',')
+            });
+            shared.truncate(same.count());
+        }
+    }
+    match shared.len() {
+        0 | 1 => setting.about.to_owned(),
+        _ => shared.join(" ").trim_end_matches(',').to_owned(),
+    }
+}
+
+/// The scenarios that have a setting of this name; none if all have.
+pub fn owners(name: &str) -> Vec<&'static str> {
+    let has =
+        |entry: &&crate::drive::scenario::Entry| entry.all_settings().any(|it| it.has_name(name));
+    let owners: Vec<&str> = ENTRIES.iter().filter(has).map(|entry| entry.name).collect();
+    if owners.len() == ENTRIES.len() {
+        Vec::new()
+    } else {
+        owners
+    }
+}
+
+/// What a setting is when it is not given, in words: of scenarios that differ from the first, theirs too.
+pub fn defaults(name: &str) -> String {
+    let mut words: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in ENTRIES {
+        if let Some(setting) = entry.all_settings().find(|it| it.name == name) {
+            let default = setting.default_words();
+            match words.iter_mut().find(|(known, _)| *known == default) {
+                Some((_, entries)) => entries.push(entry.name),
+                None => words.push((default, vec![entry.name])),
+            }
+        }
+    }
+    // What most have comes first, without their names.
+    words.sort_by_key(|(_, entries)| std::cmp::Reverse(entries.len()));
+    let mut text = Vec::new();
+    for (place, (default, entries)) in words.iter().enumerate() {
+        match (place, words.len(), default.is_empty()) {
+            (.., true) => {}
+            (0, 1, _) => text.push((*default).to_owned()),
+            (0, ..) if entries.len() > 1 => text.push((*default).to_owned()),
+            _ => text.push(format!("{} {default}", entries.join(", "))),
+        }
+    }
+    text.join("; ")
+}

@@ -1,0 +1,227 @@
+//! The charts of a report: how the run went over time, what the server's processes used, and what more
+//! clients did.
+
+use mcprove_document::block::{Block, Chart, Section, Tone};
+use mcprove_document::figure;
+
+use crate::run::Report;
+use crate::run::report::{PhaseReport, ProcessSample};
+
+/// The most points of a line; more cannot be seen.
+const POINTS_MAX: usize = 600;
+/// Steps from which a ramp has a curve.
+const STEPS_MIN: usize = 3;
+
+/// A stretch of which less than this was load has too few calls for a rate.
+const STRETCH_SHARE_MIN: f64 = 0.2;
+
+const TIME: &str = "seconds since the start";
+
+/// Throughput, latency and errors over time.
+pub(super) fn over_time(report: &Report) -> Section {
+    let throughput = &report.throughput;
+    let width = stretch(report);
+    let points: Vec<Point> = throughput
+        .timeline
+        .iter()
+        .zip(&throughput.intervals)
+        .map(|((offset, _), interval)| {
+            let until = offset.as_secs_f64();
+            // The load may have begun or ended within a stretch.
+            let length = loaded(report, until - width, until);
+            let is_enough = length >= width * STRETCH_SHARE_MIN;
+            let per_second = |number: u64| is_enough.then(|| float(number) / length);
+            Point {
+                // Where it is on average.
+                at: until - width / 2.0,
+                completed: per_second(interval.completed),
+                failed: per_second(interval.failed),
+                mean_ms: interval.mean_ms.filter(|_| is_enough),
+            }
+        })
+        .collect();
+    let mut starts: Vec<f64> = measured(report)
+        .iter()
+        .skip(1)
+        .map(|phase| phase.from.as_secs_f64())
+        .collect();
+    // And when faults began and ended.
+    let impacts = report.faults.iter().flat_map(|faults| &faults.impacts);
+    starts.extend(
+        impacts.flat_map(|impact| [impact.from_secs, impact.until_secs].into_iter().flatten()),
+    );
+    let marked = match report.faults {
+        Some(_) => "injected faults begin and end",
+        None => "a phase begins",
+    };
+    let chart = |title, y_label, tone, value: fn(&Point) -> Option<f64>| {
+        let points = points.iter().map(|point| (point.at, value(point)));
+        Block::Chart(Chart {
+            tone,
+            marks: starts.clone(),
+            marked: marked.to_owned(),
+            ..plain(title, (TIME, y_label), points.collect())
+        })
+    };
+    let mut charts = vec![
+        chart("Throughput", "calls per second", Tone::Neutral, |point| {
+            point.completed
+        }),
+        chart("Mean latency", "milliseconds", Tone::Neutral, |point| {
+            point.mean_ms
+        }),
+    ];
+    if report.errors.total > 0 {
+        charts.push(chart(
+            "Errors",
+            "failed calls per second",
+            Tone::Bad,
+            |point| point.failed,
+        ));
+    }
+    let mut section = Section::new("Over time");
+    section.blocks = charts;
+    section
+}
+
+struct Point {
+    at: f64,
+    completed: Option<f64>,
+    failed: Option<f64>,
+    mean_ms: Option<f64>,
+}
+
+/// How long a stretch of the timeline is.
+fn stretch(report: &Report) -> f64 {
+    match report.throughput.timeline.as_slice() {
+        [(first, _), (second, _), ..] => second.saturating_sub(*first).as_secs_f64(),
+        _ => 1.0,
+    }
+}
+
+/// How many of the seconds between `from` and `until` belong to the load that counts.
+fn loaded(report: &Report, from: f64, until: f64) -> f64 {
+    let overlap = |phase: &&PhaseReport| {
+        let begin = phase.from.as_secs_f64();
+        let end = begin + phase.duration.as_secs_f64();
+        (end.min(until) - begin.max(from)).max(0.0)
+    };
+    measured(report).iter().map(overlap).sum()
+}
+
+/// What the server's processes used over time.
+pub(super) fn process(report: &Report) -> Vec<Block> {
+    let samples = &report.process.samples;
+    let chart = |title, y_label, from_zero, value: fn(&ProcessSample) -> Option<f64>| {
+        let points = samples.iter();
+        let points = points.map(|sample| (sample.at.as_secs_f64(), value(sample)));
+        Block::Chart(Chart {
+            from_zero,
+            ..plain(title, (TIME, y_label), points.collect())
+        })
+    };
+    vec![
+        chart("Memory", "RSS in MB", false, |sample| Some(sample.rss_mb)),
+        chart("CPU", "% of one core", true, |sample| Some(sample.cpu_pct)),
+        chart("Threads", "threads", true, |sample| {
+            sample.threads.map(f64::from)
+        }),
+        chart("Descriptors", "open descriptors", true, |sample| {
+            sample.descriptors.map(f64::from)
+        }),
+    ]
+}
+
+/// What more clients did, where a ramp had enough steps.
+pub(super) fn by_concurrency(report: &Report) -> Vec<Block> {
+    let steps = measured(report);
+    let is_ramp = steps.windows(2).all(|pair| {
+        pair.first().map(|step| step.concurrent) < pair.get(1).map(|step| step.concurrent)
+    });
+    if steps.len() < STEPS_MIN || !is_ramp {
+        return Vec::new();
+    }
+    let breaks: Vec<f64> = report
+        .breaking_point
+        .iter()
+        .map(|point| point.rate_per_s.unwrap_or(f64::from(point.concurrent)))
+        .collect();
+    let breaking = report.breaking_point.as_ref();
+    let breaking = breaking.map(|point| format!("the breaking point, {}", point.load()));
+    let breaking = breaking.unwrap_or_default();
+    let chart = |title, y_label, tone, value: fn(&PhaseReport) -> Option<f64>| {
+        let points = steps.iter();
+        let points = points.map(|step| (step.rate.unwrap_or(step.concurrent.into()), value(step)));
+        let x_label = match report.rate {
+            Some(_) => "scheduled calls per second",
+            None => "calls in flight",
+        };
+        Block::Chart(Chart {
+            tone,
+            marks: breaks.clone(),
+            marked: breaking.clone(),
+            ..plain(title, (x_label, y_label), points.collect())
+        })
+    };
+    let mut charts = vec![
+        chart(
+            "Throughput by load",
+            "calls per second",
+            Tone::Neutral,
+            |step| Some(step.requests_per_sec),
+        ),
+        chart(
+            "Tail latency by load",
+            "p99 (or slowest) in ms",
+            Tone::Neutral,
+            |step| {
+                let latency = &step.latency_ms;
+                let tail = latency.supported(0.99).or(latency.slowest());
+                tail.map(mcprove_settings::quantity::as_milliseconds)
+            },
+        ),
+    ];
+    if steps.iter().any(|step| step.failed > 0) {
+        charts.push(chart(
+            "Errors by load",
+            "% of calls failed",
+            Tone::Bad,
+            |step| Some(figure::share(step.failed, step.count) * 100.0),
+        ));
+    }
+    charts
+}
+
+fn measured(report: &Report) -> Vec<&PhaseReport> {
+    report
+        .phases
+        .iter()
+        .filter(|phase| phase.measured)
+        .collect()
+}
+
+/// A chart without marks, of every few points, and the last, so that there are not too many.
+fn plain(
+    title: &'static str,
+    (x_label, y_label): (&'static str, &'static str),
+    points: Vec<(f64, Option<f64>)>,
+) -> Chart {
+    let every = points.len().div_ceil(POINTS_MAX).max(1);
+    let skipped = points.len().saturating_sub(1) % every;
+    Chart {
+        title,
+        x_label,
+        y_label,
+        tone: Tone::Neutral,
+        points: points.into_iter().skip(skipped).step_by(every).collect(),
+        marks: Vec::new(),
+        marked: String::new(),
+        from_zero: true,
+    }
+}
+
+/// Counts stay far below 2^53.
+#[allow(clippy::cast_precision_loss)]
+fn float(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,246 @@
+//! Where reports go: files, and standard output for one of them. Whether files can be written is found
+//! out before anything runs.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use mcprove_document::block::Document;
+use mcprove_document::style::Style;
+use mcprove_settings::printable::{escape_hidden, printable_json};
+use mcprove_settings::registry::nearest;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output_file::{OutputFile, keep_apart};
+use crate::{losses, terminal};
+
+/// What stands for standard output.
+const STDOUT: &str = "-";
+/// The width of what people read in a file.
+const FILE_WIDTH: usize = 100;
+
+/// What a report is written as. Every report has the first four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportFormat {
+    Terminal,
+    Markdown,
+    Html,
+    Json,
+    Junit,
+    Tap,
+    Github,
+}
+
+impl ReportFormat {
+    const ALL: [Self; 7] = [
+        Self::Terminal,
+        Self::Markdown,
+        Self::Html,
+        Self::Json,
+        Self::Junit,
+        Self::Tap,
+        Self::Github,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Json => "json",
+            Self::Junit => "junit",
+            Self::Tap => "tap",
+            Self::Github => "github",
+        }
+    }
+}
+
+/// A format, and where it goes.
+#[derive(Debug, Clone)]
+pub struct ReportTarget {
+    format: ReportFormat,
+    /// Standard output unless given.
+    file: Option<PathBuf>,
+}
+
+impl FromStr for ReportTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, file) = match text.split_once('=') {
+            Some((name, file)) => (name, Some(file)),
+            None => (text, None),
+        };
+        let mut all = ReportFormat::ALL.into_iter();
+        let Some(format) = all.find(|format| format.name() == name) else {
+            let names = ReportFormat::ALL.map(ReportFormat::name);
+            let near = nearest(names.into_iter(), name);
+            let meant = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+            let names = names.join(", ");
+            return Err(format!(
+                "there is no report {name:?}{meant}; the formats are {names}"
+            ));
+        };
+        if file == Some("") {
+            return Err(format!(
+                "the name of the file is missing; write {name}=FILE, or {name} for standard output"
+            ));
+        }
+        let file = file.filter(|file| *file != STDOUT).map(PathBuf::from);
+        Ok(Self { format, file })
+    }
+}
+
+/// The flag that every command with a report has.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReportArguments {
+    /// Report format: terminal, markdown, html or json; of suites and scores also junit, of suites tap and github;
+    /// repeatable. With =FILE it is written to a file
+    #[arg(long, alias = "reporter", global = true, value_name = "FORMAT[=FILE]")]
+    report: Vec<ReportTarget>,
+}
+
+impl ReportArguments {
+    /// Whether any was asked for.
+    pub fn is_given(&self) -> bool {
+        !self.report.is_empty()
+    }
+
+    /// The reports of a command that has the four formats of every report.
+    pub fn resolve(&self, as_json: bool) -> Result<Reports, Failure> {
+        self.resolve_with(as_json, &[], &[])
+    }
+
+    /// Those that were asked for, with the formats that this command has besides. Only one may take standard
+    /// output; without any that does, it is the one for people. No report is written over a file that is read.
+    pub fn resolve_with(
+        &self,
+        as_json: bool,
+        others: &[ReportFormat],
+        read: &[PathBuf],
+    ) -> Result<Reports, Failure> {
+        let mut reports = Reports {
+            printed: as_json.then_some(ReportFormat::Json),
+            ..Reports::default()
+        };
+        for ReportTarget { format, file } in &self.report {
+            let name = format.name();
+            if !ReportFormat::ALL[..4].contains(format) && !others.contains(format) {
+                return Err(Failure::new(
+                    format!("this report has no format {name}"),
+                    "the formats are terminal, markdown, html and json",
+                ));
+            }
+            match (file, reports.printed) {
+                (Some(file), _) => reports = reports.and(*format, file, read)?,
+                (None, Some(first)) if first != *format => {
+                    return Err(Failure::new(
+                        format!(
+                            "{} and {name} cannot both go to standard output",
+                            first.name()
+                        ),
+                        format!("write one of them to a file: --report {name}=FILE"),
+                    ));
+                }
+                (None, _) => reports.printed = Some(*format),
+            }
+        }
+        Ok(reports)
+    }
+}
+
+/// The reports of a command.
+#[derive(Default)]
+pub struct Reports {
+    /// Unless told, the one for people.
+    printed: Option<ReportFormat>,
+    written: Vec<(ReportFormat, PathBuf)>,
+    /// Files that are new go away again if nothing is written.
+    #[allow(dead_code, reason = "dropped at the end")]
+    reserved: Vec<OutputFile>,
+}
+
+impl Reports {
+    /// The same with one more file, unless it cannot be written or is one that is read.
+    pub fn and(
+        mut self,
+        format: ReportFormat,
+        file: &Path,
+        read: &[PathBuf],
+    ) -> Result<Self, Failure> {
+        let flag = format!("--report {}", format.name());
+        let others = self.written.iter();
+        let others = others.map(|(other, path)| (other.name(), Some(path.as_path())));
+        let read = read.iter().map(|path| ("the input", Some(path.as_path())));
+        let others: Vec<(&str, Option<&Path>)> = others.chain(read).collect();
+        keep_apart((&flag, Some(file)), &others)?;
+        self.reserved
+            .push(OutputFile::reserve(file).map_err(|error| {
+                Failure::new(
+                    format!("cannot write {}: {error}", file.display()),
+                    "check that the folder exists and can be written to",
+                )
+            })?);
+        self.written.push((format, file.to_owned()));
+        Ok(self)
+    }
+
+    /// What goes to standard output, where it was asked for.
+    pub const fn printed(&self) -> Option<ReportFormat> {
+        self.printed
+    }
+
+    /// Whether standard output is for people.
+    pub fn is_for_people(&self) -> bool {
+        self.printed
+            .is_none_or(|format| format == ReportFormat::Terminal)
+    }
+
+    /// Writes and prints a document.
+    pub fn show(&self, document: &Document, json: &str) {
+        self.show_all(|format, style| drawn(document, json, format, style));
+    }
+
+    /// Writes and prints what is drawn.
+    pub fn show_all(&self, draw: impl Fn(ReportFormat, Style) -> String) {
+        self.write(&draw);
+        let format = self.printed.unwrap_or(ReportFormat::Terminal);
+        terminal::print(&draw(format, terminal::style()));
+    }
+
+    /// Writes the files of one format, and takes the others away: what an earlier run left is not of this one.
+    pub fn write_only(&self, format: ReportFormat, text: impl Fn() -> String) {
+        for (other, path) in &self.written {
+            if *other == format {
+                losses::replace(path, text());
+            } else if path.is_file() {
+                losses::written(path, std::fs::remove_file(path));
+            }
+        }
+    }
+
+    /// Writes the files.
+    pub fn write(&self, draw: impl Fn(ReportFormat, Style) -> String) {
+        for (format, path) in &self.written {
+            let text = draw(*format, Style::plain(FILE_WIDTH));
+            losses::replace(path, escape_hidden(&text).as_ref());
+        }
+    }
+}
+
+/// A document in one of the four formats of every report.
+pub fn drawn(document: &Document, json: &str, format: ReportFormat, style: Style) -> String {
+    match format {
+        ReportFormat::Markdown => document.markdown(),
+        ReportFormat::Html => document.html(),
+        ReportFormat::Json => printable_json(json),
+        _ => document.terminal(style),
+    }
+}
+
+/// JSON on lines.
+pub fn json(value: &impl Serialize) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+    Ok(json + "\n")
+}

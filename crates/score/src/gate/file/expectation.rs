@@ -1,0 +1,139 @@
+//! Expectations: a target and a matcher each, with the place of whatever is wrong with them.
+
+use std::ops::Range;
+
+use mcprove_settings::reader::Reader;
+use mcprove_settings::table;
+use mcprove_settings::tree::{Data, Field, Node};
+use serde_json::Value;
+
+use crate::gate::{Expectation, Matcher, Path, Step};
+
+/// The target as it is known; else what is wrong with it, and what to try.
+pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (String, String)>;
+
+const LABEL: &str = "an expectation";
+const KEYS: &[&str] = &["target", "matcher"];
+
+/// The expectations in a list, whose targets `resolve` knows.
+pub fn expectations_of(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    resolve: Resolve<'_>,
+) -> Vec<Expectation> {
+    let hint = "write a line `- { target: …, matcher: { … } }` for each";
+    let nodes = reader.list(field, hint);
+    if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
+        let hint = "list a target and a matcher each; leave `expect` out for the default gate, \
+                    where there is one";
+        let message = "`expect` gates nothing: it is empty".to_owned();
+        reader.problem(&field.value.span, message, hint);
+    }
+    nodes
+        .iter()
+        .filter_map(|node| expectation(reader, node, resolve))
+        .collect()
+}
+
+fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Option<Expectation> {
+    let node = table::spelled(reader, node, LABEL, KEYS)?;
+    let section = table::section(reader, &node, LABEL, KEYS);
+    let target = table::required(reader, &section, "target");
+    let target = target.zip(section.get("target"));
+    let target = target.and_then(|(target, field)| read_target(reader, field, &target, resolve));
+    let matcher = if let Some(field) = section.get("matcher") {
+        matcher(reader, &field.value)
+    } else {
+        let message = format!("{LABEL} has no `matcher`");
+        let hint = "add `matcher: { exact: … }`, or another one";
+        reader.problem(section.span(), message, hint);
+        None
+    };
+    Some(Expectation {
+        target: target?,
+        matcher: matcher?,
+    })
+}
+
+/// The target with `_` for `-`. What is none is a problem: nothing could be judged by it.
+fn read_target(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    target: &str,
+    resolve: Resolve<'_>,
+) -> Option<String> {
+    match resolve(target) {
+        Ok(target) => Some(target),
+        Err((message, hint)) => {
+            reader.problem(&field.value.span, message, hint);
+            None
+        }
+    }
+}
+
+/// A matcher; what is wrong with it is told where it stands.
+pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
+    let value = json(reader, node)?;
+    match Matcher::from_value(&value) {
+        Ok(matcher) => Some(matcher),
+        Err(error) => {
+            let span = span_of(node, error.place());
+            reader.problem(&span, error.to_string(), error.hint().to_owned());
+            None
+        }
+    }
+}
+
+/// Where in the file a place of a matcher is, such as `all_of[1].regex`. Where a matcher should be and
+/// is none, its name is meant.
+fn span_of(matcher: &Node, place: &str) -> Range<usize> {
+    let path = Path::parse(place);
+    let steps = path.as_ref().map_or(&[][..], Path::steps);
+    let mut found = matcher;
+    for step in steps {
+        let next = match (step, &found.data) {
+            (Step::Index(index), Data::List(nodes)) => nodes.get(*index),
+            (Step::Key(name), Data::Table(fields)) => value_of(fields, name),
+            (Step::Length, Data::Table(fields)) => value_of(fields, "length"),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        found = next;
+    }
+    let is_matcher = match steps.last() {
+        None | Some(Step::Index(_)) => true,
+        Some(Step::Key(name)) => name == "not",
+        Some(_) => false,
+    };
+    let unknown = match &found.data {
+        Data::Table(fields) if is_matcher => fields.iter().find(|field| !is_known(&field.name)),
+        _ => None,
+    };
+    unknown.map_or(&found.span, |field| &field.span).clone()
+}
+
+fn value_of<'n>(fields: &'n [Field], name: &str) -> Option<&'n Node> {
+    let field = fields
+        .iter()
+        .find(|field| field.name.replace('-', "_") == name)?;
+    Some(&field.value)
+}
+
+fn is_known(name: &str) -> bool {
+    let name = name.replace('-', "_");
+    Matcher::entries().any(|(known, _)| known == name)
+}
+
+/// A value as JSON.
+pub fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+    let beyond = node.beyond_json();
+    for node in &beyond {
+        let message = match node.data {
+            Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
+            _ => "JSON has no such number",
+        };
+        let hint = "write it as a text, or leave it out";
+        reader.problem(&node.span, message.to_owned(), hint);
+    }
+    node.to_json().ok().filter(|_| beyond.is_empty())
+}

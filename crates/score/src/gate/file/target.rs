@@ -1,0 +1,121 @@
+//! The target of an expectation: one of a metric, or a path into each run.
+
+use std::sync::LazyLock;
+
+use mcprove_settings::reader::near;
+use mcprove_settings::text::shorten;
+use mcprove_trace::AgentRun;
+use schemars::schema_for;
+use serde_json::Value;
+
+use crate::agent::AnyMetric;
+use crate::gate::{Path, PathError, Step};
+
+/// How much of a wrong target is repeated in a message.
+const SHOWN_MAX: usize = 60;
+
+/// What a path into a run can begin with: the keys of a run.
+static RUN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let schema = schema_for!(AgentRun);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties
+        .into_iter()
+        .flat_map(|properties| properties.keys().cloned())
+        .collect()
+});
+
+/// The target as it is known, with `_` for `-`; else what is wrong with it, and what to try. Where a
+/// target begins with what no metric and no run has, no trace can be judged by it.
+pub(super) fn resolve(
+    target: &str,
+    metrics: &[&dyn AnyMetric],
+) -> Result<String, (String, String)> {
+    let targets = || targets(metrics);
+    let mut families = targets().filter_map(|name| name.split('.').next());
+    let (name, rest) = split_name(target);
+    let spelled = name.replace('-', "_");
+    if targets().any(|known| known == spelled) {
+        let spelled = format!("{spelled}{rest}");
+        parse(&spelled)?;
+        return Ok(spelled);
+    }
+    let (first, _) = target.split_at(target.find(['.', '[']).unwrap_or(target.len()));
+    let family = first.replace('-', "_");
+    if families.any(|known| known == family) {
+        return Err(no_such_target(targets(), &family, &spelled, target));
+    }
+    let spelled = match target.strip_prefix(first) {
+        Some(rest) if is_run_key(&family) => format!("{family}{rest}"),
+        _ => target.to_owned(),
+    };
+    let path = parse(&spelled)?;
+    match path.steps().first() {
+        Some(Step::Key(key)) if is_run_key(key) => Ok(spelled),
+        _ => Err(leads_nowhere(targets(), first, target)),
+    }
+}
+
+/// The name of a target, and the way into its value: `[1]` or `.length`.
+fn split_name(target: &str) -> (&str, &str) {
+    let end = target.find('[').unwrap_or(target.len());
+    let name = target.get(..end).unwrap_or(target);
+    let name = name.strip_suffix(".length").unwrap_or(name);
+    target.split_at(name.len())
+}
+
+fn targets(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {
+    let targets = metrics.iter().flat_map(|metric| metric.about().targets);
+    targets.map(|target| target.name)
+}
+
+fn is_run_key(key: &str) -> bool {
+    RUN_KEYS.iter().any(|known| known == key)
+}
+
+fn parse(target: &str) -> Result<Path, (String, String)> {
+    Path::parse(target).map_err(|error: PathError| {
+        let message = format!("{:?} is no path: {error}", shorten(target, SHOWN_MAX));
+        (message, error.hint().to_owned())
+    })
+}
+
+/// Only what follows the family is compared, which they all have in common.
+fn no_such_target(
+    targets: impl Iterator<Item = &'static str>,
+    family: &str,
+    spelled: &str,
+    target: &str,
+) -> (String, String) {
+    let after = |name: &'static str| name.strip_prefix(family)?.strip_prefix('.');
+    let siblings: Vec<&str> = targets.filter_map(after).collect();
+    let rest = spelled.strip_prefix(family).unwrap_or(spelled);
+    let hint = near(&siblings, rest.trim_start_matches('.')).map_or_else(
+        || format!("known: {family}.{}", siblings.join(&format!(", {family}."))),
+        |close| format!("did you mean \"{family}.{close}\"?"),
+    );
+    let target = shorten(target, SHOWN_MAX);
+    (format!("no metric has the target {target:?}"), hint)
+}
+
+fn leads_nowhere(
+    targets: impl Iterator<Item = &'static str>,
+    first: &str,
+    target: &str,
+) -> (String, String) {
+    let known: Vec<&str> = targets.collect();
+    let families = known.iter().filter_map(|name| name.split('.').next());
+    let mut beginnings: Vec<&str> = RUN_KEYS.iter().map(String::as_str).collect();
+    beginnings.extend(families);
+    beginnings.dedup();
+    let hint = near(&known, target)
+        .or_else(|| near(&beginnings, first))
+        .map_or_else(
+            || format!("a target begins with one of {}", beginnings.join(", ")),
+            |close| format!("did you mean {close:?}?"),
+        );
+    let target = shorten(target, SHOWN_MAX);
+    (
+        format!("{target:?} is neither the target of a metric nor a path into a run"),
+        hint,
+    )
+}

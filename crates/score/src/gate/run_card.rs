@@ -1,0 +1,118 @@
+//! The part of a [`Scorecard`] that is about one run, for the metric that scores it.
+
+use mcprove_settings::phrase;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{GateFailure, ScoreError, Scorecard};
+
+/// What one metric tells of one run, before the rest is only counted: the others have something to
+/// tell too.
+const FOUND_PER_METRIC: usize = 5;
+
+/// Where a metric puts what it computes of one run.
+pub struct RunCard<'a> {
+    card: &'a mut Scorecard,
+    metric: &'static str,
+    run: usize,
+}
+
+impl Scorecard {
+    /// The part that is about one run.
+    pub fn run(&mut self, metric: &'static str, run: usize) -> RunCard<'_> {
+        RunCard {
+            card: self,
+            metric,
+            run,
+        }
+    }
+}
+
+impl RunCard<'_> {
+    /// Notes the value of a target.
+    pub fn set(&mut self, target: &str, value: impl Into<Value>) {
+        self.card.set_run(self.run, target, value);
+    }
+
+    /// Notes that what a target is the time of never happened: no gate on it holds.
+    pub fn set_never_happened(&mut self, target: &str) {
+        self.card.set_never_happened(self.run, target);
+    }
+
+    /// Notes that what a target is about could not come up: no gate looks at it.
+    pub fn set_not_applicable(&mut self, target: &str) {
+        self.card.set_not_applicable(self.run, target);
+    }
+
+    /// Notes that the default gate of the metric does not hold.
+    pub fn fail(
+        &mut self,
+        target: &str,
+        expected: impl Into<Value>,
+        actual: impl Into<Value>,
+        message: impl Into<String>,
+    ) {
+        let failure = GateFailure::of_run(self.run, target, expected, actual, message);
+        self.card.default_gate.fail(failure);
+    }
+
+    /// Notes that the default gate of the metric cannot be judged.
+    pub fn cannot_judge(&mut self, error: ScoreError) {
+        self.card.default_gate.error(error.of_run(self.run));
+    }
+
+    /// Notes that a limit of the block is exceeded, whatever the block expects.
+    pub fn exceed(
+        &mut self,
+        target: &str,
+        expected: impl Into<Value>,
+        actual: impl Into<Value>,
+        message: impl Into<String>,
+    ) {
+        let failure = GateFailure::of_run(self.run, target, expected, actual, message);
+        self.card.limits.fail(failure);
+    }
+
+    /// Notes that a limit of the block cannot be judged.
+    pub fn cannot_limit(&mut self, error: ScoreError) {
+        self.card.limits.error(error.of_run(self.run));
+    }
+
+    /// Notes that something cannot be judged, whatever the gates are.
+    pub fn error(&mut self, error: ScoreError) {
+        self.card.error(error.of_run(self.run));
+    }
+
+    /// Tells the reader something about the numbers of all runs of which this is noted: it begins and ends
+    /// so, with the runs between.
+    pub fn note(&mut self, begin: &'static str, end: &'static str) {
+        let notes = &mut self.card.run_notes;
+        match notes.iter_mut().find(|note| note.0 == [begin, end]) {
+            Some((_, runs)) => runs.push(self.run),
+            None => notes.push(([begin, end], vec![self.run])),
+        }
+    }
+
+    /// Tells what was found, in a whole sentence; nothing is gated on it.
+    pub fn tell(&mut self, sentence: impl Into<String>) {
+        self.card.tell(self.run, sentence);
+    }
+
+    /// Tells what was found: the first few in a sentence each, then how many more there are of `count`.
+    pub fn tell_first(&mut self, count: u64, noun: &str, found: impl IntoIterator<Item = String>) {
+        let mut told = 0;
+        for words in found.into_iter().take(FOUND_PER_METRIC) {
+            self.tell(phrase::sentence(&words));
+            told += 1;
+        }
+        if count > told {
+            let more = phrase::count(count - told, &format!("more {noun}"));
+            self.tell(phrase::sentence(&format!("and {more}")));
+        }
+    }
+
+    /// Notes what was found, for programs.
+    pub fn detail(&mut self, report: impl Serialize) {
+        self.card.detail(self.run, self.metric, report);
+    }
+}

@@ -1,0 +1,191 @@
+//! `#[derive(Settings)]`: the table of the settings of a struct, and how each is set and read, from the fields
+//! themselves.
+//!
+//! | attribute `#[setting(…)]` | means |
+//! |---|---|
+//! | (none) | the field is no setting |
+//! | `kind = COUNT` | what it takes; by its type unless given |
+//! | `default = 10` | its value when it is not given; a text for times: `"5s"` |
+//! | `otherwise = "half-way"` | what it is when it is not given, where that is no fixed value |
+//! | `required = true` | it must be given |
+//! | `name = "…"` | its name, where that is not the field's |
+//! | `alias = "…"` | another name, repeatable |
+//! | `flag = "…"`, `flag = false` | its flag, where that is not its name; none |
+//! | `short = 'c'` | its short flag |
+//! | `elsewhere = "ignored"` | where a scenario does not have it, it is ignored with a warning |
+//! | `elsewhere = "table.name"` | where a scenario does not have it, this setting is meant |
+//!
+//! The documentation of the field is the explanation of the setting.
+
+use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
+use syn::{Data, DeriveInput, Expr, ExprLit, Field, Fields, Lit, Meta};
+
+/// Derives `mcprove_settings::setting::Settings`.
+#[proc_macro_derive(Settings, attributes(setting))]
+pub fn derive_settings(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    expand(&input)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+fn expand(input: &DeriveInput) -> syn::Result<Tokens> {
+    let Data::Struct(data) = &input.data else {
+        return Err(syn::Error::new_spanned(input, "settings are a struct"));
+    };
+    let Fields::Named(fields) = &data.fields else {
+        return Err(syn::Error::new_spanned(
+            input,
+            "settings are named: a struct with fields",
+        ));
+    };
+    let name = &input.ident;
+    let (mut table, mut initial) = (Vec::new(), Vec::new());
+    let (mut read, mut write) = (Vec::new(), Vec::new());
+    for field in &fields.named {
+        let ident = &field.ident;
+        let Some(setting) = declared(field)? else {
+            initial.push(quote!(#ident: ::core::default::Default::default()));
+            continue;
+        };
+        let index = table.len();
+        table.push(setting);
+        initial.push(quote!(#ident: SettingType::initial(&TABLE[#index])));
+        read.push(quote! {
+            #index => if let Some(value) = SettingType::read(reader, field, &TABLE[#index]) {
+                self.#ident = value;
+            }
+        });
+        write.push(quote!(#index => SettingType::write(&self.#ident)));
+    }
+    let count = table.len();
+    Ok(quote! {
+        const _: () = {
+            use ::mcprove_settings::kind::*;
+            use ::mcprove_settings::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+
+            static TABLE: [Setting; #count] = [#(#table),*];
+
+            impl Settings for #name {
+                fn declared() -> &'static [Setting] {
+                    &TABLE
+                }
+                fn initial() -> Self {
+                    Self { #(#initial),* }
+                }
+                fn table(&self) -> &'static [Setting] {
+                    &TABLE
+                }
+                fn read(
+                    &mut self,
+                    index: usize,
+                    reader: &mut ::mcprove_settings::reader::Reader<'_>,
+                    field: &::mcprove_settings::tree::Field,
+                ) {
+                    match index {
+                        #(#read)*
+                        _ => {}
+                    }
+                }
+                fn write(&self, index: usize) -> Option<::mcprove_settings::tree::Data> {
+                    match index {
+                        #(#write,)*
+                        _ => None,
+                    }
+                }
+            }
+        };
+    })
+}
+
+/// The entry of a field in the table; none if it is no setting.
+fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
+    let Some(attribute) = field.attrs.iter().find(|it| it.path().is_ident("setting")) else {
+        return Ok(None);
+    };
+    let ident = field.ident.as_ref().map(ToString::to_string);
+    let ty = &field.ty;
+    let mut name = ident.unwrap_or_default();
+    let mut kind = quote!(<#ty as SettingType>::KIND);
+    let mut fallback = quote!(Fallback::Nothing);
+    let mut aliases = Vec::new();
+    let mut flag: Option<Option<String>> = None;
+    let mut short = quote!(None);
+    let mut elsewhere = quote!(Elsewhere::Refused);
+    if matches!(attribute.meta, Meta::List(_)) {
+        attribute.parse_nested_meta(|meta| {
+            let value: Expr = meta.value()?.parse()?;
+            let key = meta.path.get_ident().map(ToString::to_string);
+            match key.as_deref().unwrap_or_default() {
+                "kind" => kind = quote!(#value),
+                "default" => {
+                    let text = literal(&value)?;
+                    fallback = quote!(Fallback::Value(#text));
+                }
+                "required" => fallback = quote!(Fallback::Required),
+                "otherwise" => fallback = quote!(Fallback::Words(#value)),
+                "name" => name = literal(&value)?,
+                "alias" => aliases.push(literal(&value)?),
+                "flag" => flag = Some(Some(literal(&value)?).filter(|flag| flag != "false")),
+                "short" => short = quote!(Some(#value)),
+                "elsewhere" => {
+                    let text = literal(&value)?;
+                    let instead = text.split_once('.');
+                    elsewhere = instead.map_or_else(
+                        || quote!(Elsewhere::Ignored),
+                        |(table, name)| quote!(Elsewhere::Instead(#table, #name)),
+                    );
+                }
+                _ => return Err(meta.error("unknown attribute of a setting")),
+            }
+            Ok(())
+        })?;
+    }
+    let flag = flag.unwrap_or_else(|| Some(name.replace('_', "-")));
+    let flag = flag.map_or_else(|| quote!(None), |flag| quote!(Some(#flag)));
+    let about = explanation(field);
+    Ok(Some(quote! {
+        Setting {
+            name: #name,
+            about: #about,
+            kind: #kind,
+            fallback: #fallback,
+            aliases: &[#(#aliases),*],
+            flag: #flag,
+            short: #short,
+            elsewhere: #elsewhere,
+        }
+    }))
+}
+
+/// A literal as text: `10`, `"5s"`, `true`.
+fn literal(value: &Expr) -> syn::Result<String> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Ok(match lit {
+            Lit::Str(text) => text.value(),
+            Lit::Int(number) => number.base10_digits().to_owned(),
+            Lit::Float(number) => number.base10_digits().to_owned(),
+            Lit::Bool(value) => value.value.to_string(),
+            other => return Err(syn::Error::new_spanned(other, "a text or a number")),
+        }),
+        other => Err(syn::Error::new_spanned(other, "a literal")),
+    }
+}
+
+/// The first paragraph of the documentation on one line, without a full stop.
+fn explanation(field: &Field) -> String {
+    let mut lines = Vec::new();
+    for attribute in field.attrs.iter().filter(|it| it.path().is_ident("doc")) {
+        if let Meta::NameValue(pair) = &attribute.meta
+            && let Ok(line) = literal(&pair.value)
+        {
+            if line.trim().is_empty() {
+                break;
+            }
+            lines.push(line.trim().to_owned());
+        }
+    }
+    lines.join(" ").trim_end_matches('.').to_owned()
+}

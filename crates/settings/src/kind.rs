@@ -1,0 +1,347 @@
+//! What a setting takes: its words in messages, its JSON Schema, its range, and the check of a value.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value, json};
+
+use crate::reader::{Least, Reader};
+use crate::setting::{Fallback, Setting};
+use crate::tree::{Data, Field, Node};
+
+/// The most calls, sessions or repetitions of anything at once.
+pub const COUNT_MAX: u32 = 100_000;
+/// The most calls in all.
+pub const CALLS_MAX: u64 = 1_000_000_000_000;
+/// The most calls per second that can be asked for.
+pub const RATE_MAX: f64 = 1e6;
+
+/// A time with its unit.
+pub const TIME_PATTERN: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
+/// A time with its unit, or zero.
+pub const TIME_OR_ZERO_PATTERN: &str =
+    "^\\s*([0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)|0+(\\.0+)?)\\s*$";
+
+/// What a setting takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// True or false.
+    Boolean,
+    /// A whole number in a range, both ends included.
+    Whole(u64, u64),
+    /// A whole number from 0 up, or a text of digits where other readers have no such number.
+    Seed,
+    /// A number in a range.
+    Number(Range),
+    /// A time, with its unit.
+    Time(Least),
+    /// A number of bytes, or a text with a unit.
+    Size,
+    /// A text that is not empty.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// One of these names.
+    OneOf(&'static [&'static str]),
+    /// A list of some of these names.
+    SomeOf(fn() -> Vec<&'static str>),
+    /// A list of tables with these settings.
+    Tables(fn() -> &'static [Setting]),
+    /// Tables with these settings, by name.
+    TablesByName(fn() -> &'static [Setting]),
+    /// Something with a reader of its own: its words, and its schema.
+    Other(&'static str, fn() -> Value),
+}
+
+/// The range of a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// In words.
+    pub words: &'static str,
+    /// What it stands for in help.
+    pub placeholder: &'static str,
+    /// The least.
+    pub least: f64,
+    /// The most; may be infinite.
+    pub most: f64,
+    /// Whether the least itself is too little, and the most itself too much.
+    pub excludes: (bool, bool),
+}
+
+/// A whole number from 1 to [`COUNT_MAX`].
+pub const COUNT: Kind = Kind::Whole(1, COUNT_MAX as u64);
+/// A whole number from 0 to the largest of 32 bits.
+pub const COUNT_OR_ZERO: Kind = Kind::Whole(0, u32::MAX as u64);
+/// A whole number from 1 to [`CALLS_MAX`].
+pub const CALLS: Kind = Kind::Whole(1, CALLS_MAX);
+/// A time of more than zero.
+pub const TIME: Kind = Kind::Time(Least::MoreThanZero);
+/// A time, or zero.
+pub const TIME_OR_ZERO: Kind = Kind::Time(Least::Zero);
+/// Calls per second.
+pub const RATE: Kind = Kind::Number(Range {
+    words: "a number of calls per second, more than 0 and at most 1000000",
+    placeholder: "PER_SECOND",
+    least: 0.0,
+    most: RATE_MAX,
+    excludes: (true, false),
+});
+/// A number from 0 up.
+pub const NOT_NEGATIVE: Kind = Kind::Number(Range {
+    words: "a number from 0 up",
+    placeholder: "NUMBER",
+    least: 0.0,
+    most: f64::INFINITY,
+    excludes: (false, false),
+});
+/// A number from 1 up.
+pub const FACTOR: Kind = Kind::Number(Range {
+    words: "a number from 1 up",
+    placeholder: "FACTOR",
+    least: 1.0,
+    most: COUNT_MAX as f64,
+    excludes: (false, false),
+});
+/// A share from 0 to 1.
+pub const SHARE: Kind = Kind::Number(Range {
+    words: "a share from 0 to 1 (0.01 is 1 %)",
+    placeholder: "SHARE",
+    least: 0.0,
+    most: 1.0,
+    excludes: (false, false),
+});
+/// A share, neither nothing nor all.
+pub const OPEN_SHARE: Kind = Kind::Number(Range {
+    words: "a share of more than 0 and less than 1",
+    placeholder: "SHARE",
+    least: 0.0,
+    most: 1.0,
+    excludes: (true, true),
+});
+
+impl Range {
+    /// Whether a number is in it.
+    pub fn contains(&self, value: f64) -> bool {
+        let is_above = value > self.least || !self.excludes.0 && value >= self.least;
+        let is_below = value < self.most || !self.excludes.1 && value <= self.most;
+        value.is_finite() && is_above && is_below
+    }
+}
+
+impl Kind {
+    /// The value of an entry as it is kept; what does not fit is a problem.
+    pub fn check(self, reader: &mut Reader<'_>, field: &Field) -> Option<Data> {
+        let mut field = field;
+        let parsed;
+        // A flag is a text, whatever it stands for.
+        if let Data::Text(text) = &field.value.data
+            && reader.is_given_besides(&field.value.span)
+        {
+            parsed = Field {
+                value: Node {
+                    data: self.parse(text),
+                    span: field.value.span.clone(),
+                },
+                ..field.clone()
+            };
+            field = &parsed;
+        }
+        match self {
+            Self::Boolean => reader.boolean_of(field).map(Data::Boolean),
+            Self::Whole(least, most) => {
+                let value = reader.integer_of(field, RangeInclusive::new(least, most))?;
+                Some(Data::Integer(value.into()))
+            }
+            Self::Seed => reader.seed_of(field).map(|seed| Data::Integer(seed.into())),
+            Self::Number(range) => reader
+                .number_of(field, range.words, |it| range.contains(it))
+                .map(Data::Number),
+            Self::Time(least) => {
+                reader.duration_of(field, least)?;
+                Some(field.value.data.clone())
+            }
+            Self::Size => {
+                let size = reader.size_of(field)?;
+                Some(Data::Integer(i128::try_from(size).unwrap_or(i128::MAX)))
+            }
+            Self::Text => reader
+                .text_of(field)
+                .map(|text| Data::Text(text.to_owned())),
+            Self::Texts => reader.texts_of(field).map(Data::texts),
+            Self::OneOf(known) => {
+                let name = reader.choice_of(&field.value, &field.name, known)?;
+                Some(Data::Text(name.to_owned()))
+            }
+            Self::SomeOf(known) => {
+                let known = known();
+                let two: Vec<String> = known
+                    .iter()
+                    .take(2)
+                    .map(|name| format!("{name:?}"))
+                    .collect();
+                let hint = format!("write a list, such as [{}]", two.join(", "));
+                let nodes = reader.list(field, hint);
+                let names = nodes
+                    .iter()
+                    .filter_map(|node| reader.choice_of(node, &field.name, &known));
+                Some(Data::texts(names.map(str::to_owned)))
+            }
+            Self::Tables(_) | Self::TablesByName(_) | Self::Other(..) => {
+                Some(field.value.data.clone())
+            }
+        }
+    }
+
+    /// The value that a text stands for, as a flag or a default has it. What is no such value stays a text, for
+    /// which [`Kind::check`] has a message.
+    pub fn parse(self, text: &str) -> Data {
+        let whole = || text.parse::<i128>().ok().map(Data::Integer);
+        let parsed = match self {
+            Self::Boolean => text.parse().ok().map(Data::Boolean),
+            Self::Whole(..) | Self::Seed | Self::Size => whole(),
+            Self::Number(_) => whole().or_else(|| text.parse().ok().map(Data::Number)),
+            _ => None,
+        };
+        parsed.unwrap_or_else(|| Data::Text(text.to_owned()))
+    }
+
+    /// What it stands for in help: `COUNT`.
+    pub const fn placeholder(self) -> &'static str {
+        match self {
+            Self::Boolean => "true|false",
+            Self::Whole(..) => "COUNT",
+            Self::Seed => "NUMBER",
+            Self::Number(range) => range.placeholder,
+            Self::Time(_) => "TIME",
+            Self::Size => "SIZE",
+            Self::Text | Self::Texts | Self::OneOf(_) | Self::SomeOf(_) | Self::Other(..) => "NAME",
+            Self::Tables(_) | Self::TablesByName(_) => "TABLE",
+        }
+    }
+
+    /// What it takes, for people.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Boolean => "boolean".into(),
+            Self::Whole(least, CALLS_MAX..) => format!("whole number from {least} up"),
+            Self::Whole(least, most) if most == u64::from(u32::MAX) => {
+                format!("whole number from {least} up")
+            }
+            Self::Whole(least, most) => format!("whole number, {least} to {most}"),
+            Self::Seed => "whole number, or text of digits".into(),
+            Self::Number(range) => range.words.trim_start_matches("a ").into(),
+            Self::Time(Least::MoreThanZero) => "duration, more than 0".into(),
+            Self::Time(Least::Zero) => "duration".into(),
+            Self::Size => "number of bytes, or text such as 64KiB".into(),
+            Self::Text => "text".into(),
+            Self::Texts => "list of texts".into(),
+            Self::OneOf(names) => format!("one of {}", names.join(", ")),
+            Self::SomeOf(names) => format!("list of {}", names().join(", ")),
+            Self::Tables(_) => "list of tables".into(),
+            Self::TablesByName(_) => "table of tables, by name".into(),
+            Self::Other(words, _) => words.into(),
+        }
+    }
+
+    /// Its JSON Schema.
+    pub fn schema(self) -> Value {
+        match self {
+            Self::Boolean => json!({ "type": "boolean" }),
+            Self::Whole(least, most) => {
+                json!({ "type": "integer", "minimum": least, "maximum": most })
+            }
+            Self::Seed => json!({ "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9]+$" },
+            ] }),
+            Self::Number(range) => range.schema(),
+            Self::Time(Least::MoreThanZero) => json!({ "type": "string", "pattern": TIME_PATTERN }),
+            Self::Time(Least::Zero) => {
+                json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO_PATTERN }, { "const": 0 }] })
+            }
+            Self::Size => json!({ "anyOf": [
+                { "type": "integer", "minimum": 1 },
+                { "type": "string", "pattern": "^\\s*[0-9]*\\.?[0-9]+\\s*([kmgKMG]?[iI]?[bB]?)\\s*$" },
+            ] }),
+            Self::Text => json!({ "type": "string", "minLength": 1 }),
+            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            Self::OneOf(names) => one_of(names),
+            Self::SomeOf(names) => json!({ "type": "array", "items": one_of(&names()) }),
+            Self::Tables(table) => json!({ "type": "array", "items": table_schema(table()) }),
+            Self::TablesByName(table) => json!({
+                "type": ["object", "null"],
+                "additionalProperties": table_schema(table()),
+            }),
+            Self::Other(_, schema) => schema(),
+        }
+    }
+}
+
+impl Range {
+    fn schema(&self) -> Value {
+        let (least, most) = (
+            if self.excludes.0 {
+                "exclusiveMinimum"
+            } else {
+                "minimum"
+            },
+            if self.excludes.1 {
+                "exclusiveMaximum"
+            } else {
+                "maximum"
+            },
+        );
+        let mut schema = json!({ "type": "number", least: self.least });
+        if self.most.is_finite()
+            && let Value::Object(fields) = &mut schema
+        {
+            fields.insert(most.to_owned(), json!(self.most));
+        }
+        schema
+    }
+}
+
+/// Names, each as it is and with `-` for `_`.
+pub fn one_of(names: &[&str]) -> Value {
+    let mut spellings: Vec<String> = Vec::new();
+    for name in names {
+        spellings.push((*name).to_owned());
+        if name.contains('_') {
+            spellings.push(name.replace('_', "-"));
+        }
+    }
+    json!({ "enum": spellings })
+}
+
+/// The schema of a table with these settings.
+pub fn table_schema(settings: &[Setting]) -> Value {
+    let mut table = Map::new();
+    let required = settings
+        .iter()
+        .filter(|it| it.fallback == Fallback::Required);
+    let required: Vec<&str> = required.map(|it| it.name).collect();
+    // A table of YAML with nothing in it is null.
+    let kind = if required.is_empty() {
+        json!(["object", "null"])
+    } else {
+        json!("object")
+    };
+    table.insert("type".into(), kind);
+    table.insert("properties".into(), properties(settings).into());
+    table.insert("additionalProperties".into(), json!(false));
+    if !required.is_empty() {
+        table.insert("required".into(), json!(required));
+    }
+    Value::Object(table)
+}
+
+/// The schemas of settings by name, each under its other names too.
+pub fn properties<'s>(settings: impl IntoIterator<Item = &'s Setting>) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for setting in settings {
+        let schema = setting.schema();
+        for name in setting.names() {
+            properties.insert(name.to_owned(), schema.clone());
+        }
+    }
+    properties
+}

@@ -1,0 +1,508 @@
+//! One setting, one declaration: a field of a struct with its documentation, its default and what it takes. The
+//! reader, the JSON Schema, the writer, the flag, `--explain` and the tables in the documents are made from it.
+//!
+//! ```
+//! use std::time::Duration;
+//! use mcprove_settings::setting::{Settings, fill};
+//! use mcprove_settings::reader::Reader;
+//! use mcprove_settings::tree::Document;
+//!
+//! /// Calls in a row.
+//! #[derive(Debug, Settings)]
+//! struct Load {
+//!     /// Calls in flight.
+//!     #[setting(default = 10)]
+//!     concurrent: u32,
+//!     /// How long it lasts.
+//!     #[setting(default = "60s")]
+//!     duration: Duration,
+//! }
+//!
+//! let document = Document::from_toml("concurrent = 0\nduration = \"5s\"", "load.toml").unwrap();
+//! let mut reader = Reader::new(&document);
+//! let mut load = Load::initial();
+//! let section = reader.section_of(&document.root, "the file", Load::declared(), |_| None);
+//! fill(&mut load, &mut reader, &section);
+//! assert_eq!((load.concurrent, load.duration), (10, Duration::from_secs(5)));
+//! let errors = reader.finish().unwrap_err().to_string();
+//! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub use mcprove_settings_derive::Settings;
+
+use crate::error::ConfigErrors;
+use crate::kind::{self, Kind};
+use crate::message::{Message, Part, assignment, message, setting};
+use crate::quantity::{parse_duration, write_duration};
+use crate::reader::{Reader, Section};
+use crate::tree::{Data, Document, Field, Node};
+
+/// A setting, as it is declared.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The name, in `snake_case`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it is when it is not given.
+    pub fallback: Fallback,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// The flag without its dashes, where it has one.
+    pub flag: Option<&'static str>,
+    /// The flag of one letter.
+    pub short: Option<char>,
+    /// What happens where it is given to something that does not have it.
+    pub elsewhere: Elsewhere,
+}
+
+/// What a setting is when it is not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// This value.
+    Value(&'static str),
+    /// What these words say, such as "half-way".
+    Words(&'static str),
+    /// It must be given.
+    Required,
+    /// Nothing.
+    Nothing,
+}
+
+/// What happens to a setting that is given to something that does not have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// It is ignored with a warning, so that it may stay in a file.
+    Ignored,
+    /// It is a problem.
+    Refused,
+    /// It is a problem, and another table has something for every scenario.
+    Instead(&'static str, &'static str),
+}
+
+/// A struct with settings; derived.
+pub trait Settings {
+    /// Its settings.
+    fn declared() -> &'static [Setting]
+    where
+        Self: Sized;
+    /// With every fixed default.
+    fn initial() -> Self
+    where
+        Self: Sized;
+    /// Its settings.
+    fn table(&self) -> &'static [Setting];
+    /// Sets the setting at this place of the table from an entry; what does not fit is a problem.
+    fn read(&mut self, index: usize, reader: &mut Reader<'_>, field: &Field);
+    /// The setting at this place of the table; none if there is nothing to write.
+    fn write(&self, index: usize) -> Option<Data>;
+}
+
+/// A type that a setting may have.
+pub trait SettingType: Default {
+    /// What it takes, unless the setting says it.
+    const KIND: Kind;
+    /// From a value that [`Kind::check`] has accepted.
+    fn from_data(data: Data) -> Option<Self>;
+    /// As a value; none if it is not written.
+    fn write(&self) -> Option<Data>;
+    /// The default of a setting.
+    fn initial(setting: &Setting) -> Self {
+        match setting.fallback {
+            Fallback::Value(text) => Self::from_data(setting.kind.parse(text)).unwrap_or_default(),
+            _ => Self::default(),
+        }
+    }
+    /// From an entry; what does not fit is a problem.
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
+        setting.kind.check(reader, field).and_then(Self::from_data)
+    }
+}
+
+/// Fills settings from the entries of a section; those that are not given stay as they are.
+pub fn fill(settings: &mut dyn Settings, reader: &mut Reader<'_>, section: &Section<'_>) {
+    for (index, declared) in settings.table().iter().enumerate() {
+        let mut given = declared.names().filter_map(|name| section.get(name));
+        let Some(first) = given.next() else {
+            if declared.fallback == Fallback::Required {
+                let message = message![section.label.clone(), " has no ", setting(declared.name)];
+                let hint = message!["add ", assignment(declared.name, "\"…\"")];
+                reader.problem(section.span(), message, hint);
+            }
+            continue;
+        };
+        for second in given {
+            let (earlier, later) = if first.span.start < second.span.start {
+                (first, second)
+            } else {
+                (second, first)
+            };
+            cannot_both(reader, later, &earlier.name);
+        }
+        settings.read(index, reader, first);
+    }
+}
+
+/// The tables of a list, each filled; those without what is required are left out.
+pub fn read_tables<T: SettingTable>(
+    reader: &mut Reader<'_>,
+    field: &Field,
+    hint: &'static str,
+) -> Vec<T> {
+    let mut tables = Vec::new();
+    for node in reader.list(field, hint) {
+        let section = reader.section_of(node, T::LABEL, T::declared(), T::advice);
+        let mut table = T::initial();
+        fill(&mut table, reader, &section);
+        let required = T::declared()
+            .iter()
+            .filter(|it| it.fallback == Fallback::Required);
+        if required
+            .into_iter()
+            .all(|it| section.get(it.name).is_some())
+        {
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+/// What is wrong with values that no file was read for.
+pub fn check(settings: &dyn Settings) -> Result<(), ConfigErrors> {
+    let document = Document::empty("settings");
+    let mut reader = Reader::new(&document);
+    for (declared, data) in values(settings) {
+        declared
+            .kind
+            .check(&mut reader, &Field::new(declared.name, data));
+    }
+    reader.finish().map(drop)
+}
+
+/// Two settings that exclude each other are both given.
+pub fn cannot_both(reader: &mut Reader<'_>, later: &Field, other: &str) {
+    let message = message![
+        setting(other),
+        " and ",
+        setting(&later.name),
+        " cannot both be given"
+    ];
+    reader.problem(&later.span, message, "leave out one of them");
+}
+
+/// Sets one setting by its name, as a file would; false if there is none of that name.
+pub fn set(settings: &mut dyn Settings, reader: &mut Reader<'_>, field: &Field) -> bool {
+    let index = settings
+        .table()
+        .iter()
+        .position(|it| it.has_name(&field.name));
+    if let Some(index) = index {
+        settings.read(index, reader, field);
+    }
+    index.is_some()
+}
+
+/// The value of a setting by its name.
+pub fn get(settings: &dyn Settings, name: &str) -> Option<Data> {
+    let index = settings.table().iter().position(|it| it.has_name(name))?;
+    settings.write(index)
+}
+
+/// Every setting that has a value, with it.
+pub fn values(settings: &dyn Settings) -> impl Iterator<Item = (&'static Setting, Data)> + '_ {
+    let table = settings.table().iter().enumerate();
+    table.filter_map(|(index, declared)| Some((declared, settings.write(index)?)))
+}
+
+impl Setting {
+    /// Its name and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// Whether it is meant by this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
+    /// What it is when it is not given, in words; empty if that is nothing.
+    pub const fn default_words(&self) -> &'static str {
+        match self.fallback {
+            Fallback::Value(words) | Fallback::Words(words) => words,
+            Fallback::Required | Fallback::Nothing => "",
+        }
+    }
+
+    /// Its JSON Schema.
+    pub fn schema(&self) -> Value {
+        let mut schema = self.kind.schema();
+        let mut description = self.about.to_owned();
+        if !self.default_words().is_empty() {
+            description = format!("{description}. Default: {}", self.default_words());
+        }
+        if let Value::Object(fields) = &mut schema {
+            fields.insert("description".into(), description.into());
+            if let Fallback::Value(text) = self.fallback
+                && let Ok(value) = Node::new(self.kind.parse(text)).to_json()
+            {
+                fields.insert("default".into(), json!(value));
+            }
+        }
+        schema
+    }
+}
+
+macro_rules! setting_type {
+    ($($type:ty, $kind:expr, $from:expr, $to:expr;)*) => {
+        $(impl SettingType for $type {
+            const KIND: Kind = $kind;
+            fn from_data(data: Data) -> Option<Self> {
+                ($from)(data)
+            }
+            fn write(&self) -> Option<Data> {
+                Some(($to)(self))
+            }
+        })*
+    };
+}
+
+fn whole<T: TryFrom<i128>>(data: &Data) -> Option<T> {
+    match data {
+        Data::Integer(value) => T::try_from(*value).ok(),
+        Data::Text(digits) => digits.parse::<i128>().ok()?.try_into().ok(),
+        _ => None,
+    }
+}
+
+fn text(data: Data) -> Option<String> {
+    match data {
+        Data::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A whole number, or a text of it where other readers have no such number.
+fn seed(value: u64) -> Data {
+    i64::try_from(value).map_or_else(
+        |_| Data::Text(value.to_string()),
+        |it| Data::Integer(it.into()),
+    )
+}
+
+setting_type! {
+    bool, Kind::Boolean, |data| match data { Data::Boolean(value) => Some(value), _ => None }, |it: &bool| Data::Boolean(*it);
+    u32, kind::COUNT, |data| whole(&data), |it: &u32| Data::Integer(i128::from(*it));
+    u64, kind::CALLS, |data| whole(&data), |it: &u64| seed(*it);
+    usize, Kind::Size, |data| whole(&data), |it: &usize| seed(*it as u64);
+    f64, kind::NOT_NEGATIVE, |data| match data {
+        Data::Number(value) => Some(value),
+        #[allow(clippy::cast_precision_loss, reason = "where a whole number is too large for a double, the nearest one will do")]
+        Data::Integer(value) => Some(value as f64),
+        _ => None,
+    }, |it: &f64| Data::Number(*it);
+    Duration, kind::TIME, |data| match data {
+        Data::Text(text) => parse_duration(&text).ok(),
+        _ => Some(Duration::ZERO),
+    }, |it: &Duration| Data::Text(write_duration(*it));
+    String, Kind::Text, text, |it: &String| Data::Text(it.clone());
+    PathBuf, Kind::Text, |data| text(data).map(PathBuf::from), |it: &PathBuf| Data::Text(it.display().to_string());
+}
+
+/// A type of which a setting may have a list.
+pub trait SettingItem: Sized {
+    /// What the list takes, unless the setting says it.
+    const KIND: Kind;
+    /// From a list that [`Kind::check`] has accepted.
+    fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>>;
+    /// As a list; none if it is not written.
+    fn write_list(items: &[Self]) -> Option<Data>;
+    /// From an entry; what does not fit is a problem.
+    fn read_list(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Vec<Self>> {
+        match setting.kind.check(reader, field)? {
+            Data::List(nodes) => Self::from_list(nodes),
+            _ => None,
+        }
+    }
+}
+
+impl<T: SettingItem> SettingType for Vec<T> {
+    const KIND: Kind = T::KIND;
+
+    fn from_data(data: Data) -> Option<Self> {
+        match data {
+            Data::List(nodes) => T::from_list(nodes),
+            _ => None,
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
+        T::read_list(reader, field, setting)
+    }
+
+    fn write(&self) -> Option<Data> {
+        T::write_list(self)
+    }
+}
+
+impl SettingItem for String {
+    const KIND: Kind = Kind::Texts;
+
+    fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>> {
+        Some(
+            nodes
+                .into_iter()
+                .filter_map(|node| text(node.data))
+                .collect(),
+        )
+    }
+
+    fn write_list(items: &[Self]) -> Option<Data> {
+        (!items.is_empty()).then(|| Data::texts(items.iter().cloned()))
+    }
+}
+
+/// Settings that stand in a table of their own, of which there may be many.
+pub trait SettingTable: Settings {
+    /// How it is called in messages.
+    const LABEL: Part;
+
+    /// What to say about a name that it does not have.
+    fn advice(_name: &str) -> Option<Message> {
+        None
+    }
+}
+
+/// Tables by name.
+impl<T: SettingTable> SettingType for BTreeMap<String, T> {
+    const KIND: Kind = Kind::TablesByName(T::declared);
+
+    fn from_data(_: Data) -> Option<Self> {
+        None
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let tables = match &field.value.data {
+            Data::Table(tables) => tables.as_slice(),
+            Data::Null => &[],
+            _ => {
+                reader.wrong(
+                    field,
+                    "a table of tables, by name",
+                    "write one table for each name",
+                );
+                &[]
+            }
+        };
+        let read = tables.iter().map(|table| {
+            let section = reader.section_of(&table.value, T::LABEL, T::declared(), T::advice);
+            let mut settings = T::initial();
+            fill(&mut settings, reader, &section);
+            (table.name.clone(), settings)
+        });
+        Some(read.collect())
+    }
+
+    /// Written as tables of their own.
+    fn write(&self) -> Option<Data> {
+        None
+    }
+}
+
+impl<T: SettingType> SettingType for Option<T> {
+    const KIND: Kind = T::KIND;
+
+    fn from_data(data: Data) -> Option<Self> {
+        T::from_data(data).map(Some)
+    }
+
+    fn write(&self) -> Option<Data> {
+        self.as_ref().and_then(T::write)
+    }
+}
+
+/// How deep arguments may be as a table; deeper ones are written as JSON.
+const TABLE_DEPTH_MAX: usize = 16;
+
+/// Arguments of a call: a table, or JSON in a text.
+impl SettingType for Value {
+    const KIND: Kind = Kind::Other(
+        "table, or JSON in a text",
+        || json!({ "type": ["object", "string"] }),
+    );
+
+    fn from_data(data: Data) -> Option<Self> {
+        Node::new(data).to_json().ok()
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let expected = "a table, or an object of JSON in a text";
+        let hint = "write { name = \"value\" } or '{\"name\": null}'";
+        match &field.value.data {
+            Data::Table(_) => {
+                for node in field.value.beyond_json() {
+                    let hint = "write it as a text, or leave it out";
+                    reader.problem(&node.span, "JSON has no such number", hint);
+                }
+                field.value.to_json().ok()
+            }
+            Data::Text(text) => match serde_json::from_str::<Value>(text) {
+                Ok(value @ Value::Object(_)) => Some(value),
+                Ok(_) => {
+                    reader.wrong(field, expected, hint);
+                    None
+                }
+                Err(error) => {
+                    reader.wrong(field, expected, format!("{hint}; {error}"));
+                    None
+                }
+            },
+            _ => {
+                reader.wrong(field, expected, hint);
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> Option<Data> {
+        match (self, table_data(self, TABLE_DEPTH_MAX)) {
+            (Self::Null, _) => None,
+            (_, Some(table @ Data::Table(_))) => Some(table),
+            _ => Some(Data::Text(self.to_string())),
+        }
+    }
+}
+
+/// JSON as values of a file; none where TOML has no such value.
+fn table_data(json: &Value, depth: usize) -> Option<Data> {
+    let depth = depth.checked_sub(1)?;
+    Some(match json {
+        Value::Null => return None,
+        Value::Bool(value) => Data::Boolean(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(value) => Data::Integer(value.into()),
+            None if number.is_f64() => Data::Number(number.as_f64()?),
+            None => return None,
+        },
+        Value::String(text) => Data::Text(text.clone()),
+        Value::Array(values) => {
+            let values = values
+                .iter()
+                .map(|value| table_data(value, depth).map(Node::new));
+            Data::List(values.collect::<Option<_>>()?)
+        }
+        Value::Object(object) => {
+            let fields = object
+                .iter()
+                .map(|(name, value)| Some(Field::new(name, table_data(value, depth)?)));
+            Data::Table(fields.collect::<Option<_>>()?)
+        }
+    })
+}
