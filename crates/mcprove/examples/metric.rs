@@ -4,23 +4,25 @@
 //! cargo run --example metric
 //! ```
 
-use mcprove::eval::key::{At, Key, count};
 use mcprove::eval::{
-    About, AgentRun, Case, Metric, RunCard, ScoreError, Target, import, parse_gates, score_with,
+    About, AgentRun, Case, Metric, RunCard, ScoreError, Settings, Target, import, parse_gates,
+    score_with,
 };
 
 /// The metric.
 struct Brevity;
 
 /// What its block in a gates file holds.
-#[derive(Debug)]
+#[derive(Debug, Settings)]
 struct BrevityBlock {
+    /// How many words are allowed.
+    #[setting(default = 50, kind = limit(1))]
     max_words: u64,
 }
 
 impl Default for BrevityBlock {
     fn default() -> Self {
-        Self { max_words: 50 }
+        Self::initial()
     }
 }
 
@@ -37,14 +39,6 @@ impl Metric for Brevity {
         default_gate: "at most `max_words`",
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<BrevityBlock>] = &[Key::new(
-        "max_words",
-        &At(count::<1>(), |block: &mut BrevityBlock| {
-            &mut block.max_words
-        }),
-        "how many words are allowed",
-    )];
 
     fn score_run(
         &self,

@@ -126,9 +126,10 @@ pub mod eval {
     pub use mcprove_score::eval::*;
     pub use mcprove_score::gate::file::parse_yaml_with as parse_gates;
     pub use mcprove_score::gate::{
-        Expectation, GateFailure, Gates, Matcher, RunCard, ScoreError, ScoreReport, Scorecard, key,
+        Expectation, GateFailure, Gates, Matcher, RunCard, ScoreError, ScoreReport, Scorecard,
         score, score_with,
     };
+    pub use mcprove_settings::setting::Settings;
     pub use mcprove_trace::{AgentRun, AgentTrace};
 }
 

@@ -6,12 +6,17 @@ use serde_json::{Map, Value, json};
 
 use crate::reader::{Least, Reader};
 use crate::setting::{Fallback, Setting};
+use crate::table;
 use crate::tree::{Data, Field, Node};
 
 /// The most calls, sessions or repetitions of anything at once.
 pub const COUNT_MAX: u32 = 100_000;
 /// The most calls in all.
 pub const CALLS_MAX: u64 = 1_000_000_000_000;
+/// The most calls that a limit can be about.
+pub const LIMIT_MAX: u64 = 1_000_000_000;
+/// The longest time in milliseconds: a leap year.
+pub const MILLISECONDS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The most calls per second that can be asked for.
 pub const RATE_MAX: f64 = 1e6;
 
@@ -32,6 +37,8 @@ pub enum Kind {
     Seed,
     /// A number in a range.
     Number(Range),
+    /// A number from 0 to 1.
+    Fraction,
     /// A time, with its unit.
     Time(Least),
     /// A number of bytes, or a text with a unit.
@@ -40,6 +47,8 @@ pub enum Kind {
     Text,
     /// A list of texts.
     Texts,
+    /// A list of names of tools.
+    Names,
     /// One of these names.
     OneOf(&'static [&'static str]),
     /// A list of some of these names.
@@ -118,6 +127,16 @@ pub const OPEN_SHARE: Kind = Kind::Number(Range {
     excludes: (true, true),
 });
 
+/// A limit, from so many up.
+pub const fn limit(least: u64) -> Kind {
+    Kind::Whole(least, LIMIT_MAX)
+}
+
+/// A whole number of milliseconds, from so many up.
+pub const fn milliseconds(least: u64) -> Kind {
+    Kind::Whole(least, MILLISECONDS_MAX)
+}
+
 impl Range {
     /// Whether a number is in it.
     pub fn contains(&self, value: f64) -> bool {
@@ -155,6 +174,11 @@ impl Kind {
             Self::Number(range) => reader
                 .number_of(field, range.words, |it| range.contains(it))
                 .map(Data::Number),
+            Self::Fraction => reader
+                .number_of(field, "a number from 0 to 1", |it| {
+                    (0.0..=1.0).contains(&it)
+                })
+                .map(Data::Number),
             Self::Time(least) => {
                 reader.duration_of(field, least)?;
                 Some(field.value.data.clone())
@@ -167,6 +191,7 @@ impl Kind {
                 .text_of(field)
                 .map(|text| Data::Text(text.to_owned())),
             Self::Texts => reader.texts_of(field).map(Data::texts),
+            Self::Names => Some(Data::texts(table::names(reader, field))),
             Self::OneOf(known) => {
                 let name = reader.choice_of(&field.value, &field.name, known)?;
                 Some(Data::Text(name.to_owned()))
@@ -198,7 +223,10 @@ impl Kind {
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
             Self::Whole(..) | Self::Seed | Self::Size => whole(),
-            Self::Number(_) => whole().or_else(|| text.parse().ok().map(Data::Number)),
+            Self::Number(_) | Self::Fraction => {
+                whole().or_else(|| text.parse().ok().map(Data::Number))
+            }
+            Self::Names | Self::Other(..) if text == "[]" => Some(Data::List(Vec::new())),
             _ => None,
         };
         parsed.unwrap_or_else(|| Data::Text(text.to_owned()))
@@ -209,11 +237,16 @@ impl Kind {
         match self {
             Self::Boolean => "true|false",
             Self::Whole(..) => "COUNT",
-            Self::Seed => "NUMBER",
+            Self::Seed | Self::Fraction => "NUMBER",
             Self::Number(range) => range.placeholder,
             Self::Time(_) => "TIME",
             Self::Size => "SIZE",
-            Self::Text | Self::Texts | Self::OneOf(_) | Self::SomeOf(_) | Self::Other(..) => "NAME",
+            Self::Text
+            | Self::Texts
+            | Self::Names
+            | Self::OneOf(_)
+            | Self::SomeOf(_)
+            | Self::Other(..) => "NAME",
             Self::Tables(_) | Self::TablesByName(_) => "TABLE",
         }
     }
@@ -226,6 +259,8 @@ impl Kind {
             Self::Whole(least, most) if most == u64::from(u32::MAX) => {
                 format!("whole number from {least} up")
             }
+            Self::Whole(least, LIMIT_MAX) => format!("whole number, {least} or more"),
+            Self::Whole(least, MILLISECONDS_MAX) => format!("milliseconds, {least} or more"),
             Self::Whole(least, most) => format!("whole number, {least} to {most}"),
             Self::Seed => "whole number, or text of digits".into(),
             Self::Number(range) => range.words.trim_start_matches("a ").into(),
@@ -233,7 +268,9 @@ impl Kind {
             Self::Time(Least::Zero) => "duration".into(),
             Self::Size => "number of bytes, or text such as 64KiB".into(),
             Self::Text => "text".into(),
+            Self::Fraction => "number, 0 to 1".into(),
             Self::Texts => "list of texts".into(),
+            Self::Names => "list of names".into(),
             Self::OneOf(names) => format!("one of {}", names.join(", ")),
             Self::SomeOf(names) => format!("list of {}", names().join(", ")),
             Self::Tables(_) => "list of tables".into(),
@@ -254,6 +291,7 @@ impl Kind {
                 { "type": "string", "pattern": "^[0-9]+$" },
             ] }),
             Self::Number(range) => range.schema(),
+            Self::Fraction => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
             Self::Time(Least::MoreThanZero) => json!({ "type": "string", "pattern": TIME_PATTERN }),
             Self::Time(Least::Zero) => {
                 json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO_PATTERN }, { "const": 0 }] })
@@ -264,6 +302,7 @@ impl Kind {
             ] }),
             Self::Text => json!({ "type": "string", "minLength": 1 }),
             Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            Self::Names => json!({ "type": "array", "items": Self::Text.schema() }),
             Self::OneOf(names) => one_of(names),
             Self::SomeOf(names) => json!({ "type": "array", "items": one_of(&names()) }),
             Self::Tables(table) => json!({ "type": "array", "items": table_schema(table()) }),
@@ -302,13 +341,10 @@ impl Range {
 
 /// Names, each as it is and with `-` for `_`.
 pub fn one_of(names: &[&str]) -> Value {
-    let mut spellings: Vec<String> = Vec::new();
-    for name in names {
-        spellings.push((*name).to_owned());
-        if name.contains('_') {
-            spellings.push(name.replace('_', "-"));
-        }
-    }
+    let spellings: Vec<String> = names
+        .iter()
+        .flat_map(|name| table::spellings(name))
+        .collect();
     json!({ "enum": spellings })
 }
 

@@ -106,14 +106,33 @@ pub trait Settings {
     fn write(&self, index: usize) -> Option<Data>;
 }
 
+/// No settings.
+impl Settings for () {
+    fn declared() -> &'static [Setting] {
+        &[]
+    }
+    fn initial() {}
+    fn table(&self) -> &'static [Setting] {
+        &[]
+    }
+    fn read(&mut self, _: usize, _: &mut Reader<'_>, _: &Field) {}
+    fn write(&self, _: usize) -> Option<Data> {
+        None
+    }
+}
+
 /// A type that a setting may have.
 pub trait SettingType: Default {
     /// What it takes, unless the setting says it.
     const KIND: Kind;
-    /// From a value that [`Kind::check`] has accepted.
-    fn from_data(data: Data) -> Option<Self>;
+    /// From a value that [`Kind::check`] has accepted; none of a type with a reader of its own.
+    fn from_data(_data: Data) -> Option<Self> {
+        None
+    }
     /// As a value; none if it is not written.
-    fn write(&self) -> Option<Data>;
+    fn write(&self) -> Option<Data> {
+        None
+    }
     /// The default of a setting.
     fn initial(setting: &Setting) -> Self {
         match setting.fallback {
@@ -380,13 +399,9 @@ pub trait SettingTable: Settings {
     }
 }
 
-/// Tables by name.
+/// Tables by name, which are written as tables of their own.
 impl<T: SettingTable> SettingType for BTreeMap<String, T> {
     const KIND: Kind = Kind::TablesByName(T::declared);
-
-    fn from_data(_: Data) -> Option<Self> {
-        None
-    }
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let tables = match &field.value.data {
@@ -409,11 +424,6 @@ impl<T: SettingTable> SettingType for BTreeMap<String, T> {
         });
         Some(read.collect())
     }
-
-    /// Written as tables of their own.
-    fn write(&self) -> Option<Data> {
-        None
-    }
 }
 
 impl<T: SettingType> SettingType for Option<T> {
@@ -421,6 +431,10 @@ impl<T: SettingType> SettingType for Option<T> {
 
     fn from_data(data: Data) -> Option<Self> {
         T::from_data(data).map(Some)
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
+        T::read(reader, field, setting).map(Some)
     }
 
     fn write(&self) -> Option<Data> {

@@ -3,8 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Map, Value, json};
+
+use crate::kind::Kind;
 use crate::message::{Part, assignment, message, setting};
 use crate::reader::{Reader, Section, near};
+use crate::setting::{Fallback, Setting, SettingItem, Settings};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
 
@@ -93,15 +97,11 @@ pub fn required(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> O
     reader.text(section, name).map(str::to_owned)
 }
 
-/// The names in a list; none where the list is not given.
-pub fn names(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Vec<String> {
-    let Some(field) = section.get(name) else {
-        return Vec::new();
-    };
-    let nodes = reader.list(field, "write [search, fetch]");
+/// The names in a list.
+pub fn names(reader: &mut Reader<'_>, field: &Field) -> Vec<String> {
+    let nodes = reader.list(field, "write [search, fetch]").iter();
     nodes
-        .iter()
-        .filter_map(|node| name_of(reader, node, name))
+        .filter_map(|node| name_of(reader, node, &field.name))
         .collect()
 }
 
@@ -115,5 +115,107 @@ pub fn name_of(reader: &mut Reader<'_>, node: &Node, list: &str) -> Option<Strin
             reader.problem(&node.span, message, "write the name of a tool, as a text");
             None
         }
+    }
+}
+
+/// A name with `_`, and with `-` where that is another.
+pub fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
+    let dashed = name.replace('_', "-");
+    let other = (dashed != name).then_some(dashed);
+    std::iter::once(name.to_owned()).chain(other)
+}
+
+/// Fills settings from a section; what is required is asked for where `is_complete`.
+pub fn fill(
+    settings: &mut dyn Settings,
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    is_complete: bool,
+) {
+    for (index, declared) in settings.table().iter().enumerate() {
+        match section.get(declared.name) {
+            Some(field) => settings.read(index, reader, field),
+            None if is_complete && declared.fallback == Fallback::Required => {
+                required(reader, section, declared.name);
+            }
+            None => {}
+        }
+    }
+}
+
+/// Reads the settings in a map, which `label` names in messages.
+pub fn read_map<S: Settings>(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<S> {
+    let known: Vec<&str> = S::declared().iter().map(|it| it.name).collect();
+    let node = spelled(reader, node, label, &known)?;
+    let section = section(reader, &node, label, &known);
+    let mut settings = S::initial();
+    fill(&mut settings, reader, &section, true);
+    Some(settings)
+}
+
+/// The JSON Schema of a map with these settings.
+pub fn map_schema(settings: &[Setting]) -> Value {
+    let keys = settings.iter();
+    let properties: Map<String, Value> = keys
+        .flat_map(|it| spellings(it.name).map(|name| (name, key_schema(it))))
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// The JSON Schema of a key, which its description goes on from.
+fn key_schema(setting: &Setting) -> Value {
+    let mut schema = setting.schema();
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = uncapitalised(description);
+    }
+    schema
+}
+
+/// A text as it goes on in a sentence.
+pub fn uncapitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
+}
+
+/// One of a list of maps.
+pub trait Row: Settings {
+    /// What it is called in messages: `an edge`.
+    const LABEL: &'static str;
+    /// What a list of them is, for people.
+    const LIST: &'static str;
+    /// What to try where there is no list.
+    const HINT: &'static str;
+    /// Makes one of its name alone, where that will do.
+    const NAMED: Option<fn(String) -> Self> = None;
+}
+
+impl<T: Row> SettingItem for T {
+    const KIND: Kind = Kind::Other(T::LIST, || {
+        let mut item = map_schema(T::declared());
+        let keys = T::declared().iter();
+        let required = keys.filter(|it| it.fallback == Fallback::Required);
+        item["required"] = required.map(|it| it.name).collect();
+        if T::NAMED.is_some() {
+            item = json!({ "anyOf": [Kind::Text.schema(), item] });
+        }
+        json!({ "type": "array", "items": item })
+    });
+
+    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
+        Some(Vec::new())
+    }
+
+    fn write_list(_: &[Self]) -> Option<Data> {
+        None
+    }
+
+    fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
+        let nodes = reader.list(field, T::HINT).iter();
+        let rows = nodes.filter_map(|node| match (T::NAMED, &node.data) {
+            (Some(named), Data::Text(_)) => name_of(reader, node, &field.name).map(named),
+            _ => read_map(reader, node, T::LABEL),
+        });
+        Some(rows.collect())
     }
 }

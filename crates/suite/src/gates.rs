@@ -7,8 +7,8 @@ pub use mcprove_score::gate::file::{
     block_properties, definitions, expectations_of, from_document, is_block, json, names,
     parse_yaml, read_blocks, schema,
 };
-pub use mcprove_score::gate::key::spellings;
 use mcprove_settings::error::ConfigErrors;
+pub use mcprove_settings::table::spellings;
 use mcprove_settings::tree::{Document, Wanted};
 
 /// Reads a gates file.

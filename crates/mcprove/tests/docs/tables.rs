@@ -13,6 +13,7 @@ use mcprove_settings::kind::Kind;
 use mcprove_settings::message::Spelling;
 use mcprove_settings::registry::DefaultValue;
 use mcprove_settings::setting::Setting;
+use mcprove_settings::table::uncapitalised;
 use mcprove_suite::file;
 use mcprove_trace::ErrorCategory;
 
@@ -278,10 +279,13 @@ fn the_table_of_gates_is_current() {
         let about = metric.about();
         let default_gate = format!("default gate: {}", about.default_gate);
         writeln!(table, "| `{}` | | | | {default_gate} |", about.name).unwrap();
-        for key in metric.keys() {
+        for key in metric.settings() {
             let row = format!(
                 "| | `{}` | {} | {} | {} |",
-                key.name, key.takes, key.default, key.explanation
+                key.name,
+                key.kind.describe(),
+                key.default_words(),
+                uncapitalised(key.about)
             );
             writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
         }

@@ -6,19 +6,19 @@
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::kind::{self, Kind, LIMIT_MAX};
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{Setting, SettingType, Settings};
+use mcprove_settings::table::{map_schema, read_map};
 use mcprove_settings::tree::{Data, Field};
 use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::tool_name::{Fit, Tool, ToolName, check_servers, tool_of};
 use super::{About, Case, Metric, Need, Target};
-use crate::gate::key::{
-    self, At, COUNT_MAX, Form, Key, Maybe, fill_map, infos, insert, map_schema,
-};
 use crate::gate::{RunCard, ScoreError};
 
 const VIOLATIONS: &str = "call_limits.violations";
@@ -26,47 +26,47 @@ const TOTAL_CALLS: &str = "call_limits.total_calls";
 const PASSED: &str = "call_limits.passed";
 
 /// The settings of the block `call_limits`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct CallLimitsBlock {
-    /// On all calls together.
+    /// Calls of a run.
+    #[setting(otherwise = "no limit")]
     pub total: Option<Limit>,
-    /// On the calls of each tool; `server__tool` and `mcp__server__tool` name its server too.
-    pub tools: BTreeMap<String, Limit>,
+    /// Calls of each tool.
+    ///
+    /// `server__tool` and `mcp__server__tool` name its server too.
+    #[setting(otherwise = "no limits")]
+    pub tools: Limits,
 }
 
 /// How many calls there may be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Settings)]
 pub struct Limit {
-    /// The fewest.
+    /// The fewest calls.
+    #[setting(otherwise = "none", kind = limit(0))]
     pub min: Option<u64>,
-    /// The most.
+    /// The most calls.
+    #[setting(otherwise = "none", kind = limit(0))]
     pub max: Option<u64>,
 }
 
-impl Limit {
-    const KEYS: &'static [Key<Self>] = &[
-        Key::or(
-            "min",
-            &Maybe(key::count::<0>(), |limit: &mut Limit| &mut limit.min),
-            "none",
-            "the fewest calls",
-        ),
-        Key::or(
-            "max",
-            &Maybe(key::count::<0>(), |limit: &mut Limit| &mut limit.max),
-            "none",
-            "the most calls",
-        ),
-    ];
+/// Limits by tool.
+#[derive(Debug, Clone, Default)]
+pub struct Limits(pub BTreeMap<String, Limit>);
 
-    fn read(reader: &mut Reader<'_>, field: &Field) -> Option<Self> {
+impl SettingType for Limit {
+    const KIND: Kind = Kind::Other(
+        "whole number (the most), or `{min, max}`",
+        || json!({ "$ref": "#/$defs/limit" }),
+    );
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let hint = "write 3 for at most three, or { min: 1, max: 3 }";
         let fields = match (&field.value.data, field.value.integer()) {
             (Data::Table(fields), _) => fields,
             (_, Some(value)) => {
-                let most = u64::try_from(value).ok().filter(|most| *most <= COUNT_MAX);
+                let most = u64::try_from(value).ok().filter(|most| *most <= LIMIT_MAX);
                 if most.is_none() {
-                    let expected = format!("a whole number from 0 to {COUNT_MAX}");
+                    let expected = format!("a whole number from 0 to {LIMIT_MAX}");
                     reader.wrong(field, &expected, hint);
                 }
                 return Some(Self {
@@ -79,7 +79,7 @@ impl Limit {
                 return None;
             }
         };
-        let limit = fill_map(Self::KEYS, reader, &field.value, "a limit")?;
+        let limit: Self = read_map(reader, &field.value, "a limit")?;
         if fields.is_empty() {
             let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
             reader.problem(&field.value.span, message, hint);
@@ -94,43 +94,35 @@ impl Limit {
     }
 }
 
-/// A whole number, or a map of the least and the most.
-const LIMIT: Form<Limit> = Form {
-    takes: || "whole number (the most), or `{min, max}`".to_owned(),
-    schema: || json!({ "$ref": "#/$defs/limit" }),
-    definition: || {
-        let mut map = map_schema(&infos(Limit::KEYS), &[]);
-        insert(&mut map, "minProperties", json!(1));
-        let schema = json!({
-            "description": "The most calls, or the fewest and the most",
-            "anyOf": [(key::count::<0>().schema)(), map],
-        });
-        Some(("limit", schema))
-    },
-    read: |reader, section, name| Limit::read(reader, section.get(name)?),
-    written: |_| json!({}),
-};
+impl SettingType for Limits {
+    const KIND: Kind = Kind::Other(
+        "map of limits by tool",
+        || json!({ "type": "object", "additionalProperties": Limit::KIND.schema() }),
+    );
 
-/// Limits by tool.
-const LIMITS: Form<BTreeMap<String, Limit>> = Form {
-    takes: || "map of limits by tool".to_owned(),
-    schema: || json!({ "type": "object", "additionalProperties": (LIMIT.schema)() }),
-    definition: || None,
-    read: |reader, section, name| {
-        let field = section.get(name)?;
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
         let Data::Table(fields) = &field.value.data else {
             let hint = "write { search: 3, write: { min: 1, max: 1 } }";
             reader.wrong(field, "a map of limits by tool", hint);
             return None;
         };
         let limits = fields.iter().filter_map(|tool| {
-            let limit = Limit::read(reader, tool)?;
+            let limit: Limit = SettingType::read(reader, tool, setting)?;
             Some((tool.name.clone(), limit))
         });
-        Some(limits.collect())
-    },
-    written: |_| json!({}),
-};
+        Some(Self(limits.collect()))
+    }
+}
+
+/// The JSON Schema of a limit.
+pub(crate) fn limit_schema() -> Value {
+    let mut map = map_schema(Limit::declared());
+    map["minProperties"] = 1.into();
+    json!({
+        "description": "The most calls, or the fewest and the most",
+        "anyOf": [kind::limit(0).schema(), map],
+    })
+}
 
 impl Limit {
     fn allows(self, calls: u64) -> bool {
@@ -200,7 +192,8 @@ impl LimitViolation {
 /// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let once = Limit { min: None, max: Some(1) };
-/// let block = CallLimitsBlock { tools: [("pay".to_owned(), once)].into(), ..Default::default() };
+/// let tools = Limits([("pay".to_owned(), once)].into());
+/// let block = CallLimitsBlock { tools, ..Default::default() };
 /// let calls = ["pay", "look", "pay"].map(|name| ToolCall {
 ///     name: name.into(),
 ///     ..ToolCall::default()
@@ -217,11 +210,7 @@ pub fn check_call_limits(
     for (index, call) in calls.iter().enumerate() {
         places.entry(tool_of(call)).or_default().push(index);
     }
-    let names: Vec<ToolName<'_>> = block
-        .tools
-        .keys()
-        .map(|tool| ToolName::pattern(tool))
-        .collect();
+    let names = ToolName::patterns(block.tools.0.keys());
     check_servers(VIOLATIONS, &names, calls)?;
     let mut violations = Vec::new();
     if let Some(limit) = block.total {
@@ -229,7 +218,7 @@ pub fn check_call_limits(
         let too_many = limit.max.and_then(|max| usize::try_from(max).ok());
         violations.extend(violation(None, limit, calls.len(), too_many));
     }
-    for ((tool, limit), name) in block.tools.iter().zip(names) {
+    for ((tool, limit), name) in block.tools.0.iter().zip(names) {
         check_possible(Some(tool), *limit)?;
         let fitting = places
             .iter()
@@ -301,21 +290,6 @@ impl Metric for CallLimits {
         ],
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<CallLimitsBlock>] = &[
-        Key::or(
-            "total",
-            &Maybe(LIMIT, |block: &mut Self::Block| &mut block.total),
-            "no limit",
-            "calls of a run",
-        ),
-        Key::or(
-            "tools",
-            &At(LIMITS, |block: &mut Self::Block| &mut block.tools),
-            "no limits",
-            "calls of each tool",
-        ),
-    ];
 
     /// Without its block only the calls are counted. The default gate is `call_limits.violations <= 0` in
     /// every run.

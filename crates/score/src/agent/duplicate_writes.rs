@@ -30,12 +30,12 @@ mod report;
 mod writes;
 
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::AgentRun;
 use serde_json::json;
 
 use super::tool_name::{ToolName, check_servers, without_call};
 use super::{About, Case, Metric, Target};
-use crate::gate::key::{At, Key, NAMES, mutating_tools, readonly_tools};
 use crate::gate::{RunCard, ScoreError, Scorecard};
 
 pub use find::find_duplicate_writes;
@@ -51,14 +51,21 @@ const PASSED: &str = "duplicate_writes.passed";
 const PROTECTED: &str = "duplicate_writes.protected";
 
 /// The settings of the block `duplicate_writes`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct DuplicateWritesBlock {
-    /// Tools that write, whatever their names and annotations say. In all three lists `*` stands for any characters,
-    /// and `server__tool` and `mcp__server__tool` name the server too.
+    /// Tools that write, whatever their names and annotations say.
+    ///
+    /// In all three lists `*` stands for any characters, and `server__tool` and `mcp__server__tool` name the server
+    /// too.
+    #[setting(default = "[]", kind = Kind::Names)]
     pub mutating_tools: Vec<String>,
-    /// Tools that never write, whatever else is said.
+    /// Tools that never write, whatever their names and annotations say; wins over `mutating_tools`.
+    #[setting(default = "[]", kind = Kind::Names)]
     pub readonly_tools: Vec<String>,
-    /// Tools that write, but are safe to repeat: a repetition counts as protected.
+    /// Tools that may write twice without harm.
+    ///
+    /// A repetition counts as protected.
+    #[setting(default = "[]", kind = Kind::Names)]
     pub idempotent_tools: Vec<String>,
 }
 
@@ -97,20 +104,6 @@ impl Metric for DuplicateWrites {
         default_gate: "no write may have happened twice",
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<DuplicateWritesBlock>] = &[
-        mutating_tools(&At(NAMES, |block: &mut Self::Block| {
-            &mut block.mutating_tools
-        })),
-        readonly_tools(&At(NAMES, |block: &mut Self::Block| {
-            &mut block.readonly_tools
-        })),
-        Key::new(
-            "idempotent_tools",
-            &At(NAMES, |block: &mut Self::Block| &mut block.idempotent_tools),
-            "tools that may write twice without harm",
-        ),
-    ];
 
     fn score_run(
         &self,

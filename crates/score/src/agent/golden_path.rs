@@ -16,6 +16,7 @@ mod sequence;
 
 use mcprove_settings::number::{count, float};
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +24,6 @@ use serde_json::json;
 use self::sequence::{Detour, walk, wasted};
 use super::tool_name::{ToolName, check_servers, tools_of};
 use super::{About, Case, Metric, Need, Target};
-use crate::gate::key::{At, FLAG, Key, NAMES};
 use crate::gate::{RunCard, ScoreError};
 
 /// What one wasted call weighs in the penalty.
@@ -36,27 +36,27 @@ const BACKTRACKS: &str = "golden_path.backtracks";
 const REPEATED_TOOLS: &str = "golden_path.repeated_tools";
 
 /// The settings of the block `golden_path`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Settings)]
 pub struct GoldenPathBlock {
-    /// The names of the tools, in the ideal order; `server__tool` and `mcp__server__tool` name the
-    /// server too.
+    /// The shortest way, tool by tool.
+    ///
+    /// `server__tool` and `mcp__server__tool` name the server too.
+    #[setting(required = true, kind = Kind::Names)]
     pub calls: Vec<String>,
-    /// Whether calls beyond the length of the path are fine.
+    /// Whether more calls than those are no waste.
+    #[setting(default = false)]
     pub allow_extra_steps: bool,
-    /// Whether returns to an earlier tool are waste.
+    /// Whether a return to an earlier tool is waste.
+    #[setting(default = true)]
     pub penalize_backtracking: bool,
-    /// Whether calls of the tool that was just called are waste.
+    /// Whether the same tool twice in a row is waste.
+    #[setting(default = true)]
     pub penalize_repeated_tools: bool,
 }
 
 impl Default for GoldenPathBlock {
     fn default() -> Self {
-        Self {
-            calls: Vec::new(),
-            allow_extra_steps: false,
-            penalize_backtracking: true,
-            penalize_repeated_tools: true,
-        }
+        Self::initial()
     }
 }
 
@@ -198,33 +198,6 @@ impl Metric for GoldenPath {
         needs: &[Need::given("calls")],
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<GoldenPathBlock>] = &[
-        Key::required(
-            "calls",
-            &At(NAMES, |block: &mut Self::Block| &mut block.calls),
-            "the shortest way, tool by tool",
-        ),
-        Key::new(
-            "allow_extra_steps",
-            &At(FLAG, |block: &mut Self::Block| &mut block.allow_extra_steps),
-            "whether more calls than those are no waste",
-        ),
-        Key::new(
-            "penalize_backtracking",
-            &At(FLAG, |block: &mut Self::Block| {
-                &mut block.penalize_backtracking
-            }),
-            "whether a return to an earlier tool is waste",
-        ),
-        Key::new(
-            "penalize_repeated_tools",
-            &At(FLAG, |block: &mut Self::Block| {
-                &mut block.penalize_repeated_tools
-            }),
-            "whether the same tool twice in a row is waste",
-        ),
-    ];
 
     /// The default gate is `golden_path.passed >= 1` in every run.
     fn score_run(

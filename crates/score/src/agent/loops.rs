@@ -22,12 +22,12 @@ mod signs;
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::AgentRun;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{About, Case, Metric, Target};
-use crate::gate::key::{self, At, Key};
 use crate::gate::{RunCard, ScoreError};
 
 pub use find::find_loops;
@@ -42,23 +42,22 @@ const STAGNATION: &str = "loops.stagnation";
 const DETECTED: &str = "loops.detected";
 
 /// The settings of the block `loops`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Settings)]
 pub struct LoopsBlock {
-    /// How often the same call may be made in a row.
+    /// How often the same call may come in a row.
+    #[setting(default = 3, kind = limit(1))]
     pub max_repeats: u64,
-    /// How often a cycle may be gone through.
+    /// How often the same cycle of calls may come in a row.
+    #[setting(default = 3, kind = limit(0))]
     pub max_cycle_repeats: u64,
     /// How many calls in a row may bring nothing new.
+    #[setting(default = 5, kind = limit(0))]
     pub max_stagnation: u64,
 }
 
 impl Default for LoopsBlock {
     fn default() -> Self {
-        Self {
-            max_repeats: 3,
-            max_cycle_repeats: 3,
-            max_stagnation: 5,
-        }
+        Self::initial()
     }
 }
 
@@ -173,30 +172,6 @@ impl Metric for Loops {
         default_gate: "no limit below is exceeded",
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<LoopsBlock>] = &[
-        Key::new(
-            "max_repeats",
-            &At(key::count::<1>(), |block: &mut Self::Block| {
-                &mut block.max_repeats
-            }),
-            "how often the same call may come in a row",
-        ),
-        Key::new(
-            "max_cycle_repeats",
-            &At(key::count::<0>(), |block: &mut Self::Block| {
-                &mut block.max_cycle_repeats
-            }),
-            "how often the same cycle of calls may come in a row",
-        ),
-        Key::new(
-            "max_stagnation",
-            &At(key::count::<0>(), |block: &mut Self::Block| {
-                &mut block.max_stagnation
-            }),
-            "how many calls in a row may bring nothing new",
-        ),
-    ];
 
     /// The default gate is `loops.detected <= 0` in every run.
     fn score_run(

@@ -5,21 +5,19 @@
 use std::fmt::Debug;
 
 use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::setting::{Setting, Settings};
+use mcprove_settings::table;
 use mcprove_trace::{AgentRun, AgentTrace};
 
-use crate::gate::key::{Key, KeyInfo, fill, infos};
 use crate::gate::{GateBlock, Gates, RunCard, ScoreError, Scorecard};
 
 /// A metric over agent traces, and the block of the same name in a gates file.
 pub trait Metric: Send + Sync {
-    /// The settings of its block; `()` where it has none.
-    type Block: Debug + Default + Send + Sync + 'static;
+    /// The settings of its block, besides `expect`, which every block has; `()` where it has none.
+    type Block: Debug + Default + Settings + Send + Sync + 'static;
 
     /// What it is called, and what can be gated.
     const ABOUT: About;
-
-    /// The keys of its block, besides `expect`, which every block has.
-    const KEYS: &'static [Key<Self::Block>] = &[];
 
     /// Computes the targets of one run and puts them on the card. A metric that needs its block does nothing
     /// without it. What its gates would find is noted too: it counts where the block asks for it.
@@ -198,8 +196,8 @@ pub trait AnyMetric: Send + Sync {
     /// What it is called, and what can be gated.
     fn about(&self) -> &'static About;
 
-    /// The keys of its block.
-    fn keys(&self) -> Vec<KeyInfo>;
+    /// The settings of its block.
+    fn settings(&self) -> &'static [Setting];
 
     /// Reads its block.
     fn read(&self, reader: &mut Reader<'_>, section: &Section<'_>) -> GateBlock;
@@ -218,12 +216,14 @@ impl<M: Metric> AnyMetric for M {
         &M::ABOUT
     }
 
-    fn keys(&self) -> Vec<KeyInfo> {
-        infos(M::KEYS)
+    fn settings(&self) -> &'static [Setting] {
+        M::Block::declared()
     }
 
     fn read(&self, reader: &mut Reader<'_>, section: &Section<'_>) -> GateBlock {
-        GateBlock::new(self, fill(M::KEYS, reader, section))
+        let mut block = M::Block::initial();
+        table::fill(&mut block, reader, section, false);
+        GateBlock::new(self, block)
     }
 
     fn score_under(

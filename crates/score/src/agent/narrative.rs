@@ -51,21 +51,28 @@ pub use gate::Narrative;
 
 use listed::Listed;
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
 use mcprove_trace::{AgentRun, ToolCall};
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;
 
 /// The settings of the block `narrative`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct NarrativeBlock {
-    /// Tools that always count as writing.
+    /// Tools that write, whatever their names and annotations say.
+    #[setting(default = "[]", kind = Kind::Names)]
     pub mutating_tools: Vec<String>,
-    /// Tools that never do; they win. A claim of such an action is not held against the agent.
+    /// Tools that never write, whatever their names and annotations say; wins over `mutating_tools`.
+    ///
+    /// A claim of such an action is not held against the agent.
+    #[setting(default = "[]", kind = Kind::Names)]
     pub readonly_tools: Vec<String>,
-    /// The highest score that passes, besides whatever else is expected.
+    /// The highest `narrative.divergence_score` allowed, whatever `expect` says.
+    #[setting(otherwise = "no limit", kind = Kind::Fraction)]
     pub max_divergence_score: Option<f64>,
-    /// Accepted, and changes nothing: mcprove calls no model.
+    /// Accepted, and changes nothing: no model decides a gate.
+    #[setting(default = false)]
     pub llm_assisted: bool,
 }
 

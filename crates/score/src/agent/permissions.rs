@@ -11,16 +11,19 @@ mod misspelt;
 
 use std::collections::BTreeMap;
 
+use mcprove_settings::kind::Kind;
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
-use mcprove_settings::tree::Data;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{Setting, SettingType, Settings};
+use mcprove_settings::table::Row;
+use mcprove_settings::tree::{Data, Field};
 use mcprove_trace::AgentRun;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{About, Case, Metric, Need, Target};
 use crate::gate::file::matcher;
-use crate::gate::key::{At, Form, Key, Maybe, Row, TEXT, rows};
 use crate::gate::{Matcher, Path, RunCard, ScoreError, Scorecard};
 
 pub use check::check_permissions;
@@ -32,26 +35,37 @@ const VIOLATIONS: &str = "permissions.violations";
 const PASSED: &str = "permissions.passed";
 
 /// The settings of the block `permissions`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct PermissionsBlock {
-    /// What may be called; everything, where it is not given.
+    /// What may be called; everything else may not.
+    #[setting(otherwise = "everything")]
     pub allow: Option<Vec<Rule>>,
-    /// What may not be called, whatever is allowed.
+    /// What must not be called, even if allowed.
+    #[setting(default = "[]")]
     pub deny: Vec<Rule>,
 }
 
 /// Which calls are meant.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct Rule {
-    /// The tool; `server__tool` and `mcp__server__tool` name its server too; `*` stands for any
-    /// characters.
+    /// The tool; `*` stands for anything.
+    ///
+    /// `server__tool` and `mcp__server__tool` name its server too.
+    #[setting(required = true)]
     pub tool: String,
-    /// The server that has the tool; `*` stands for any characters. Any server, where it is not
-    /// given.
+    /// The server that has the tool.
+    ///
+    /// `*` stands for any characters.
+    #[setting(otherwise = "any")]
     pub server: Option<String>,
-    /// What the arguments must be, by a path into them.
-    pub args: BTreeMap<String, Matcher>,
+    /// Matchers by the path of the argument; all must match.
+    #[setting(otherwise = "any")]
+    pub args: Predicates,
 }
+
+/// Matchers by the path of the argument that they are about.
+#[derive(Debug, Clone, Default)]
+pub struct Predicates(pub BTreeMap<String, Matcher>);
 
 impl Rule {
     /// The rule in plain words: `` `delete_*` with path starts with "/etc" ``.
@@ -60,8 +74,7 @@ impl Rule {
         if let Some(server) = &self.server {
             words = format!("{words} of {}", phrase::name(server));
         }
-        let predicates: Vec<String> = self
-            .args
+        let predicates: Vec<String> = (self.args.0)
             .iter()
             .map(|(path, matcher)| format!("{path} {}", matcher.describe()))
             .collect();
@@ -146,20 +159,6 @@ impl Metric for Permissions {
         ..About::PLAIN
     };
 
-    const KEYS: &'static [Key<PermissionsBlock>] = &[
-        Key::or(
-            "allow",
-            &Maybe(rows(), |block: &mut Self::Block| &mut block.allow),
-            "everything",
-            "what may be called; everything else may not",
-        ),
-        Key::new(
-            "deny",
-            &At(rows(), |block: &mut Self::Block| &mut block.deny),
-            "what must not be called, even if allowed",
-        ),
-    ];
-
     /// The default gate is `permissions.violations <= 0` in every run.
     fn score_run(
         &self,
@@ -197,44 +196,21 @@ impl Metric for Permissions {
 
 impl Row for Rule {
     const LABEL: &'static str = "a rule";
+    const LIST: &'static str = "list of names, or of `{tool, server, args}`";
     const HINT: &'static str = "write a name, or { tool: …, args: … }, for each; [] for none";
-    const KEYS: &'static [Key<Self>] = &[
-        Key::required(
-            "tool",
-            &At(TEXT, |rule: &mut Rule| &mut rule.tool),
-            "the tool; `*` stands for anything",
-        ),
-        Key::or(
-            "server",
-            &Maybe(TEXT, |rule: &mut Rule| &mut rule.server),
-            "any",
-            "the server that has the tool",
-        ),
-        Key::or(
-            "args",
-            &At(PREDICATES, |rule: &mut Rule| &mut rule.args),
-            "any",
-            "matchers by the path of the argument; all must match",
-        ),
-    ];
     const NAMED: Option<fn(String) -> Self> = Some(|tool| Rule {
         tool,
         ..Rule::default()
     });
 }
 
-/// Matchers by the path of the argument that they are about.
-const PREDICATES: Form<BTreeMap<String, Matcher>> = Form {
-    takes: || "map of matchers".to_owned(),
-    schema: || {
-        json!({
-            "type": "object",
-            "additionalProperties": { "$ref": "#/$defs/matcher" },
-        })
-    },
-    definition: || None,
-    read: |reader, section, name| {
-        let field = section.get(name)?;
+impl SettingType for Predicates {
+    const KIND: Kind = Kind::Other(
+        "map of matchers",
+        || json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/matcher" } }),
+    );
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let Data::Table(fields) = &field.value.data else {
             let hint = "write { path: { starts_with: /tmp/ } }";
             reader.wrong(field, "a map of matchers by argument", hint);
@@ -250,10 +226,9 @@ const PREDICATES: Form<BTreeMap<String, Matcher>> = Form {
                 predicates.insert(field.name.clone(), matcher);
             }
         }
-        Some(predicates)
-    },
-    written: |_| json!({}),
-};
+        Some(Self(predicates))
+    }
+}
 
 #[cfg(test)]
 mod tests;

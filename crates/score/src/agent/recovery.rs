@@ -17,11 +17,11 @@ pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{About, Case, Metric, Target};
-use crate::gate::key::{At, FLAG, Key, Maybe, milliseconds};
 use crate::gate::{Gates, RunCard, ScoreError, Scorecard};
 
 /// The timeout budget where none is given.
@@ -34,23 +34,22 @@ const RECOVERED: &str = "recovery.recovered";
 const CLEAN_TIMEOUT: &str = "recovery.clean_timeout";
 
 /// The settings of the block `recovery`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Settings)]
 pub struct RecoveryBlock {
-    /// The timeout budget of one call.
+    /// The timeout of one call.
+    #[setting(default = 30_000, kind = milliseconds(1))]
     pub max_detection_ms: u64,
-    /// The budget of the whole recovery; `None` is unbounded.
+    /// How long recovery may take in all.
+    #[setting(otherwise = "no limit", kind = milliseconds(0))]
     pub max_recovery_ms: Option<u64>,
-    /// Whether the agent must notice within its timeout budget.
+    /// Whether the fault must be noticed within `max_detection_ms`.
+    #[setting(default = false)]
     pub require_clean_timeout: bool,
 }
 
 impl Default for RecoveryBlock {
     fn default() -> Self {
-        Self {
-            max_detection_ms: MAX_DETECTION_MS,
-            max_recovery_ms: None,
-            require_clean_timeout: false,
-        }
+        Self::initial()
     }
 }
 
@@ -175,31 +174,6 @@ impl Metric for Recovery {
         default_gate: "every run recovered, within the times below",
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<RecoveryBlock>] = &[
-        Key::new(
-            "max_detection_ms",
-            &At(milliseconds::<1>(), |block: &mut Self::Block| {
-                &mut block.max_detection_ms
-            }),
-            "the timeout of one call",
-        ),
-        Key::or(
-            "max_recovery_ms",
-            &Maybe(milliseconds::<0>(), |block: &mut Self::Block| {
-                &mut block.max_recovery_ms
-            }),
-            "no limit",
-            "how long recovery may take in all",
-        ),
-        Key::new(
-            "require_clean_timeout",
-            &At(FLAG, |block: &mut Self::Block| {
-                &mut block.require_clean_timeout
-            }),
-            "whether the fault must be noticed within `max_detection_ms`",
-        ),
-    ];
 
     fn score(
         &self,

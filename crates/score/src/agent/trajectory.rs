@@ -32,14 +32,15 @@ use serde_json::json;
 
 pub use alignment::ALIGNMENT_PAIRS_MAX;
 pub use fitting::COMPARISONS_MAX;
-use mode::MODE;
 pub use mode::Mode;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
-use shape::SHAPE;
+pub(crate) use shape::shape_schema;
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
 use mcprove_settings::number::count;
 use mcprove_settings::phrase;
+use mcprove_settings::setting::Settings;
+use mcprove_settings::table::Row;
 use mcprove_trace::ToolCall;
 
 use self::any_order::Pairs;
@@ -48,29 +49,35 @@ use self::reference::{Doubt, Plan};
 use self::report::Mismatches;
 use super::tool_name::Fit;
 use super::{About, Case, Metric, Need, Target};
-use crate::gate::key::{At, Key, Maybe, Row, TEXT, rows};
 use crate::gate::{ScoreError, Scorecard};
 
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
 
 /// The settings of the block `trajectory`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct TrajectoryBlock {
-    /// How expected calls line up with recorded ones.
+    /// How the expected calls line up with those that were made.
+    #[setting(default = "strict")]
     pub mode: Mode,
-    /// The expected calls.
+    /// The expected calls, in order.
+    #[setting(required = true)]
     pub calls: Vec<ExpectedCall>,
 }
 
 /// A call that is expected.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Settings)]
 pub struct ExpectedCall {
-    /// The tool; `server__tool` and `mcp__server__tool` name its server too.
+    /// The tool.
+    ///
+    /// `server__tool` and `mcp__server__tool` name its server too.
+    #[setting(required = true)]
     pub name: String,
-    /// The server; any when absent.
+    /// The server that has the tool.
+    #[setting(otherwise = "any")]
     pub server: Option<String>,
-    /// What its arguments must look like.
+    /// What the arguments must be.
+    #[setting(otherwise = "any")]
     pub args: ArgumentShape,
 }
 
@@ -210,19 +217,6 @@ impl Metric for Trajectory {
         ..About::PLAIN
     };
 
-    const KEYS: &'static [Key<TrajectoryBlock>] = &[
-        Key::new(
-            "mode",
-            &At(MODE, |block: &mut Self::Block| &mut block.mode),
-            "how the expected calls line up with those that were made",
-        ),
-        Key::required(
-            "calls",
-            &At(rows(), |block: &mut Self::Block| &mut block.calls),
-            "the expected calls, in order",
-        ),
-    ];
-
     /// The default gate is `trajectory.passed >= 1` in every run.
     fn score(
         &self,
@@ -262,30 +256,11 @@ impl Metric for Trajectory {
 
 impl Row for ExpectedCall {
     const LABEL: &'static str = "a call";
+    const LIST: &'static str = "list of names, or of `{name, server, args}`";
     const HINT: &'static str = "write a name, or { name: …, args: … }, for each call; [] for none";
-    const KEYS: &'static [Key<Self>] = &[
-        Key::required(
-            "name",
-            &At(TEXT, |call: &mut ExpectedCall| &mut call.name),
-            "the tool",
-        ),
-        Key::or(
-            "server",
-            &Maybe(TEXT, |call: &mut ExpectedCall| &mut call.server),
-            "any",
-            "the server that has the tool",
-        ),
-        Key::or(
-            "args",
-            &At(SHAPE, |call: &mut ExpectedCall| &mut call.args),
-            "any",
-            "what the arguments must be",
-        ),
-    ];
     const NAMED: Option<fn(String) -> Self> = Some(|name| ExpectedCall {
         name,
-        server: None,
-        args: ArgumentShape::Any,
+        ..ExpectedCall::default()
     });
 }
 

@@ -14,6 +14,8 @@
 mod edges;
 
 use mcprove_settings::number::count;
+use mcprove_settings::setting::Settings;
+use mcprove_settings::table::Row;
 use mcprove_trace::{AgentRun, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,7 +23,6 @@ use serde_json::json;
 use self::edges::{Spans, broken_dependency, broken_order};
 use super::tool_name::{ToolName, check_servers};
 use super::{About, Case, Metric, Need, Target};
-use crate::gate::key::{At, Key, Row, TEXT, rows};
 use crate::gate::{RunCard, ScoreError};
 
 /// Unsatisfied edges of one axis that a report names; the rest is only counted.
@@ -31,29 +32,37 @@ const DEPENDENCY: &str = "trajectory.dependency_satisfaction";
 const ORDER: &str = "trajectory.order_satisfaction";
 
 /// The settings of the block `trajectory_axes`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Settings)]
 pub struct TrajectoryAxesBlock {
-    /// What reads the output of what.
+    /// A consumer must come after its producer.
+    #[setting(default = "[]")]
     pub dependencies: Vec<Dependency>,
-    /// What precedes what.
+    /// A first call must come before a second.
+    #[setting(default = "[]")]
     pub order: Vec<Order>,
 }
 
 /// A tool that reads what another one returned.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Settings)]
 pub struct Dependency {
-    /// The tool whose output is read; `server__tool` and `mcp__server__tool` name its server too.
+    /// The tool whose result is used.
+    ///
+    /// `server__tool` and `mcp__server__tool` name its server too.
+    #[setting(required = true)]
     pub producer: String,
-    /// The tool that reads it.
+    /// The tool that uses it.
+    #[setting(required = true)]
     pub consumer: String,
 }
 
 /// A tool that precedes another one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Settings)]
 pub struct Order {
     /// The tool that comes first.
+    #[setting(required = true)]
     pub first: String,
-    /// The tool that comes later.
+    /// The tool that comes after it.
+    #[setting(required = true)]
     pub second: String,
 }
 
@@ -187,19 +196,6 @@ impl Metric for TrajectoryAxes {
         ..About::PLAIN
     };
 
-    const KEYS: &'static [Key<TrajectoryAxesBlock>] = &[
-        Key::new(
-            "dependencies",
-            &At(rows(), |block: &mut Self::Block| &mut block.dependencies),
-            "a consumer must come after its producer",
-        ),
-        Key::new(
-            "order",
-            &At(rows(), |block: &mut Self::Block| &mut block.order),
-            "a first call must come before a second",
-        ),
-    ];
-
     /// The default gate: both axes are at 100 in every run.
     fn score_run(
         &self,
@@ -240,36 +236,14 @@ impl Metric for TrajectoryAxes {
 
 impl Row for Dependency {
     const LABEL: &'static str = "an edge";
+    const LIST: &'static str = "list of `{producer, consumer}`";
     const HINT: &'static str = "write a line `- { producer: a, consumer: b }` for each";
-    const KEYS: &'static [Key<Self>] = &[
-        Key::required(
-            "producer",
-            &At(TEXT, |edge: &mut Dependency| &mut edge.producer),
-            "the tool whose result is used",
-        ),
-        Key::required(
-            "consumer",
-            &At(TEXT, |edge: &mut Dependency| &mut edge.consumer),
-            "the tool that uses it",
-        ),
-    ];
 }
 
 impl Row for Order {
     const LABEL: &'static str = "an edge";
+    const LIST: &'static str = "list of `{first, second}`";
     const HINT: &'static str = "write a line `- { first: a, second: b }` for each";
-    const KEYS: &'static [Key<Self>] = &[
-        Key::required(
-            "first",
-            &At(TEXT, |edge: &mut Order| &mut edge.first),
-            "the tool that comes first",
-        ),
-        Key::required(
-            "second",
-            &At(TEXT, |edge: &mut Order| &mut edge.second),
-            "the tool that comes after it",
-        ),
-    ];
 }
 
 #[cfg(test)]

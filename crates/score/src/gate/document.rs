@@ -10,7 +10,7 @@ use super::{Path, path::Step};
 
 /// The part of a run that a path begins with, as a document. `None` where what it asks for is not known
 /// of every call.
-pub(super) fn document(run: &AgentRun, path: &Path) -> Option<Value> {
+pub fn document(run: &AgentRun, path: &Path) -> Option<Value> {
     let part = match path.steps() {
         [Step::Key(key), ..] => key.as_str(),
         _ => "",

@@ -14,7 +14,7 @@ use crate::agent::{About, AnyMetric, Scope, Target};
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
-pub(super) fn apply(
+pub fn apply(
     trace: &AgentTrace,
     expectations: &[Expectation],
     metrics: &[&dyn AnyMetric],

@@ -46,7 +46,7 @@ pub fn judge(
 }
 
 /// Flags are 1 and 0, and who asks for `true` or `false` means just that.
-pub(super) fn as_asked(expectation: &Expectation, value: Value) -> Value {
+pub fn as_asked(expectation: &Expectation, value: Value) -> Value {
     let asks_for_flag = asks_for_flag(&expectation.matcher.to_value());
     match value.as_u64() {
         Some(0) if asks_for_flag => Value::Bool(false),
@@ -71,7 +71,7 @@ fn asks_for_flag(matcher: &Value) -> bool {
 }
 
 /// Holds a value against an expectation: what does not hold, or nothing.
-pub(super) fn compare(
+pub fn compare(
     expectation: &Expectation,
     value: &Value,
 ) -> Result<Option<GateFailure>, ScoreError> {

@@ -4,14 +4,13 @@
 //! its settings and the [`Expectation`]s over its targets. [`score`] computes every metric, puts
 //! the numbers on a [`Scorecard`], and applies the gates. Whatever cannot be judged (a path that
 //! leads nowhere, an unknown value, a metric that was not computed) is a [`ScoreError`], never a
-//! pass. [`file`] reads gates from YAML, [`key`] has the forms of their settings.
+//! pass. [`file`] reads gates from YAML.
 
 mod block;
 mod document;
 mod evaluate;
 pub mod file;
 mod judge;
-pub mod key;
 mod matcher;
 mod path;
 mod result;

@@ -88,7 +88,7 @@ fn written(steps: &[Step]) -> String {
 }
 
 /// Adds the step to a key: `.key`, or `["a key"]` where a dot would not do.
-pub(super) fn push_key(text: &mut String, key: &str) {
+pub fn push_key(text: &mut String, key: &str) {
     if is_plain(key) && key != "length" {
         text.push('.');
         text.push_str(key);
@@ -105,7 +105,7 @@ pub(super) fn push_key(text: &mut String, key: &str) {
 }
 
 /// Adds the step to an element.
-pub(super) fn push_index(text: &mut String, index: usize) {
+pub fn push_index(text: &mut String, index: usize) {
     text.push('[');
     text.push_str(&index.to_string());
     text.push(']');

@@ -12,7 +12,7 @@ const RUNS_MAX: usize = 3;
 const SENTENCES_MAX: usize = 5;
 
 /// What no failure tells already, run by run.
-pub(super) fn findings(scored: &Scored<'_>) -> Vec<Finding> {
+pub fn findings(scored: &Scored<'_>) -> Vec<Finding> {
     let mut messages: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for failure in &scored.report.failures {
         if let Some(run) = failure.run {

@@ -18,7 +18,7 @@ const VALUE_WIDTH: usize = 24;
 
 /// The numbers of every metric that was computed: those of one run line by line, those of several in
 /// tables.
-pub(super) fn sections(report: &ScoreReport) -> Vec<Section> {
+pub fn sections(report: &ScoreReport) -> Vec<Section> {
     if report.runs.len() < 2 {
         return vec![Section::default().table(lines(report))];
     }
@@ -64,7 +64,7 @@ fn is_computed(report: &ScoreReport, target: &str) -> bool {
 }
 
 /// Whether a number is not known.
-pub(super) fn has_unknown(report: &ScoreReport) -> bool {
+pub fn has_unknown(report: &ScoreReport) -> bool {
     let runs = report.runs.iter().flat_map(|run| run.targets.values());
     report.targets.values().chain(runs).any(Value::is_null)
 }

@@ -14,7 +14,7 @@ const GATES_MAX: usize = 20;
 const NAMES_MAX: usize = 5;
 
 /// What failed and why.
-pub(super) fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
+pub fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     let mut failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
     let shown = failed.by_ref().take(GATES_MAX);
     let mut findings: Vec<Finding> = shown.map(|gate| failure(scored, gate)).collect();
@@ -52,7 +52,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
 }
 
 /// What cannot be judged, why, and what to try.
-pub(super) fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
+pub fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     let errors = scored.report.errors.iter();
     let findings = errors.take(GATES_MAX).map(|error| {
         let place = error.run.map(|run| scored.run_name(run).into());

@@ -26,7 +26,7 @@ fn between(min: impl Into<Option<u64>>, max: impl Into<Option<u64>>) -> Limit {
 
 fn on(tool: &str, limit: Limit) -> CallLimitsBlock {
     CallLimitsBlock {
-        tools: [(tool.to_owned(), limit)].into(),
+        tools: Limits([(tool.to_owned(), limit)].into()),
         ..CallLimitsBlock::default()
     }
 }

@@ -8,7 +8,7 @@ use super::outcome::Outcome;
 
 /// What is known of the attempts at one write so far.
 #[derive(Default)]
-pub(super) struct Attempts {
+pub struct Attempts {
     /// One that succeeded without a key.
     succeeded: Option<usize>,
     /// One that succeeded with a key.
@@ -24,7 +24,7 @@ pub(super) struct Attempts {
 }
 
 /// What one more attempt at a write is.
-pub(super) enum Repetition {
+pub enum Repetition {
     /// A write made twice, or perhaps.
     Duplicate {
         repeats: usize,
@@ -37,7 +37,7 @@ pub(super) enum Repetition {
 
 impl Attempts {
     /// What one more attempt repeats, with this key; `None` for nothing.
-    pub(super) fn repeated(&self, key: Option<&String>, is_idempotent: bool) -> Option<Repetition> {
+    pub fn repeated(&self, key: Option<&String>, is_idempotent: bool) -> Option<Repetition> {
         if is_idempotent {
             return self.may_be_made().then_some(Repetition::Protected);
         }
@@ -63,7 +63,7 @@ impl Attempts {
     }
 
     /// Notes what became of one attempt.
-    pub(super) fn note(&mut self, index: usize, key: Option<String>, outcome: Outcome) {
+    pub fn note(&mut self, index: usize, key: Option<String>, outcome: Outcome) {
         if outcome == Outcome::NotExecuted {
             return;
         }
@@ -89,12 +89,12 @@ impl Attempts {
     }
 
     /// Notes that a fault kept one from being executed.
-    pub(super) fn note_kept_off(&mut self, index: usize, fault: FaultKind) {
+    pub fn note_kept_off(&mut self, index: usize, fault: FaultKind) {
         self.kept_off = Some((index, fault));
     }
 
     /// The last attempt that a fault kept off, where nothing was made of the write at all.
-    pub(super) fn lost(&self) -> Option<(usize, FaultKind)> {
+    pub fn lost(&self) -> Option<(usize, FaultKind)> {
         self.kept_off.filter(|_| !self.may_be_made())
     }
 

@@ -23,7 +23,7 @@ static PHRASES: LazyLock<WordLists> =
 
 /// Why nobody knows whether a call that failed was executed, as the end of a sentence that begins with
 /// the attempt; `None` where it surely was not.
-pub(super) fn doubt(error: &Value) -> Option<&'static str> {
+pub fn doubt(error: &Value) -> Option<&'static str> {
     let mut texts = Vec::new();
     let mut codes = Vec::new();
     collect(error, &mut texts, &mut codes);

@@ -7,7 +7,7 @@ use super::failure::doubt;
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub enum Outcome {
     /// It succeeded.
     Executed,
     /// It surely was not.
@@ -39,7 +39,7 @@ impl Outcome {
 }
 
 /// What the result of a call and the faults that it met say of it.
-pub(super) fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
+pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
     if faults
         .iter()
         .any(|mark| mark.kind == FaultKind::LoseRequest)
@@ -119,7 +119,7 @@ fn is_given_up(result: Option<&ToolResult>) -> bool {
 }
 
 /// The fault that kept a call from being executed, where one did.
-pub(super) fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<FaultKind> {
+pub fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<FaultKind> {
     let kind = met(faults)?.kind;
     let keeps_off = match kind.executes() {
         Execution::Never => true,

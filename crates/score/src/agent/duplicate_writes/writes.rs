@@ -18,13 +18,13 @@ const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
 ];
 
 /// A write.
-pub(super) struct Write<'a> {
-    pub(super) index: usize,
-    pub(super) call: &'a ToolCall,
-    pub(super) identity: Identity<'a>,
-    pub(super) key: Option<String>,
+pub struct Write<'a> {
+    pub index: usize,
+    pub call: &'a ToolCall,
+    pub identity: Identity<'a>,
+    pub key: Option<String>,
     /// Whether its tool may be called twice without harm.
-    pub(super) is_idempotent: bool,
+    pub is_idempotent: bool,
 }
 
 /// What a tool does, as far as it matters here.
@@ -36,14 +36,14 @@ enum Nature {
 }
 
 /// Which tools write, by a block.
-pub(super) struct Tools<'a> {
+pub struct Tools<'a> {
     mutating: Vec<ToolName<'a>>,
     readonly: Vec<ToolName<'a>>,
     idempotent: Vec<ToolName<'a>>,
 }
 
 impl<'a> Tools<'a> {
-    pub(super) fn new(block: &'a DuplicateWritesBlock) -> Self {
+    pub fn new(block: &'a DuplicateWritesBlock) -> Self {
         Self {
             mutating: ToolName::patterns(&block.mutating_tools),
             readonly: ToolName::patterns(&block.readonly_tools),
@@ -52,7 +52,7 @@ impl<'a> Tools<'a> {
     }
 
     /// The calls that write.
-    pub(super) fn writes<'c>(&self, calls: &'c [ToolCall]) -> Vec<Write<'c>> {
+    pub fn writes<'c>(&self, calls: &'c [ToolCall]) -> Vec<Write<'c>> {
         let mut tools: BTreeMap<Tool<'c>, Nature> = BTreeMap::new();
         let mut writes = Vec::new();
         for (index, call) in calls.iter().enumerate() {

@@ -8,13 +8,13 @@ use super::{MissingStep, Step};
 use crate::agent::tool_name::{Fit, ToolName};
 
 /// How far the golden path can be followed through the recorded calls.
-pub(super) struct Walk {
-    pub(super) missing: Option<MissingStep>,
-    pub(super) first_extra: Option<Step>,
+pub struct Walk {
+    pub missing: Option<MissingStep>,
+    pub first_extra: Option<Step>,
 }
 
 /// Takes each step of the path at the first chance: if the path can be followed at all, then so.
-pub(super) fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
+pub fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
     let mut steps = path.iter().enumerate().peekable();
     let mut searched_from = 0;
     let mut first_extra = None;
@@ -42,7 +42,7 @@ pub(super) fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
 
 /// A call that leads back.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detour {
+pub enum Detour {
     /// To a tool used earlier that is not the one just before.
     Return,
     /// To the tool just before.
@@ -50,13 +50,13 @@ pub(super) enum Detour {
 }
 
 /// Detours of one kind that are waste.
-pub(super) struct Wasted {
-    pub(super) count: u64,
-    pub(super) first: Option<Step>,
+pub struct Wasted {
+    pub count: u64,
+    pub first: Option<Step>,
 }
 
 /// The detours of this kind beyond those that the golden path makes to the same tool.
-pub(super) fn wasted(names: &[&str], path: &[&str], kind: Detour) -> Wasted {
+pub fn wasted(names: &[&str], path: &[&str], kind: Detour) -> Wasted {
     let mut allowed: BTreeMap<&str, u64> = BTreeMap::new();
     for (_, name) in detours(path, kind) {
         *allowed.entry(name).or_default() += 1;

@@ -6,21 +6,21 @@ use super::CYCLE_CALLS_MAX;
 
 /// So many calls in a row, from one on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Streak {
-    pub(super) first: usize,
-    pub(super) calls: usize,
+pub struct Streak {
+    pub first: usize,
+    pub calls: usize,
 }
 
 /// A cycle of so many calls, gone through so often, from a call on; of none, where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Cycle {
-    pub(super) first: usize,
-    pub(super) length: usize,
-    pub(super) repeats: usize,
+pub struct Cycle {
+    pub first: usize,
+    pub length: usize,
+    pub repeats: usize,
 }
 
 /// The longest streak of the same call; the first of several.
-pub(super) fn longest_streak(same: &[usize]) -> Streak {
+pub fn longest_streak(same: &[usize]) -> Streak {
     let mut longest = Streak::default();
     let mut current = Streak::default();
     let mut before = None;
@@ -41,7 +41,7 @@ pub(super) fn longest_streak(same: &[usize]) -> Streak {
 }
 
 /// The cycle that is gone through most often; of several the shortest, then the first.
-pub(super) fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Option<Cycle> {
+pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Option<Cycle> {
     let mut best: Option<Cycle> = None;
     for length in 2..=CYCLE_CALLS_MAX {
         // Calls in a row that are the same as the one a cycle before.
@@ -114,7 +114,7 @@ impl<'a> Hidden<'a> {
 
 /// Calls of which it is not known which others they repeat.
 #[derive(Clone, Copy)]
-pub(super) enum Doubts<'a> {
+pub enum Doubts<'a> {
     /// They repeat no other: for each call the first of its tool, and whether its arguments are unknown.
     Apart {
         tools: &'a [usize],
@@ -125,7 +125,7 @@ pub(super) enum Doubts<'a> {
 }
 
 /// The longest stretch of calls that brought nothing new; the first of several.
-pub(super) fn longest_stagnation(
+pub fn longest_stagnation(
     same: &[usize],
     results: &[Option<&ToolResult>],
     doubts: Doubts<'_>,

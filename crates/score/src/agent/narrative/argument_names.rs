@@ -19,17 +19,17 @@ const NAME_CHARS_MAX: usize = 80;
 
 /// An argument of some calls.
 #[derive(Debug, Default)]
-pub(super) struct Argument {
+pub struct Argument {
     /// Its name, as the first of the calls has it.
-    pub(super) name: String,
+    pub name: String,
     /// The values that it had.
-    pub(super) values: Recorded,
+    pub values: Recorded,
     /// The place of the first call that has it.
-    pub(super) call_index: usize,
+    pub call_index: usize,
 }
 
 /// The arguments that the text names, by the words of their names.
-pub(super) fn collect(sentences: &[Sentence], calls: &[ToolCall]) -> BTreeMap<String, Argument> {
+pub fn collect(sentences: &[Sentence], calls: &[ToolCall]) -> BTreeMap<String, Argument> {
     let mut named = BTreeSet::new();
     for sentence in sentences {
         for at in 0..sentence.tokens.len() {
@@ -123,7 +123,7 @@ fn written_names(json: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What names an argument may have that are written here, the longest first, and where they end.
-pub(super) fn names_at(all: &[Token], at: usize) -> Vec<(String, usize)> {
+pub fn names_at(all: &[Token], at: usize) -> Vec<(String, usize)> {
     let Some(first) = all.get(at) else {
         return Vec::new();
     };

@@ -17,21 +17,21 @@ use super::vocabulary::is_unreal;
 
 /// A value that the text states and no call had.
 #[derive(Debug, Clone)]
-pub(super) struct Mismatch {
+pub struct Mismatch {
     /// The argument, as the calls name it.
-    pub(super) argument: String,
+    pub argument: String,
     /// The value that the text states.
-    pub(super) stated: String,
+    pub stated: String,
     /// The value of the first call that has the argument.
-    pub(super) recorded: String,
+    pub recorded: String,
     /// The place of that call.
-    pub(super) call_index: usize,
+    pub call_index: usize,
     /// The place of the sentence.
-    pub(super) sentence: usize,
+    pub sentence: usize,
 }
 
 /// Every value that is stated wrongly, once.
-pub(super) fn find(sentences: &[Sentence], calls: &[ToolCall]) -> Vec<Mismatch> {
+pub fn find(sentences: &[Sentence], calls: &[ToolCall]) -> Vec<Mismatch> {
     let arguments = collect(sentences, calls);
     let mut mismatches = Vec::new();
     let mut known = BTreeSet::new();

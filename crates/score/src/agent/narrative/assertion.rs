@@ -9,7 +9,7 @@ use super::vocabulary::{is_hypothetical, is_report};
 
 impl Walker<'_> {
     /// Whether a clause with its subject here is only thought: `before I deleted it`, `I thought I sent it`.
-    pub(super) fn is_hypothetical(&self, at: usize) -> bool {
+    pub fn is_hypothetical(&self, at: usize) -> bool {
         let Some(mut place) = left(self.tokens, at) else {
             return at > 0 && self.tokens.first().is_some_and(is_hedge);
         };
@@ -24,7 +24,7 @@ impl Walker<'_> {
 
     /// Whether a clause that begins here tells of what was found or happens in general, by what stands
     /// before it: `because`, `when`, `I noticed that`; not `I can confirm that`.
-    pub(super) fn is_observed(&self, start: usize) -> bool {
+    pub fn is_observed(&self, start: usize) -> bool {
         let Some(place) = start.checked_sub(1) else {
             return false;
         };
@@ -54,7 +54,7 @@ impl Walker<'_> {
     }
 
     /// A participle after `was`, said of the controller's thing.
-    pub(super) fn passive(&mut self, at: usize) {
+    pub fn passive(&mut self, at: usize) {
         let Some(Controller {
             subject: Subject::Thing(phrase),
             is_real: true,
@@ -111,7 +111,7 @@ impl Walker<'_> {
     }
 
     /// A verb of which the agent is the subject.
-    pub(super) fn active(&mut self, at: usize) {
+    pub fn active(&mut self, at: usize) {
         let Some(reading) = self.reading(at) else {
             return;
         };
@@ -126,7 +126,7 @@ impl Walker<'_> {
     }
 
     /// `I added that …`, `I set out to …`: not what the verb does to a thing.
-    pub(super) fn is_other_sense(&self, at: usize, base: &str) -> bool {
+    pub fn is_other_sense(&self, at: usize, base: &str) -> bool {
         let next = self.lower(at + 1);
         match base {
             // `I'm writing to confirm …`
@@ -142,7 +142,7 @@ impl Walker<'_> {
     }
 
     /// The noun phrase right before a clause with its subject here, which tells more of it.
-    pub(super) fn relative_head(&self, at: usize) -> Option<Phrase> {
+    pub fn relative_head(&self, at: usize) -> Option<Phrase> {
         let mut end = at;
         if matches!(self.class(end.checked_sub(1)?), Class::That | Class::Which) {
             end -= 1;
@@ -164,7 +164,7 @@ impl Walker<'_> {
     }
 
     /// The thing before a clause that says what was done with it: `the issue I created`.
-    pub(super) fn antecedent(&self, at: usize) -> Option<Phrase> {
+    pub fn antecedent(&self, at: usize) -> Option<Phrase> {
         let agent = (0..at)
             .rev()
             .take(6)

@@ -17,7 +17,7 @@ const SALIENT_CHARS_MIN: usize = 3;
 
 /// The actions that tools stand for: verbs, and verbs with things.
 #[derive(Debug, Default)]
-pub(super) struct Actions {
+pub struct Actions {
     verbs: BTreeSet<String>,
     /// Verbs that are all of a tool's name: such a tool may be about anything.
     bare: BTreeSet<String>,
@@ -26,7 +26,7 @@ pub(super) struct Actions {
 
 impl Actions {
     /// The actions of tools of these names.
-    pub(super) fn of<'n>(names: impl Iterator<Item = &'n str>, verbs: &Verbs) -> Self {
+    pub fn of<'n>(names: impl Iterator<Item = &'n str>, verbs: &Verbs) -> Self {
         let mut actions = Self::default();
         for name in names {
             actions.add(&tokens(name), verbs);
@@ -49,7 +49,7 @@ impl Actions {
     }
 
     /// Whether a claim is among them: the verb, and the thing if it names one.
-    pub(super) fn has(&self, claim: &Claim) -> bool {
+    pub fn has(&self, claim: &Claim) -> bool {
         if !self.verbs.contains(&claim.verb) {
             return false;
         }
@@ -64,7 +64,7 @@ impl Actions {
     /// says what the thing is: to delete an issue's comment is not to delete the issue. Another word
     /// will do where the head says little (`the user account`), where two do (`the pull request
     /// draft`), and for verbs that change a thing by changing its parts (`the ticket's priority`).
-    pub(super) fn has_thing(&self, claim: &Claim) -> bool {
+    pub fn has_thing(&self, claim: &Claim) -> bool {
         let phrase = &claim.phrase;
         let has = |noun: String| self.pairs.contains(&(claim.verb.clone(), noun));
         let has_noun = |noun: &String| forms(noun).into_iter().any(has);
@@ -114,7 +114,7 @@ fn initials(words: &[String]) -> Vec<String> {
 }
 
 /// The verbs of the names of tools that always write, where they are not on the list anyway.
-pub(super) fn extra_verbs(block: &NarrativeBlock) -> BTreeSet<String> {
+pub fn extra_verbs(block: &NarrativeBlock) -> BTreeSet<String> {
     let names = block
         .mutating_tools
         .iter()
@@ -130,15 +130,15 @@ pub(super) fn extra_verbs(block: &NarrativeBlock) -> BTreeSet<String> {
 
 /// What the text says about one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mention {
+pub struct Mention {
     /// Whether every salient word of its name is in the text.
-    pub(super) is_mentioned: bool,
+    pub is_mentioned: bool,
     /// Whether it writes.
-    pub(super) is_mutating: bool,
+    pub is_mutating: bool,
 }
 
 /// Which tools a text mentions, each looked at once.
-pub(super) struct Mentions<'a> {
+pub struct Mentions<'a> {
     stems: BTreeSet<String>,
     known: BTreeMap<&'a str, Mention>,
     block: &'a NarrativeBlock,
@@ -146,7 +146,7 @@ pub(super) struct Mentions<'a> {
 
 impl<'a> Mentions<'a> {
     /// Of a text.
-    pub(super) fn of(text: &str, block: &'a NarrativeBlock) -> Self {
+    pub fn of(text: &str, block: &'a NarrativeBlock) -> Self {
         let mut words = BTreeSet::new();
         for word in text
             .split(|c: char| !c.is_alphanumeric())
@@ -163,7 +163,7 @@ impl<'a> Mentions<'a> {
     }
 
     /// What the text says about the tool of a call.
-    pub(super) fn mention(&mut self, call: &'a ToolCall) -> Mention {
+    pub fn mention(&mut self, call: &'a ToolCall) -> Mention {
         let name = call.name.as_str();
         if let Some(mention) = self.known.get(name) {
             return *mention;

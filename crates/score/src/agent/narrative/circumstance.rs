@@ -8,7 +8,7 @@ use super::vocabulary::{is_day, is_department, is_finite, is_month, is_time_word
 
 /// The tokens of a clause from here on: up to a comma, a mark, or a conjunction that begins
 /// another clause.
-pub(super) fn tail(tokens: &[Token], from: usize) -> &[Token] {
+pub fn tail(tokens: &[Token], from: usize) -> &[Token] {
     let rest = tokens.get(from..).unwrap_or_default();
     let rest = rest.get(..WINDOW).unwrap_or(rest);
     let end = rest
@@ -33,7 +33,7 @@ pub(super) fn tail(tokens: &[Token], from: usize) -> &[Token] {
 }
 
 /// Whether a tail says who did it, and that it was not the agent: `by Bob`.
-pub(super) fn is_by_other(tail: &[Token]) -> bool {
+pub fn is_by_other(tail: &[Token]) -> bool {
     let Some(by) = tail.iter().position(|token| token.lower == "by") else {
         return false;
     };
@@ -69,7 +69,7 @@ pub(super) fn is_by_other(tail: &[Token]) -> bool {
 }
 
 /// Whether a tail says that it was done before the run: `last week`, `in 2019`, `two days ago`.
-pub(super) fn is_long_ago(tail: &[Token]) -> bool {
+pub fn is_long_ago(tail: &[Token]) -> bool {
     let lower = |place: usize| tail.get(place).map_or("", |token| token.lower.as_str());
     tail.iter()
         .enumerate()
@@ -91,12 +91,12 @@ pub(super) fn is_long_ago(tail: &[Token]) -> bool {
 }
 
 /// Whether a tail says that it is still to come.
-pub(super) fn is_future(tail: &[Token]) -> bool {
+pub fn is_future(tail: &[Token]) -> bool {
     tail.iter().any(|token| is_to_come(&token.lower))
 }
 
 /// Whether a clause goes on with a finite verb, so that what came before was its subject.
-pub(super) fn has_finite(tail: &[Token]) -> bool {
+pub fn has_finite(tail: &[Token]) -> bool {
     tail.iter().any(|token| {
         matches!(
             token.class,

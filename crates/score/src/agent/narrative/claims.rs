@@ -20,17 +20,17 @@ use super::vocabulary::is_condition;
 
 /// An action that the text says was done.
 #[derive(Debug, Clone)]
-pub(super) struct Claim {
+pub struct Claim {
     /// The verb, in its base form.
-    pub(super) verb: String,
+    pub verb: String,
     /// What it was done to.
-    pub(super) phrase: Phrase,
+    pub phrase: Phrase,
     /// The place of the sentence.
-    pub(super) sentence: usize,
+    pub sentence: usize,
 }
 
 /// Every claim of a text, in order.
-pub(super) fn find(sentences: &[Sentence]) -> Vec<Claim> {
+pub fn find(sentences: &[Sentence]) -> Vec<Claim> {
     let mut message = Message {
         is_instructive: sentences.iter().any(is_imperative),
         is_report: sentences.iter().any(begins_with_past),
@@ -48,46 +48,46 @@ pub(super) fn find(sentences: &[Sentence]) -> Vec<Claim> {
 
 /// What the message around a sentence says about it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Message {
+pub struct Message {
     /// Whether it has sentences that tell somebody what to do.
-    pub(super) is_instructive: bool,
+    pub is_instructive: bool,
     /// Whether some sentence or item begins with what was done: `Created …`.
-    pub(super) is_report: bool,
+    pub is_report: bool,
     /// Whether something like `Done!` came before, so that `the order is cancelled` is no finding.
     is_told_as_done: bool,
 }
 
 /// Reads one sentence.
-pub(super) struct Walker<'s> {
-    pub(super) tokens: &'s [Token],
-    pub(super) mood: Mood,
-    pub(super) message: Message,
+pub struct Walker<'s> {
+    pub tokens: &'s [Token],
+    pub mood: Mood,
+    pub message: Message,
     /// Whether the sentence is a heading.
-    pub(super) is_heading: bool,
+    pub is_heading: bool,
     /// Whether the agent is the subject of some fact in the sentence.
-    pub(super) has_agent: bool,
+    pub has_agent: bool,
     /// What holds for further verbs.
-    pub(super) controller: Option<Controller>,
+    pub controller: Option<Controller>,
     /// What held before a clause that hangs on another: `I closed it because Bob asked, and …`.
-    pub(super) main: Option<Controller>,
+    pub main: Option<Controller>,
     /// What a clause in between is about: `the ticket you opened last week was …`.
-    pub(super) relative: Option<Phrase>,
+    pub relative: Option<Phrase>,
     /// The last participle that was said of a noun.
-    pub(super) last_adjective: Option<usize>,
+    pub last_adjective: Option<usize>,
     /// The last verb with a subject.
-    pub(super) last_verb: Option<usize>,
+    pub last_verb: Option<usize>,
     /// Whether the last infinitive is a fact.
-    pub(super) infinitive: Option<bool>,
+    pub infinitive: Option<bool>,
     /// Whether the last `-ing` form is a fact.
-    pub(super) gerund: Option<bool>,
+    pub gerund: Option<bool>,
     /// Whether the clause tells of something that was seen: `I noticed that …`.
-    pub(super) is_observing: bool,
+    pub is_observing: bool,
     /// Where a question begins.
     question_start: usize,
     /// Where a condition begins.
     condition_start: Option<usize>,
     /// Where the words since the last mark begin.
-    pub(super) segment_start: usize,
+    pub segment_start: usize,
     sentence: usize,
     claims: Vec<Claim>,
 }
@@ -122,19 +122,19 @@ impl<'s> Walker<'s> {
         }
     }
 
-    pub(super) fn token(&self, at: usize) -> Option<&'s Token> {
+    pub fn token(&self, at: usize) -> Option<&'s Token> {
         self.tokens.get(at)
     }
 
-    pub(super) fn class(&self, at: usize) -> Class {
+    pub fn class(&self, at: usize) -> Class {
         self.token(at).map_or(Class::Stop, |token| token.class)
     }
 
-    pub(super) fn lower(&self, at: usize) -> &'s str {
+    pub fn lower(&self, at: usize) -> &'s str {
         self.token(at).map_or("", |token| token.lower.as_str())
     }
 
-    pub(super) fn reading(&self, at: usize) -> Option<&'s Reading> {
+    pub fn reading(&self, at: usize) -> Option<&'s Reading> {
         self.token(at)?.verb.as_ref()
     }
 
@@ -199,13 +199,13 @@ impl<'s> Walker<'s> {
     }
 
     /// Where the noun phrase that ends before `end` begins.
-    pub(super) fn region_start(&self, end: usize) -> usize {
+    pub fn region_start(&self, end: usize) -> usize {
         let floor = self.last_verb.map_or(0, |verb| verb + 1);
         region_start(self.tokens, end, floor.min(end), self.controller.is_some())
     }
 
     /// Notes who governs the verbs from here on, and looks at the first of them.
-    pub(super) fn govern(&mut self, subject: Subject, chain: &Chain, is_real: bool) -> usize {
+    pub fn govern(&mut self, subject: Subject, chain: &Chain, is_real: bool) -> usize {
         let verb = chain.end;
         let governing = chain.kind();
         let is_thing = matches!(subject, Subject::Thing(_));
@@ -246,11 +246,11 @@ impl<'s> Walker<'s> {
     }
 
     /// Whether the sentence has claimed something already.
-    pub(super) fn has_claimed(&self) -> bool {
+    pub fn has_claimed(&self) -> bool {
         !self.claims.is_empty()
     }
 
-    pub(super) fn claim(&mut self, at: usize, phrase: Phrase) {
+    pub fn claim(&mut self, at: usize, phrase: Phrase) {
         let Some(reading) = self.reading(at).filter(|verb| verb.is_claimable) else {
             return;
         };

@@ -7,7 +7,7 @@ use super::vocabulary::{hedges, is_nonfactive, tells_of_before};
 
 /// What stands between a subject and its verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// `will`, `can`.
     Modal,
     /// `not`, `never`.
@@ -46,15 +46,15 @@ pub(super) enum Part {
 
 /// The auxiliaries and adverbs before a verb, and where they end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Chain {
+pub struct Chain {
     parts: Vec<Part>,
     /// The first token behind them.
-    pub(super) end: usize,
+    pub end: usize,
 }
 
 impl Chain {
     /// Reads on from a token.
-    pub(super) fn read(tokens: &[Token], from: usize) -> Self {
+    pub fn read(tokens: &[Token], from: usize) -> Self {
         let mut chain = Self {
             parts: Vec::new(),
             end: from,
@@ -92,17 +92,17 @@ impl Chain {
     }
 
     /// Whether it has this.
-    pub(super) fn has(&self, part: Part) -> bool {
+    pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }
 
     /// Whether it has any of these.
-    pub(super) fn has_any(&self, parts: &[Part]) -> bool {
+    pub fn has_any(&self, parts: &[Part]) -> bool {
         parts.iter().any(|part| self.has(*part))
     }
 
     /// Whether there is any auxiliary.
-    pub(super) fn is_auxiliary(&self) -> bool {
+    pub fn is_auxiliary(&self) -> bool {
         self.parts.iter().any(|part| {
             !matches!(
                 part,
@@ -112,14 +112,14 @@ impl Chain {
     }
 
     /// Whether it leaves the verb a fact.
-    pub(super) fn is_real(&self) -> bool {
+    pub fn is_real(&self) -> bool {
         let had_to = self.has(Part::Had) && !self.has(Part::Be);
         !self.has_any(&[Part::Not, Part::Modal, Part::Be, Part::Hedge])
             && (!self.has(Part::To) || had_to)
     }
 
     /// What kind of verb must follow.
-    pub(super) fn kind(&self) -> Governing {
+    pub fn kind(&self) -> Governing {
         if self.has_any(&[Part::Was, Part::Is, Part::Be, Part::Been, Part::Being]) {
             Governing::Passive
         } else if self.has_any(&[Part::Did, Part::Do, Part::To]) {
@@ -135,7 +135,7 @@ impl Chain {
 
     /// Whether a passive tells of something that was just done: `was sent`, `has been sent`, `is now
     /// sent`; not `had been sent`, `was already sent`, nor `is sent`, unless it is told as done.
-    pub(super) fn tells_of_done(&self, is_told_as_done: bool) -> bool {
+    pub fn tells_of_done(&self, is_told_as_done: bool) -> bool {
         let is_perfect = self.has(Part::Been) && self.has(Part::Have);
         let is_past = self.has(Part::Was);
         let is_marked = self.has_any(&[Part::Now, Part::Successfully]) || is_told_as_done;
@@ -145,12 +145,12 @@ impl Chain {
 }
 
 /// Whether an adverb leaves open whether it was done.
-pub(super) fn is_hedge(token: &Token) -> bool {
+pub fn is_hedge(token: &Token) -> bool {
     token.class == Class::Adverb && part(token) == Some(Part::Hedge)
 }
 
 /// Whether an adverb says that it was so before.
-pub(super) fn is_stale(token: &Token) -> bool {
+pub fn is_stale(token: &Token) -> bool {
     token.class == Class::Adverb && part(token) == Some(Part::Stale)
 }
 
@@ -214,7 +214,7 @@ fn aside_end(tokens: &[Token], comma: usize) -> Option<usize> {
 
 /// What the verbs that one subject governs are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Governing {
+pub enum Governing {
     /// `I created`.
     Finite,
     /// `the agent creates`.
@@ -229,7 +229,7 @@ pub(super) enum Governing {
 
 /// Whose doing it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub enum Subject {
     /// The agent's.
     Agent,
     /// Somebody else's.
@@ -240,28 +240,28 @@ pub(super) enum Subject {
 
 /// What further verbs of a clause take over from the first.
 #[derive(Debug, Clone)]
-pub(super) struct Controller {
+pub struct Controller {
     /// Whose doing it is.
-    pub(super) subject: Subject,
+    pub subject: Subject,
     /// What the verbs are like.
-    pub(super) governing: Governing,
+    pub governing: Governing,
     /// Whether they are facts.
-    pub(super) is_real: bool,
+    pub is_real: bool,
     /// Whether they are denied, and with them what hangs on them: `I don't think that …`.
-    pub(super) is_denied: bool,
+    pub is_denied: bool,
     /// The word that is the verb, in lower case.
-    pub(super) verb: String,
+    pub verb: String,
 }
 
 impl Controller {
     /// Whether the agent says that it did it.
-    pub(super) fn is_agents_fact(&self) -> bool {
+    pub fn is_agents_fact(&self) -> bool {
         self.is_real && !matches!(self.subject, Subject::Other) && !is_nonfactive(&self.verb)
     }
 }
 
 /// The nearest token to the left that is no adverb.
-pub(super) fn left(tokens: &[Token], at: usize) -> Option<usize> {
+pub fn left(tokens: &[Token], at: usize) -> Option<usize> {
     let mut place = at.checked_sub(1)?;
     let limit = at.saturating_sub(WINDOW);
     loop {
@@ -277,7 +277,7 @@ pub(super) fn left(tokens: &[Token], at: usize) -> Option<usize> {
 
 /// Where the noun phrase that ends before `end` begins: behind whatever else the clause has. `floor`
 /// is the first place behind the last verb, and `has_verb` whether the clause has one already.
-pub(super) fn region_start(tokens: &[Token], end: usize, floor: usize, has_verb: bool) -> usize {
+pub fn region_start(tokens: &[Token], end: usize, floor: usize, has_verb: bool) -> usize {
     let mut start = end;
     let limit = end.saturating_sub(WINDOW).max(floor);
     while start > limit {

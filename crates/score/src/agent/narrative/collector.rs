@@ -5,22 +5,22 @@ use super::token::Token;
 
 /// Collects a phrase token by token.
 #[derive(Default)]
-pub(super) struct Collector {
+pub struct Collector {
     /// What was collected.
-    pub(super) phrase: Phrase,
+    pub phrase: Phrase,
     /// Whether anything of a phrase was seen.
-    pub(super) is_begun: bool,
+    pub is_begun: bool,
     /// Whether a determiner was.
-    pub(super) is_determined: bool,
+    pub is_determined: bool,
     /// Whether the head is settled and more words only belong to it by `and`.
-    pub(super) is_joined: bool,
+    pub is_joined: bool,
     /// Words with a capital.
     capitals: usize,
 }
 
 impl Collector {
     /// Of a phrase that is known to be there.
-    pub(super) fn begun() -> Self {
+    pub fn begun() -> Self {
         Self {
             is_begun: true,
             ..Self::default()
@@ -28,7 +28,7 @@ impl Collector {
     }
 
     /// Adds a word, as the head so far.
-    pub(super) fn add(&mut self, token: &Token) {
+    pub fn add(&mut self, token: &Token) {
         self.is_begun = true;
         self.capitals += usize::from(token.is_capital());
         let noun = if token.lower == "e-mail" {
@@ -48,14 +48,14 @@ impl Collector {
     }
 
     /// Begins anew: what came before only said how much of it there is.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let is_negative = self.phrase.is_negative;
         *self = Self::begun();
         self.phrase.is_negative = is_negative;
     }
 
     /// The phrase, if there was any.
-    pub(super) fn finish(mut self, is_numbered: bool) -> Option<Phrase> {
+    pub fn finish(mut self, is_numbered: bool) -> Option<Phrase> {
         let words = self.phrase.nouns.len();
         self.phrase.is_joined = self.is_joined;
         self.phrase.is_proper =

@@ -11,7 +11,7 @@ use super::vocabulary::{is_actor, is_first_name};
 
 impl Walker<'_> {
     /// A verb that begins a sentence or an item: `Sent the email.`
-    pub(super) fn elliptical(&mut self, at: usize) {
+    pub fn elliptical(&mut self, at: usize) {
         let Some(reading) = self.reading(at) else {
             return;
         };
@@ -44,7 +44,7 @@ impl Walker<'_> {
     }
 
     /// `Created: issue #12`, but not `Created: 2024-03-01` or `Closed: 12`.
-    pub(super) fn is_thing_label(&self, from: usize) -> bool {
+    pub fn is_thing_label(&self, from: usize) -> bool {
         let Some(token) = self.token(from) else {
             return false;
         };
@@ -57,7 +57,7 @@ impl Walker<'_> {
     }
 
     /// `Deleted items are kept for 30 days`, `Closed tickets: 12`: said of the noun.
-    pub(super) fn is_modifier(&self, at: usize) -> bool {
+    pub fn is_modifier(&self, at: usize) -> bool {
         if !self.token(at + 1).is_some_and(is_bare_noun) {
             return false;
         }
@@ -68,7 +68,7 @@ impl Walker<'_> {
     }
 
     /// Whether `set` or `put` at the start tells of the past: nobody is being told what to do.
-    pub(super) fn is_told_past(&self, at: usize) -> bool {
+    pub fn is_told_past(&self, at: usize) -> bool {
         let mut next = at + 1;
         while matches!(
             self.lower(next),
@@ -85,7 +85,7 @@ impl Walker<'_> {
     }
 
     /// `Posted in #general`, `Sent to Bob`, but not `Created on 4 May` or `Updated by Alice`.
-    pub(super) fn is_placed(&self, at: usize) -> bool {
+    pub fn is_placed(&self, at: usize) -> bool {
         let rest = tail(self.tokens, at + 1);
         let verb = self.reading(at).map_or("", |verb| verb.base.as_str());
         let is_definite = matches!(self.class(at + 2), Class::Determiner | Class::Name);
@@ -107,7 +107,7 @@ impl Walker<'_> {
     }
 
     /// `Ticket created with priority high.`: a passive without its auxiliary.
-    pub(super) fn is_headline(&self, at: usize, region: &[Token], before: Class) -> bool {
+    pub fn is_headline(&self, at: usize, region: &[Token], before: Class) -> bool {
         let follows_headline = match &self.controller {
             None => true,
             Some(controller) => {
@@ -157,7 +157,7 @@ impl Walker<'_> {
 }
 
 /// A noun without a determiner before it.
-pub(super) fn is_bare_noun(token: &Token) -> bool {
+pub fn is_bare_noun(token: &Token) -> bool {
     match token.class {
         Class::Noun | Class::Adjective => true,
         Class::Verb => token

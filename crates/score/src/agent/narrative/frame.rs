@@ -9,7 +9,7 @@ use super::token::{Kind, Token};
 use super::vocabulary::{begins_instruction, is_telling, says_done};
 
 /// Whether a sentence tells somebody what to do.
-pub(super) fn is_imperative(sentence: &Sentence) -> bool {
+pub fn is_imperative(sentence: &Sentence) -> bool {
     let mut words = sentence
         .tokens
         .iter()
@@ -28,7 +28,7 @@ pub(super) fn is_imperative(sentence: &Sentence) -> bool {
 }
 
 /// Whether a sentence begins with a verb of the past: `Created the issue`.
-pub(super) fn begins_with_past(sentence: &Sentence) -> bool {
+pub fn begins_with_past(sentence: &Sentence) -> bool {
     let mut words = sentence
         .tokens
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn begins_with_past(sentence: &Sentence) -> bool {
 }
 
 /// Where a sentence that ends in a question mark begins to ask.
-pub(super) fn question_start(tokens: &[Token]) -> usize {
+pub fn question_start(tokens: &[Token]) -> usize {
     let is_auxiliary = |class| matches!(class, Class::Be | Class::Have | Class::Do | Class::Modal);
     let asks = |at: usize| {
         let class = |at: usize| tokens.get(at).map_or(Class::Stop, |token| token.class);
@@ -63,7 +63,7 @@ pub(super) fn question_start(tokens: &[Token]) -> usize {
 }
 
 /// `Had I deleted it, …`, `Should you …`.
-pub(super) fn is_inverted(tokens: &[Token]) -> bool {
+pub fn is_inverted(tokens: &[Token]) -> bool {
     let mut words = tokens
         .iter()
         .filter(|token| !matches!(token.kind, Kind::Mark(_)));
@@ -77,7 +77,7 @@ pub(super) fn is_inverted(tokens: &[Token]) -> bool {
 }
 
 /// Whether the agent is the subject of some fact.
-pub(super) fn has_agent(tokens: &[Token]) -> bool {
+pub fn has_agent(tokens: &[Token]) -> bool {
     tokens.iter().enumerate().any(|(at, token)| {
         let chain = || Chain::read(tokens, at + 1);
         token.class == Class::Agent && chain().is_real()
@@ -85,7 +85,7 @@ pub(super) fn has_agent(tokens: &[Token]) -> bool {
 }
 
 /// `the agent`, `your assistant`, `this run`: the writer itself.
-pub(super) fn is_agent_noun(region: &[Token]) -> bool {
+pub fn is_agent_noun(region: &[Token]) -> bool {
     let words: Vec<&str> = region
         .iter()
         .filter(|token| token.class != Class::Adverb)
@@ -101,7 +101,7 @@ pub(super) fn is_agent_noun(region: &[Token]) -> bool {
 }
 
 /// Whether what follows a colon is not told as done: `The changelog says: …`, `Next steps: …`.
-pub(super) fn is_unreal_header(before: &[Token]) -> bool {
+pub fn is_unreal_header(before: &[Token]) -> bool {
     let is_agents = before.iter().any(|token| token.class == Class::Agent);
     let is_found = before
         .iter()
@@ -110,7 +110,7 @@ pub(super) fn is_unreal_header(before: &[Token]) -> bool {
 }
 
 /// `Done!`, `All set`, `Completed successfully`.
-pub(super) fn is_done(tokens: &[Token]) -> bool {
+pub fn is_done(tokens: &[Token]) -> bool {
     let words = || {
         tokens
             .iter()
@@ -124,7 +124,7 @@ pub(super) fn is_done(tokens: &[Token]) -> bool {
 
 /// Whether a clause lets something speak: `the log shows the table`, of which more is told. A word like
 /// `notes` is a verb only where another phrase begins behind it.
-pub(super) fn tells_of_another(region: &[Token]) -> bool {
+pub fn tells_of_another(region: &[Token]) -> bool {
     region.windows(2).any(|pair| {
         let [verb, next] = pair else { return false };
         let begins = matches!(

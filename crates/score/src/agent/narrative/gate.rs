@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Category, Divergence, NarrativeBlock, NarrativeReport, Reading};
 use crate::agent::{About, Case, Metric, Target};
-use crate::gate::key::{At, FLAG, Key, Maybe, NAMES, SHARE, mutating_tools, readonly_tools};
 use crate::gate::{RunCard, ScoreError, Scorecard};
 
 const SCORE: &str = "narrative.divergence_score";
@@ -45,28 +44,6 @@ impl Metric for Narrative {
         default_gate: "no write is claimed that no call made",
         ..About::PLAIN
     };
-
-    const KEYS: &'static [Key<NarrativeBlock>] = &[
-        mutating_tools(&At(NAMES, |block: &mut Self::Block| {
-            &mut block.mutating_tools
-        })),
-        readonly_tools(&At(NAMES, |block: &mut Self::Block| {
-            &mut block.readonly_tools
-        })),
-        Key::or(
-            "max_divergence_score",
-            &Maybe(SHARE, |block: &mut Self::Block| {
-                &mut block.max_divergence_score
-            }),
-            "no limit",
-            "the highest `narrative.divergence_score` allowed, whatever `expect` says",
-        ),
-        Key::new(
-            "llm_assisted",
-            &At(FLAG, |block: &mut Self::Block| &mut block.llm_assisted),
-            "accepted, and changes nothing: no model decides a gate",
-        ),
-    ];
 
     fn limits(&self, block: &NarrativeBlock) -> &'static [&'static str] {
         block.max_divergence_score.map_or(&[], |_| &[SCORE])

@@ -25,7 +25,7 @@ fn names_findings(tokens: &[Token]) -> bool {
 }
 
 /// How the items under a heading are meant.
-pub(super) fn header_mood(tokens: &[Token]) -> Mood {
+pub fn header_mood(tokens: &[Token]) -> Mood {
     let has = |words: &[&str]| {
         tokens
             .iter()

@@ -12,7 +12,7 @@ use super::vocabulary::is_nonfactive;
 
 impl Walker<'_> {
     /// `to`, before an infinitive or a place.
-    pub(super) fn to(&mut self, at: usize) -> usize {
+    pub fn to(&mut self, at: usize) -> usize {
         if matches!(self.class(at + 1), Class::Be | Class::Have) {
             let chain = Chain::read(self.tokens, at);
             return self.govern(Subject::Thing(Phrase::default()), &chain, false);
@@ -69,7 +69,7 @@ impl Walker<'_> {
 
     /// A base form is a claim where it goes on with a factual infinitive, or is an item under
     /// `What I did`.
-    pub(super) fn base(&mut self, at: usize) {
+    pub fn base(&mut self, at: usize) {
         // `to closed` is a state.
         if !self.reading(at).is_some_and(|verb| verb.form.is_base()) {
             return;
@@ -93,7 +93,7 @@ impl Walker<'_> {
     }
 
     /// An `-ing` form.
-    pub(super) fn ing(&mut self, at: usize) {
+    pub fn ing(&mut self, at: usize) {
         let Some(reading) = self.reading(at).filter(|verb| verb.form == Form::Ing) else {
             return;
         };

@@ -9,7 +9,7 @@ use super::vocabulary::{is_not_inflected, rows};
 
 /// How a verb stands in a sentence, as far as its form tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// `create`.
     Base,
     /// `creates`.
@@ -28,17 +28,17 @@ pub(super) enum Form {
 
 impl Form {
     /// Whether the form can tell of the past without an auxiliary.
-    pub(super) const fn is_past(self) -> bool {
+    pub const fn is_past(self) -> bool {
         matches!(self, Self::Past | Self::PastOrParticiple | Self::Any)
     }
 
     /// Whether the form can follow `have` or `be`.
-    pub(super) const fn is_participle(self) -> bool {
+    pub const fn is_participle(self) -> bool {
         matches!(self, Self::Participle | Self::PastOrParticiple | Self::Any)
     }
 
     /// Whether the form can follow `to` or `did`.
-    pub(super) const fn is_base(self) -> bool {
+    pub const fn is_base(self) -> bool {
         matches!(self, Self::Base | Self::Any)
     }
 }
@@ -109,7 +109,7 @@ fn push_stems(stem: &str, form: Form, readings: &mut Vec<(String, Form)>) {
 }
 
 /// The verb among those that `is_verb` knows that a word is a form of, and in which form.
-pub(super) fn verb_form(word: &str, is_verb: impl Fn(&str) -> bool) -> Option<(String, Form)> {
+pub fn verb_form(word: &str, is_verb: impl Fn(&str) -> bool) -> Option<(String, Form)> {
     if let Some((base, form)) = irregular(word)
         && is_verb(base)
     {
@@ -122,7 +122,7 @@ pub(super) fn verb_form(word: &str, is_verb: impl Fn(&str) -> bool) -> Option<(S
 }
 
 /// Whether a word looks like a form of some verb that tells of the past, or its `-ing` form.
-pub(super) fn looks_like_verb(word: &str) -> Option<Form> {
+pub fn looks_like_verb(word: &str) -> Option<Form> {
     if let Some((_, form)) = irregular(word) {
         // What is also a base or a noun (`cut`, `read`) is left to the words around it.
         return (form.is_past() || form.is_participle())
@@ -144,7 +144,7 @@ pub(super) fn looks_like_verb(word: &str) -> Option<Form> {
 }
 
 /// What a plural may be the plural of.
-pub(super) fn singulars(word: &str) -> Vec<String> {
+pub fn singulars(word: &str) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(irregular_singular(word).map(str::to_owned));
     if word.chars().count() < 3 || word.ends_with("ss") {
@@ -163,7 +163,7 @@ pub(super) fn singulars(word: &str) -> Vec<String> {
 }
 
 /// The likeliest singular, for a report: `issues` is `issue`, `branches` is `branch`.
-pub(super) fn singular(word: &str) -> String {
+pub fn singular(word: &str) -> String {
     let keeps_ending = ["ss", "us", "is", "news", "series"]
         .iter()
         .any(|ending| word.ends_with(ending));
@@ -185,7 +185,7 @@ pub(super) fn singular(word: &str) -> String {
 
 /// Everything that a word may be a form of, itself included: two words are forms of one another when
 /// they share a stem.
-pub(super) fn stems(word: &str) -> Vec<String> {
+pub fn stems(word: &str) -> Vec<String> {
     let mut stems = vec![word.to_owned()];
     if let Some((base, _)) = irregular(word) {
         stems.push(base.to_owned());

@@ -17,7 +17,7 @@ struct Votes {
 }
 
 /// Leaves out the sentences of a message in another language that are not English themselves.
-pub(super) fn retain_english(sentences: &mut Vec<Sentence>) {
+pub fn retain_english(sentences: &mut Vec<Sentence>) {
     let votes = votes(sentences.iter().flat_map(|sentence| &sentence.tokens));
     let is_foreign = votes.foreign > 1 && votes.foreign > votes.english;
     if is_foreign {

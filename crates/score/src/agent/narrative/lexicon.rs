@@ -14,7 +14,7 @@ use super::word_class::{is_adverb, word_class};
 
 /// What a token is in its sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(super) enum Class {
+pub enum Class {
     /// `I`, `we`: the agent itself.
     Agent,
     /// `you`, `he`, `someone`: somebody else.
@@ -69,25 +69,25 @@ pub(super) enum Class {
 
 /// A verb that a word may be a form of.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub struct Reading {
     /// The base form.
-    pub(super) base: String,
+    pub base: String,
     /// The form.
-    pub(super) form: Form,
+    pub form: Form,
     /// Whether it is among those that change something.
-    pub(super) is_claimable: bool,
+    pub is_claimable: bool,
 }
 
 /// The verbs that claim a change.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Verbs {
+pub struct Verbs {
     /// Those besides the fixed list, from the names of tools that always write.
-    pub(super) extra: BTreeSet<String>,
+    pub extra: BTreeSet<String>,
 }
 
 impl Verbs {
     /// Whether it is the base form of a verb that claims a change.
-    pub(super) fn has(&self, base: &str) -> bool {
+    pub fn has(&self, base: &str) -> bool {
         MUTATING_VERBS.contains(&base) || self.extra.contains(base)
     }
 
@@ -114,7 +114,7 @@ impl Verbs {
 }
 
 /// Gives every token of a sentence its class.
-pub(super) fn classify(tokens: &mut [Token], verbs: &Verbs) {
+pub fn classify(tokens: &mut [Token], verbs: &Verbs) {
     for at in 0..tokens.len() {
         let Some(token) = tokens.get(at) else { break };
         let reading = (token.kind == Kind::Word)
@@ -264,6 +264,6 @@ fn that(before: Option<&Token>, next: Class) -> Class {
 }
 
 /// Whether a word only ties others together.
-pub(super) fn is_function_word(lower: &str) -> bool {
+pub fn is_function_word(lower: &str) -> bool {
     word_class(lower).is_some_and(|class| !matches!(class, Class::Adjective | Class::Adverb))
 }

@@ -8,7 +8,7 @@ use super::vocabulary::{is_change, is_filler};
 
 /// What stands between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Link {
+pub enum Link {
     /// Nothing.
     None,
     /// `:`, `=`, an arrow, the border of a table.
@@ -22,7 +22,7 @@ pub(super) enum Link {
 }
 
 /// Reads what follows a name at `start..end`, and where the value begins.
-pub(super) fn read(tokens: &[Token], start: usize, end: usize) -> (Link, usize) {
+pub fn read(tokens: &[Token], start: usize, end: usize) -> (Link, usize) {
     let lower = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
     // `the priority field is`, `the limit parameter to`
     let end = end + usize::from(is_filler(lower(end)));

@@ -9,17 +9,17 @@ use super::{Category, Divergence, ITEMS_MAX, NarrativeBlock, NarrativeReport};
 
 /// Disagreements so far.
 #[derive(Default)]
-pub(super) struct Listed {
-    pub(super) claimed: u64,
+pub struct Listed {
+    pub claimed: u64,
     unclaimed: u64,
     silent: u64,
-    pub(super) mismatched: u64,
+    pub mismatched: u64,
     items: Vec<Divergence>,
 }
 
 impl Listed {
     /// Lists an item, unless there are enough of its kind.
-    pub(super) fn add(&mut self, item: Divergence) {
+    pub fn add(&mut self, item: Divergence) {
         let listed = match item.category {
             Category::ClaimedButAbsent => self.claimed,
             Category::ArgMismatch => self.mismatched,
@@ -30,7 +30,7 @@ impl Listed {
         }
     }
 
-    pub(super) fn add_unclaimed(&mut self, text: &str, calls: &[ToolCall], block: &NarrativeBlock) {
+    pub fn add_unclaimed(&mut self, text: &str, calls: &[ToolCall], block: &NarrativeBlock) {
         let mut mentions = Mentions::of(text, block);
         let (mut writes, mut reads) = (Vec::new(), Vec::new());
         for (index, call) in calls.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Listed {
         }
     }
 
-    pub(super) fn report(
+    pub fn report(
         self,
         calls: usize,
         claimed: Vec<String>,

@@ -11,32 +11,32 @@ use super::vocabulary::{
 };
 
 /// Tokens that a phrase is looked for in: nobody writes longer ones, and a long text stays linear.
-pub(super) const WINDOW: usize = 24;
+pub const WINDOW: usize = 24;
 
 /// What a verb is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Phrase {
+pub struct Phrase {
     /// Its words, in lower case, without determiners and adjectives. None for a pronoun, a number, an
     /// identifier or a quotation.
-    pub(super) nouns: Vec<String>,
+    pub nouns: Vec<String>,
     /// The word that says what it is.
-    pub(super) head: Option<String>,
+    pub head: Option<String>,
     /// Whether it says that there is none: `no emails`, `nothing`.
-    pub(super) is_negative: bool,
+    pub is_negative: bool,
     /// Whether it is the name of somebody or something: `Priya`.
-    pub(super) is_proper: bool,
+    pub is_proper: bool,
     /// Whether some of its words only belong to it by `and` or `of`.
-    pub(super) is_joined: bool,
+    pub is_joined: bool,
 }
 
 /// Whether a word says that there is nothing.
-pub(super) fn is_negative(token: &Token) -> bool {
+pub fn is_negative(token: &Token) -> bool {
     is_nothing(&token.lower)
 }
 
 /// The object of a verb, of which the next token is at `from`; `None` when none follows. `verb` is
 /// the base form: `sent Priya the link` is about the link.
-pub(super) fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
+pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
     let takes_two = matches!(verb, "send" | "write");
     let mut collector = Collector::default();
     let mut at = from;
@@ -182,7 +182,7 @@ fn is_amount(collector: &Collector) -> bool {
 }
 
 /// Whether a noun phrase may begin with this token.
-pub(super) fn begins_phrase(token: Option<&Token>) -> bool {
+pub fn begins_phrase(token: Option<&Token>) -> bool {
     token.is_some_and(|token| match token.class {
         Class::Determiner
         | Class::Number
@@ -207,7 +207,7 @@ fn is_time(tokens: &[Token], at: usize) -> bool {
 }
 
 /// The phrase that a clause's subject is: its words up to the first preposition.
-pub(super) fn subject(tokens: &[Token]) -> Phrase {
+pub fn subject(tokens: &[Token]) -> Phrase {
     let mut collector = Collector::begun();
     let mut rest = tokens;
     // `In the new project a branch was created`: the last phrase is the subject.

@@ -11,7 +11,7 @@ use super::noun_phrase::{self, begins_phrase};
 
 impl Walker<'_> {
     /// Looks at a verb that no subject reached yet.
-    pub(super) fn verb(&mut self, at: usize) {
+    pub fn verb(&mut self, at: usize) {
         let Some(reading) = self.reading(at) else {
             return;
         };

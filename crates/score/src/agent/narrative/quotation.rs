@@ -8,7 +8,7 @@ const TAG_CHARS_MAX: usize = 64;
 
 impl Scanner {
     /// `code`, in one to three backticks.
-    pub(super) fn code(&mut self) {
+    pub fn code(&mut self) {
         let start = self.at;
         let mut from = start;
         while self.character(from) == Some('`') {
@@ -25,7 +25,7 @@ impl Scanner {
         }
     }
 
-    pub(super) fn quotation(&mut self, opening: char) {
+    pub fn quotation(&mut self, opening: char) {
         let from = self.at + 1;
         let is_inside_word = self.before(self.at).is_some_and(char::is_alphanumeric);
         let begins = self.peek(1).is_some_and(|c| !c.is_whitespace());
@@ -49,14 +49,14 @@ impl Scanner {
         }
     }
 
-    pub(super) fn find_any(&mut self, from: usize, closings: [&'static str; 2]) -> Option<usize> {
+    pub fn find_any(&mut self, from: usize, closings: [&'static str; 2]) -> Option<usize> {
         let [one, other] = closings;
         let one = self.find(from, one, |_, _| true);
         one.or_else(|| self.find(from, other, |_, _| true))
     }
 
     /// Where a closing mark begins.
-    pub(super) fn find(
+    pub fn find(
         &mut self,
         from: usize,
         closing: &'static str,
@@ -78,7 +78,7 @@ impl Scanner {
         found
     }
 
-    pub(super) fn quoted(&mut self, from: usize, to: usize, end: usize) {
+    pub fn quoted(&mut self, from: usize, to: usize, end: usize) {
         let text = self.text(from, to).trim().to_owned();
         let lower = text.to_lowercase();
         self.push_text(Kind::Quoted, from, to, text, lower);
@@ -86,7 +86,7 @@ impl Scanner {
     }
 
     /// ~~What was struck out~~ is not said.
-    pub(super) fn struck(&mut self) {
+    pub fn struck(&mut self) {
         let from = self.at + 2;
         self.at = match self.find(from, "~~", |_, _| true) {
             Some(to) => to + 2,
@@ -95,7 +95,7 @@ impl Scanner {
     }
 
     /// `<br>` ends what was said, `<b>` does not.
-    pub(super) fn tag(&mut self) {
+    pub fn tag(&mut self) {
         let from = self.at + 1;
         let to = (from..from + TAG_CHARS_MAX).find(|place| self.character(*place) == Some('>'));
         let name = self.text(from, to.unwrap_or(from));
@@ -114,7 +114,7 @@ impl Scanner {
         }
     }
 
-    pub(super) fn link_target(&mut self) {
+    pub fn link_target(&mut self) {
         let from = self.at + 2;
         self.at = match self.find(from, ")", |_, _| true) {
             Some(to) => to + 1,

@@ -19,7 +19,7 @@ fn is_code(text: &str) -> bool {
 
 /// What some of the values are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Shape {
+pub enum Shape {
     /// A number.
     Number,
     /// True or false.
@@ -42,18 +42,18 @@ pub(super) enum Shape {
 
 /// The values that an argument had in the recorded calls.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
+pub struct Recorded {
     values: BTreeSet<String>,
     /// The digits of values like `T-1042`.
     serials: BTreeSet<String>,
     shapes: BTreeSet<Shape>,
     /// The first, as recorded.
-    pub(super) example: Option<String>,
+    pub example: Option<String>,
 }
 
 impl Recorded {
     /// Adds the value of one call: lists count by their elements, objects have arguments of their own.
-    pub(super) fn add(&mut self, value: &Value) {
+    pub fn add(&mut self, value: &Value) {
         let mut open = vec![value];
         while let Some(value) = open.pop() {
             match value {
@@ -122,12 +122,12 @@ impl Recorded {
     }
 
     /// Whether some values are like this.
-    pub(super) fn has_shape(&self, shape: Shape) -> bool {
+    pub fn has_shape(&self, shape: Shape) -> bool {
         self.shapes.contains(&shape)
     }
 
     /// Whether some call had this text.
-    pub(super) fn has(&self, text: &str) -> bool {
+    pub fn has(&self, text: &str) -> bool {
         let normal = normal(text);
         let is_cut = text.ends_with('…') || text.ends_with("...");
         let starts = |start: &str| {
@@ -144,21 +144,21 @@ impl Recorded {
     }
 
     /// Whether some call had a text that begins with this one, whole words.
-    pub(super) fn begins(&self, text: &str) -> bool {
+    pub fn begins(&self, text: &str) -> bool {
         let start = format!("{} ", normal(text));
         let next = self.values.range(start.clone()..).next();
         next.is_some_and(|value| value.starts_with(&start))
     }
 
     /// Whether a word can be held against them: a plain word against plain words, a code against codes.
-    pub(super) fn takes_word(&self, word: &str) -> bool {
+    pub fn takes_word(&self, word: &str) -> bool {
         let is_code = is_code(word);
         self.has_shape(if is_code { Shape::Code } else { Shape::Plain })
             || is_code && self.has_shape(Shape::Choice)
     }
 
     /// Whether some call had this amount, as such or in another unit.
-    pub(super) fn has_amount(&self, amount: &str, unit: &str) -> bool {
+    pub fn has_amount(&self, amount: &str, unit: &str) -> bool {
         let is_serial = self.serials.contains(amount);
         self.values.contains(amount)
             || is_serial
@@ -168,7 +168,7 @@ impl Recorded {
     }
 
     /// Whether an amount can be held against them.
-    pub(super) fn takes_amount(&self) -> bool {
+    pub fn takes_amount(&self) -> bool {
         self.has_shape(Shape::Number) || !self.serials.is_empty()
     }
 }

@@ -9,7 +9,7 @@ use super::vocabulary;
 
 /// How a sentence is meant, by what stands around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mood {
+pub enum Mood {
     /// As it says itself.
     Plain,
     /// Not as done: an item under `Next steps`, one with a cross before it.
@@ -20,20 +20,20 @@ pub(super) enum Mood {
 
 /// A sentence.
 #[derive(Debug, Clone)]
-pub(super) struct Sentence {
+pub struct Sentence {
     /// What it consists of.
-    pub(super) tokens: Vec<Token>,
+    pub tokens: Vec<Token>,
     /// How it is meant.
-    pub(super) mood: Mood,
+    pub mood: Mood,
     /// Whether it ends in a question mark.
-    pub(super) is_question: bool,
+    pub is_question: bool,
     /// Whether it is a heading.
-    pub(super) is_heading: bool,
+    pub is_heading: bool,
 }
 
 impl Sentence {
     /// What it says, as it stands in the text.
-    pub(super) fn excerpt<'t>(&self, text: &'t str) -> &'t str {
+    pub fn excerpt<'t>(&self, text: &'t str) -> &'t str {
         let start = self.tokens.first().map_or(0, |token| token.start);
         let end = self.tokens.last().map_or(start, |token| token.end);
         text.get(start..end).unwrap_or_default()
@@ -49,7 +49,7 @@ struct Line {
 }
 
 /// Takes a text apart.
-pub(super) fn sentences(text: &str, verbs: &Verbs) -> Vec<Sentence> {
+pub fn sentences(text: &str, verbs: &Verbs) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut mood = Mood::Plain;
     for mut line in lines(text) {

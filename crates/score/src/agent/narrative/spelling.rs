@@ -3,7 +3,7 @@
 use super::token::Kind;
 
 /// What a word is written like.
-pub(super) fn kind_of(lower: &str) -> Kind {
+pub fn kind_of(lower: &str) -> Kind {
     if matches!(lower, "and/or" | "e.g" | "i.e") {
         return Kind::Word;
     }
@@ -26,7 +26,7 @@ pub(super) fn kind_of(lower: &str) -> Kind {
 }
 
 /// `I've` is `i have`, `won't` is `will not`, `it's` is `it 's`: `is`, `has` or a possessive.
-pub(super) fn contraction(lower: &str) -> Option<(String, String)> {
+pub fn contraction(lower: &str) -> Option<(String, String)> {
     let pair = |first: &str, second: &str| Some((first.to_owned(), second.to_owned()));
     match lower {
         "won't" | "wont" => return pair("will", "not"),

@@ -12,7 +12,7 @@ const VALUE_WORDS_MAX: usize = 8;
 
 impl Statement<'_> {
     /// Words with capitals: `with the title Weekly Report`, `the customer is Alice`.
-    pub(super) fn name_of_words(&self) -> Option<Stated> {
+    pub fn name_of_words(&self) -> Option<Stated> {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
         let is_part = |token: &&Token| token.kind == Kind::Word && token.is_capital();
         let count = rest
@@ -37,12 +37,12 @@ impl Statement<'_> {
     }
 
     /// Whether the values are texts of several words, which one word can only contradict after `to`.
-    pub(super) fn has_long_text(&self) -> bool {
+    pub fn has_long_text(&self) -> bool {
         self.link == Link::To && !self.values.has_shape(Shape::Word)
     }
 
     /// What follows a colon or an equals sign: up to a mark, as far as it is one value.
-    pub(super) fn text(&self) -> Option<Stated> {
+    pub fn text(&self) -> Option<Stated> {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
         let is_end = |token: &&Token| !matches!(token.class, Class::Comma | Class::Stop);
         let words: Vec<&Token> = rest
@@ -87,7 +87,7 @@ impl Statement<'_> {
     }
 
     /// Whether the name begins something: `- Title: …`, `with title: …`.
-    pub(super) fn is_label(&self) -> bool {
+    pub fn is_label(&self) -> bool {
         let before = self
             .start
             .checked_sub(1)

@@ -14,34 +14,34 @@ use super::vocabulary::{is_common_name, is_comparative, is_currency, is_judgemen
 const FRAGMENT_TOKENS_MAX: usize = 4;
 
 /// A place where a text may state a value.
-pub(super) struct Statement<'a> {
-    pub(super) tokens: &'a [Token],
-    pub(super) name: &'a str,
-    pub(super) values: &'a Recorded,
-    pub(super) link: Link,
+pub struct Statement<'a> {
+    pub tokens: &'a [Token],
+    pub name: &'a str,
+    pub values: &'a Recorded,
+    pub link: Link,
     /// Where the name begins.
-    pub(super) start: usize,
+    pub start: usize,
     /// Where the value begins.
-    pub(super) at: usize,
+    pub at: usize,
     /// The first token of the value.
-    pub(super) first: &'a Token,
+    pub first: &'a Token,
     /// Whether the sentence stated a value before.
     has_stated: bool,
 }
 
 /// A value that a text states.
-pub(super) struct Stated {
+pub struct Stated {
     /// As it is written.
-    pub(super) text: String,
+    pub text: String,
     /// Whether some call had it.
-    pub(super) is_recorded: bool,
+    pub is_recorded: bool,
     /// Where it ends.
-    pub(super) end: usize,
+    pub end: usize,
 }
 
 impl<'a> Statement<'a> {
     /// Reads on from a name at `place`.
-    pub(super) fn read(
+    pub fn read(
         tokens: &'a [Token],
         place: (usize, usize),
         name: &'a str,
@@ -89,7 +89,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The value, if one is stated that can be held against those recorded.
-    pub(super) fn value(&self) -> Option<Stated> {
+    pub fn value(&self) -> Option<Stated> {
         match self.first.kind {
             Kind::Quoted => Some(self.stated(self.values.has(&self.first.text))),
             Kind::Number => self.amount(),
@@ -179,7 +179,7 @@ impl<'a> Statement<'a> {
     }
 
     /// `with priority high`, `has status open`, `for customer Alice`.
-    pub(super) fn is_introduced(&self) -> bool {
+    pub fn is_introduced(&self) -> bool {
         let before = self.tokens.get(..self.start).unwrap_or_default();
         let mut before = before.iter().rev();
         let Some(before) = before.find(|token| token.class != Class::Determiner) else {
@@ -207,7 +207,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Whether the word can be a value: no verb, no little word, no judgement.
-    pub(super) fn is_value_word(&self) -> bool {
+    pub fn is_value_word(&self) -> bool {
         match self.first.class {
             Class::Noun | Class::Adjective => !is_judgement(&self.first.lower),
             Class::Verb => {
@@ -225,7 +225,7 @@ impl<'a> Statement<'a> {
 }
 
 /// Whether a value of one word ends before this token.
-pub(super) fn ends_value(token: &Token) -> bool {
+pub fn ends_value(token: &Token) -> bool {
     matches!(
         token.class,
         Class::Stop

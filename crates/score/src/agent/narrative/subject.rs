@@ -9,7 +9,7 @@ use super::noun_phrase::{self, Phrase};
 
 impl Walker<'_> {
     /// A pronoun, its auxiliaries, and the verb behind them.
-    pub(super) fn subject(&mut self, at: usize) -> usize {
+    pub fn subject(&mut self, at: usize) -> usize {
         let chain = Chain::read(self.tokens, at + 1);
         let class = self.class(at);
         if class != Class::Agent && !self.is_subject(at, &chain) {
@@ -37,7 +37,7 @@ impl Walker<'_> {
     }
 
     /// Whether `you` or `it` is the subject of what follows, not the object of what came before.
-    pub(super) fn is_subject(&self, at: usize, chain: &Chain) -> bool {
+    pub fn is_subject(&self, at: usize, chain: &Chain) -> bool {
         let before = left(self.tokens, at).map_or(Class::Stop, |place| self.class(place));
         let is_object = matches!(before, Class::Verb | Class::Preposition | Class::To);
         if chain.is_auxiliary() {
@@ -52,7 +52,7 @@ impl Walker<'_> {
     }
 
     /// Auxiliaries without a pronoun before them: after a noun, after `and`, or first of all.
-    pub(super) fn auxiliary(&mut self, at: usize) -> usize {
+    pub fn auxiliary(&mut self, at: usize) -> usize {
         let chain = Chain::read(self.tokens, at);
         let is_passive = chain.kind() == Governing::Passive;
         let elliptical = if is_passive {
@@ -108,7 +108,7 @@ impl Walker<'_> {
     }
 
     /// Remembers who governed before a clause that begins here and hangs on another.
-    pub(super) fn keep_main(&mut self, start: usize) {
+    pub fn keep_main(&mut self, start: usize) {
         let before = left(self.tokens, start).map_or(Class::Stop, |place| self.class(place));
         let hangs = matches!(before, Class::Subordinator | Class::That | Class::Which);
         if hangs && self.main.is_none() {
@@ -117,7 +117,7 @@ impl Walker<'_> {
     }
 
     /// `listing`, `update`: a form of a verb that may as well be a noun.
-    pub(super) fn is_noun(&self, at: usize) -> bool {
+    pub fn is_noun(&self, at: usize) -> bool {
         self.reading(at)
             .is_some_and(|verb| matches!(verb.form, Form::Base | Form::Third | Form::Ing))
     }

@@ -6,7 +6,7 @@ use super::spelling::{contraction, kind_of};
 
 /// What a token is written like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Letters.
     Word,
     /// A number, `#42`, `$5`, `20%`.
@@ -21,31 +21,31 @@ pub(super) enum Kind {
 
 /// A token, and what it is in its sentence.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub struct Token {
     /// As written, without marks around it.
-    pub(super) text: String,
+    pub text: String,
     /// In lower case; contractions are taken apart and written out.
-    pub(super) lower: String,
+    pub lower: String,
     /// What it is written like.
-    pub(super) kind: Kind,
+    pub kind: Kind,
     /// What it is in the sentence.
-    pub(super) class: Class,
+    pub class: Class,
     /// The verb that it may be.
-    pub(super) verb: Option<Reading>,
+    pub verb: Option<Reading>,
     /// Where it begins in the whole text, in bytes.
-    pub(super) start: usize,
+    pub start: usize,
     /// Where it ends.
-    pub(super) end: usize,
+    pub end: usize,
 }
 
 impl Token {
     /// Whether it begins with a capital.
-    pub(super) fn is_capital(&self) -> bool {
+    pub fn is_capital(&self) -> bool {
         self.text.chars().next().is_some_and(char::is_uppercase)
     }
 
     /// Whether it is this mark.
-    pub(super) fn is_mark(&self, mark: char) -> bool {
+    pub fn is_mark(&self, mark: char) -> bool {
         self.kind == Kind::Mark(mark)
     }
 }
@@ -54,7 +54,7 @@ impl Token {
 const NO_SYMBOLS: &[char] = &['❌', '🚫', '⛔', '✗', '✘', '✖', '⏳', '⌛', '☐', '🔜'];
 
 /// Takes a line apart; `offset` is where it begins in the whole text.
-pub(super) fn tokenise(line: &str, offset: usize) -> Vec<Token> {
+pub fn tokenise(line: &str, offset: usize) -> Vec<Token> {
     let mut scanner = Scanner {
         characters: line.char_indices().collect(),
         length: line.len(),
@@ -70,26 +70,26 @@ pub(super) fn tokenise(line: &str, offset: usize) -> Vec<Token> {
 }
 
 /// Goes through a line.
-pub(super) struct Scanner {
-    pub(super) characters: Vec<(usize, char)>,
+pub struct Scanner {
+    pub characters: Vec<(usize, char)>,
     length: usize,
-    pub(super) at: usize,
+    pub at: usize,
     offset: usize,
     /// Closing marks that the rest of the line does not have: looked for once, not again.
-    pub(super) unclosed: Vec<&'static str>,
+    pub unclosed: Vec<&'static str>,
     tokens: Vec<Token>,
 }
 
 impl Scanner {
-    pub(super) fn peek(&self, ahead: usize) -> Option<char> {
+    pub fn peek(&self, ahead: usize) -> Option<char> {
         self.character(self.at + ahead)
     }
 
-    pub(super) fn character(&self, place: usize) -> Option<char> {
+    pub fn character(&self, place: usize) -> Option<char> {
         self.characters.get(place).map(|(_, character)| *character)
     }
 
-    pub(super) fn before(&self, place: usize) -> Option<char> {
+    pub fn before(&self, place: usize) -> Option<char> {
         self.character(place.checked_sub(1)?)
     }
 
@@ -99,7 +99,7 @@ impl Scanner {
             .map_or(self.length, |(at, _)| *at)
     }
 
-    pub(super) fn text(&self, from: usize, to: usize) -> String {
+    pub fn text(&self, from: usize, to: usize) -> String {
         let characters = self.characters.get(from..to).unwrap_or_default();
         characters.iter().map(|(_, character)| *character).collect()
     }
@@ -148,19 +148,12 @@ impl Scanner {
     }
 
     /// Adds a token and goes on behind it.
-    pub(super) fn push(&mut self, kind: Kind, from: usize, to: usize, lower: &str) {
+    pub fn push(&mut self, kind: Kind, from: usize, to: usize, lower: &str) {
         self.push_text(kind, from, to, self.text(from, to), lower.to_owned());
         self.at = to;
     }
 
-    pub(super) fn push_text(
-        &mut self,
-        kind: Kind,
-        from: usize,
-        to: usize,
-        text: String,
-        lower: String,
-    ) {
+    pub fn push_text(&mut self, kind: Kind, from: usize, to: usize, text: String, lower: String) {
         self.tokens.push(Token {
             text,
             lower,

@@ -2,7 +2,7 @@
 //! the same or they are not: 500 is not 50.
 
 /// A number written the one way, without currency, separators and needless zeros.
-pub(super) fn number(text: &str) -> Option<String> {
+pub fn number(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['#', '$', '€', '£', '¥']);
     let text = text.trim_end_matches(['%', '$', '€', '£', '¥']);
     let (sign, digits) = match text.strip_prefix('-') {
@@ -26,7 +26,7 @@ pub(super) fn number(text: &str) -> Option<String> {
 }
 
 /// A number of JSON, the same way.
-pub(super) fn json_number(number: &serde_json::Number) -> String {
+pub fn json_number(number: &serde_json::Number) -> String {
     let text = number.to_string();
     self::number(&text)
         .or_else(|| self::number(&format!("{}", number.as_f64()?)))
@@ -34,7 +34,7 @@ pub(super) fn json_number(number: &serde_json::Number) -> String {
 }
 
 /// A text in lower case, with single spaces, and without marks around it.
-pub(super) fn normal(text: &str) -> String {
+pub fn normal(text: &str) -> String {
     let spaced: String = text
         .chars()
         .map(|c| if matches!(c, '_' | '-') { ' ' } else { c })
@@ -56,7 +56,7 @@ pub(super) fn normal(text: &str) -> String {
 }
 
 /// Yes or no, as people write it.
-pub(super) fn flag(text: &str) -> Option<bool> {
+pub fn flag(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "enabled" => Some(true),
         "false" | "no" | "off" | "disabled" => Some(false),
@@ -65,7 +65,7 @@ pub(super) fn flag(text: &str) -> Option<bool> {
 }
 
 /// `30s` is 30 and `s`.
-pub(super) fn with_unit(text: &str) -> Option<(String, String)> {
+pub fn with_unit(text: &str) -> Option<(String, String)> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '%');
     let unit = text.get(digits.len()..)?;
     let amount = number(digits)?;
@@ -73,7 +73,7 @@ pub(super) fn with_unit(text: &str) -> Option<(String, String)> {
 }
 
 /// What an amount in a unit may be in other units: `5 minutes` is 5, 300 or 300000.
-pub(super) fn scaled(amount: &str, unit: &str) -> Vec<String> {
+pub fn scaled(amount: &str, unit: &str) -> Vec<String> {
     let factors: &[f64] = match unit {
         "ms" | "milliseconds" => &[0.001],
         "s" | "sec" | "secs" | "second" | "seconds" | "k" | "thousand" => &[1e3],
@@ -99,7 +99,7 @@ pub(super) fn scaled(amount: &str, unit: &str) -> Vec<String> {
 }
 
 /// The digits of `T-1042` or `#12`: letters, then digits, nothing else.
-pub(super) fn serial(text: &str) -> Option<String> {
+pub fn serial(text: &str) -> Option<String> {
     let digits =
         text.trim_start_matches(|c: char| c.is_alphabetic() || matches!(c, '-' | '_' | '#'));
     let is_serial = digits.len() < text.len() && !digits.is_empty();
@@ -109,7 +109,7 @@ pub(super) fn serial(text: &str) -> Option<String> {
 }
 
 /// `2024-03-01`, with or without a time.
-pub(super) fn is_date(text: &str) -> bool {
+pub fn is_date(text: &str) -> bool {
     let mut head = text.chars();
     "dddd-dd-dd".chars().all(|expected| {
         head.next().is_some_and(|c| {
@@ -123,7 +123,7 @@ pub(super) fn is_date(text: &str) -> bool {
 }
 
 /// The digits of a number that is spelt out.
-pub(super) fn spelt_number(word: &str) -> Option<&'static str> {
+pub fn spelt_number(word: &str) -> Option<&'static str> {
     const NUMBERS: &str = "zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9
         ten 10 eleven 11 twelve 12";
     let mut words = NUMBERS.split_ascii_whitespace();

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use mcprove_trace::word_lists::WordLists;
 
 /// Every list.
-pub(super) static WORDS: LazyLock<WordLists> =
+pub static WORDS: LazyLock<WordLists> =
     LazyLock::new(|| WordLists::parse(include_str!("words.txt")));
 
 /// A function for each list, which says whether it has a word.
 macro_rules! lists {
     ($($name:ident)*) => {
-        $(pub(super) fn $name(word: &str) -> bool {
+        $(pub fn $name(word: &str) -> bool {
             WORDS.has(stringify!($name), word)
         })*
 
@@ -68,9 +68,7 @@ lists! {
 }
 
 /// The rows of a table, of so many columns each.
-pub(super) fn rows<const COLUMNS: usize>(
-    table: &str,
-) -> impl Iterator<Item = [&'static str; COLUMNS]> {
+pub fn rows<const COLUMNS: usize>(table: &str) -> impl Iterator<Item = [&'static str; COLUMNS]> {
     let rows = WORDS.words(table);
     rows.filter_map(|row| row.split(':').collect::<Vec<_>>().try_into().ok())
 }

@@ -22,11 +22,11 @@ static CLASSES: LazyLock<BTreeMap<&str, Class>> = LazyLock::new(|| {
 });
 
 /// The class of a word that is always the same.
-pub(super) fn word_class(lower: &str) -> Option<Class> {
+pub fn word_class(lower: &str) -> Option<Class> {
     CLASSES.get(lower).copied()
 }
 
 /// Adverbs by their ending.
-pub(super) fn is_adverb(lower: &str) -> bool {
+pub fn is_adverb(lower: &str) -> bool {
     lower.len() > 4 && lower.ends_with("ly") && !is_no_adverb(lower)
 }

@@ -10,7 +10,7 @@ use crate::agent::tool_name::{Fit, ToolName};
 use crate::gate::{Answer, Matcher, Path, ScoreError};
 
 /// A rule with its paths read.
-pub(super) struct Compiled<'a> {
+pub struct Compiled<'a> {
     rule: &'a Rule,
     tool: ToolName<'a>,
     predicates: Vec<(Path, &'a Matcher)>,
@@ -61,11 +61,11 @@ pub fn check_permissions(
     Ok(report)
 }
 
-pub(super) fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
+pub fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
     let mut compiled = Vec::with_capacity(rules.len());
     for (index, rule) in rules.iter().enumerate() {
-        let mut predicates = Vec::with_capacity(rule.args.len());
-        for (path, matcher) in &rule.args {
+        let mut predicates = Vec::with_capacity(rule.args.0.len());
+        for (path, matcher) in &rule.args.0 {
             let path = Path::parse(path).map_err(|error| {
                 let message = format!("{list}[{index}] has a wrong path, {path:?}: {error}");
                 ScoreError::new(VIOLATIONS, message, error.hint())
@@ -131,7 +131,7 @@ impl Compiled<'_> {
     }
 
     /// Whether a call is of the tool and the server of the rule.
-    pub(super) fn fit_tool(&self, call: &ToolCall) -> Fit {
+    pub fn fit_tool(&self, call: &ToolCall) -> Fit {
         let server = match (self.rule.server.as_deref(), &call.server) {
             // Whichever it is, `*` fits.
             (None | Some("*"), _) => Fit::Yes,
@@ -161,7 +161,7 @@ impl Compiled<'_> {
     }
 
     /// For each predicate the path, and whether these arguments have something there.
-    pub(super) fn paths_in<'a>(&'a self, args: &'a Value) -> impl Iterator<Item = bool> {
+    pub fn paths_in<'a>(&'a self, args: &'a Value) -> impl Iterator<Item = bool> {
         let predicates = self.predicates.iter();
         predicates.map(|(path, _)| path.resolve(args).is_ok())
     }

@@ -10,7 +10,7 @@ use crate::gate::{ScoreError, Scorecard};
 
 /// Tells of each argument of a rule of `deny` that no call of its tool has, in any run. An argument
 /// that is absent matches nothing, so that a misspelt one lets everything through.
-pub(super) fn note_absent(
+pub fn note_absent(
     block: &PermissionsBlock,
     runs: &[AgentRun],
     card: &mut Scorecard,
@@ -21,11 +21,11 @@ pub(super) fn note_absent(
         .zip(compile(&block.deny, "deny")?)
         .enumerate()
     {
-        if rule.args.is_empty() {
+        if rule.args.0.is_empty() {
             continue;
         }
         let mut is_called = false;
-        let mut has = vec![false; rule.args.len()];
+        let mut has = vec![false; rule.args.0.len()];
         let calls = runs.iter().flat_map(|run| &run.tool_calls);
         for call in calls.filter(|call| !call.args.is_null()) {
             if has.iter().all(|has| *has) {
@@ -39,8 +39,7 @@ pub(super) fn note_absent(
                 }
             }
         }
-        let absent = rule
-            .args
+        let absent = (rule.args.0)
             .keys()
             .zip(has)
             .filter(|(_, has)| is_called && !has);

@@ -11,7 +11,7 @@ fn rule(tool: &str) -> Rule {
     Rule {
         tool: tool.into(),
         server: None,
-        args: BTreeMap::new(),
+        args: Predicates::default(),
     }
 }
 
@@ -24,6 +24,7 @@ fn on(server: &str, rule: Rule) -> Rule {
 
 fn with(path: &str, matcher: &Value, mut rule: Rule) -> Rule {
     rule.args
+        .0
         .insert(path.into(), Matcher::from_value(matcher).unwrap());
     rule
 }

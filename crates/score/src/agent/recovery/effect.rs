@@ -5,7 +5,7 @@ use mcprove_trace::{FaultKind, FaultMark};
 
 /// What a fault does to a call, in virtual time.
 #[derive(Clone, Copy)]
-pub(super) enum Effect {
+pub enum Effect {
     TimesOut,
     AnswersAtOnce,
     Nothing,
@@ -15,7 +15,7 @@ pub(super) enum Effect {
 
 impl Effect {
     /// Of a fault that `met_before` calls met before this one.
-    pub(super) fn of(mark: &FaultMark, met_before: u64, max_detection_ms: u64) -> Self {
+    pub fn of(mark: &FaultMark, met_before: u64, max_detection_ms: u64) -> Self {
         let times_out_if = |times_out: bool| {
             if times_out {
                 Self::TimesOut

@@ -10,16 +10,16 @@ use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
 
 /// The calls that met a fault, or may have.
 #[derive(Default)]
-pub(super) struct Faulted {
-    pub(super) calls: Vec<FaultedCall>,
-    pub(super) unsettled: Vec<UnsettledCall>,
+pub struct Faulted {
+    pub calls: Vec<FaultedCall>,
+    pub unsettled: Vec<UnsettledCall>,
     /// The calls that a fault only delayed.
-    pub(super) waited_out: Vec<usize>,
+    pub waited_out: Vec<usize>,
 }
 
 impl Faulted {
     /// Each call by its first mark: the first fault that matches a call is the one that it meets.
-    pub(super) fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
+    pub fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
         let real_faults = run
             .faults
             .iter()

@@ -10,7 +10,7 @@ use super::{CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunR
 use crate::gate::{RunCard, Scorecard};
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
-pub(super) fn default_gate(
+pub fn default_gate(
     run: &AgentRun,
     recovery: &RunRecovery,
     block: &RecoveryBlock,
@@ -26,7 +26,7 @@ pub(super) fn default_gate(
 }
 
 /// Expectations of its own replace the default gate, and with it the limits that belong to it.
-pub(super) fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
+pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     let limits = [
         block.max_recovery_ms.map(|_| "max_recovery_ms"),
         block
@@ -43,7 +43,7 @@ pub(super) fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
 }
 
 /// Tells of one run what went wrong with its faults; of a recording, what came of each, the worst first.
-pub(super) fn tell_found(
+pub fn tell_found(
     run: &AgentRun,
     recovery: &RunRecovery,
     max_detection_ms: u64,
@@ -175,12 +175,12 @@ fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> St
     )
 }
 
-pub(super) fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
+pub fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
     met(run, call.call_index, call.fault.as_deref(), call.kind)
 }
 
 /// ``call 0 (`search`) met `hung-search` (hang)``.
-pub(super) fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
+pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
     let tool = run.tool_calls.get(index).map_or_else(
         || "not in the trace".to_owned(),
         |recorded| phrase::name(&recorded.name),
@@ -209,6 +209,6 @@ fn ending(run: &AgentRun) -> &'static str {
     }
 }
 
-pub(super) fn milliseconds(time: u64) -> String {
+pub fn milliseconds(time: u64) -> String {
     format!("{} ms", phrase::whole(time))
 }

@@ -7,7 +7,7 @@ use super::{HANG, RECOVERED, RunRecovery};
 use crate::gate::ScoreError;
 
 /// What cannot be judged of one run under the block.
-pub(super) fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
+pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
     errors.extend(recovery.unsettled.first().map(|call| {
         let met = met(run, call.call_index, call.fault.as_deref(), call.kind);

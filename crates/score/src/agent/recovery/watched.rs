@@ -7,7 +7,7 @@ use super::{FaultedCall, UnsettledCall};
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.
-pub(super) fn watched(run: &AgentRun, call: &FaultedCall) -> String {
+pub fn watched(run: &AgentRun, call: &FaultedCall) -> String {
     let report = &call.report;
     let detection = report.time_to_detection_ms;
     let mut told = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn watched(run: &AgentRun, call: &FaultedCall) -> String {
 
 /// Of a call that nobody had noticed when the recording ended, before its budget was used up, or of whose
 /// client nothing is known but that it left.
-pub(super) fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> String {
+pub fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> String {
     let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
     match call.left_ms.map(milliseconds) {
         Some(left) => {

@@ -50,12 +50,12 @@ pub struct Consistency {
 
 /// How much may be compared.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) sequence_steps: u64,
-    pub(super) places: u64,
+pub struct Limits {
+    pub sequence_steps: u64,
+    pub places: u64,
 }
 
-pub(super) const LIMITS: Limits = Limits {
+pub const LIMITS: Limits = Limits {
     sequence_steps: SEQUENCE_STEPS_MAX,
     places: PLACES_MAX,
 };
@@ -87,7 +87,7 @@ pub fn score_consistency(runs: &[AgentRun]) -> Option<Consistency> {
 }
 
 /// Compares paths through so many tools.
-pub(super) fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consistency> {
+pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consistency> {
     if paths.len() < 2 {
         return None;
     }

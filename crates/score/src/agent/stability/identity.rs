@@ -10,26 +10,26 @@ use mcprove_trace::canonical::{self, fingerprint};
 use mcprove_trace::{AgentRun, Json, ToolCall};
 
 /// The number of arguments that the trace does not tell.
-pub(super) const UNKNOWN: u32 = u32::MAX;
+pub const UNKNOWN: u32 = u32::MAX;
 
 /// Gives equal numbers to equal tools, and to equal arguments.
 #[derive(Default)]
-pub(super) struct Numbering<'a> {
+pub struct Numbering<'a> {
     tools: BTreeMap<&'a str, u32>,
     arguments: BTreeMap<Arguments<'a>, u32>,
 }
 
 /// What a run calls, as numbers.
-pub(super) struct Path {
+pub struct Path {
     /// The tool of each call, by its name.
-    pub(super) tools: Vec<u32>,
+    pub tools: Vec<u32>,
     /// The arguments of each call, or [`UNKNOWN`].
-    pub(super) arguments: Vec<u32>,
+    pub arguments: Vec<u32>,
 }
 
 impl<'a> Numbering<'a> {
     /// The path of one run.
-    pub(super) fn path(&mut self, run: &'a AgentRun) -> Path {
+    pub fn path(&mut self, run: &'a AgentRun) -> Path {
         let calls = &run.tool_calls;
         Path {
             tools: calls.iter().map(|call| self.tool(&call.name)).collect(),
@@ -38,7 +38,7 @@ impl<'a> Numbering<'a> {
     }
 
     /// How many different tools there are.
-    pub(super) fn tools(&self) -> usize {
+    pub fn tools(&self) -> usize {
         self.tools.len()
     }
 
@@ -66,13 +66,13 @@ fn number(count: usize) -> u32 {
 
 impl Path {
     /// How many different tools the run calls.
-    pub(super) fn distinct_tools(&self) -> usize {
+    pub fn distinct_tools(&self) -> usize {
         distinct(self.tools.clone())
     }
 
     /// How many of the run's calls are different ones: at least, where each one with unknown
     /// arguments repeats another one of its tool, and at most, where none does.
-    pub(super) fn distinct_calls(&self, calls: &[ToolCall]) -> Distinct {
+    pub fn distinct_calls(&self, calls: &[ToolCall]) -> Distinct {
         let mut identities: Vec<_> = self.identities(calls).collect();
         identities.sort_unstable();
         let (mut least, mut most) = (0, 0);
@@ -89,7 +89,7 @@ impl Path {
     }
 
     /// The call that is made most often, by its first place, and how often; the earliest of several.
-    pub(super) fn most_repeated(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
+    pub fn most_repeated(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
         let mut repeats = BTreeMap::new();
         let known = |(_, identity): &(usize, (u32, Option<&str>, u32))| identity.2 != UNKNOWN;
         for (place, identity) in self.identities(calls).enumerate().filter(known) {
@@ -115,9 +115,9 @@ impl Path {
 
 /// How many calls are different ones, as far as the trace tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Distinct {
-    pub(super) least: usize,
-    pub(super) most: usize,
+pub struct Distinct {
+    pub least: usize,
+    pub most: usize,
 }
 
 /// How many different things there are among these.

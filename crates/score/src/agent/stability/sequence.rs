@@ -21,7 +21,7 @@ struct Marks {
 }
 
 /// Finds longest common subsequences of sequences of small numbers, one pair after another.
-pub(super) struct Aligner {
+pub struct Aligner {
     /// Where each element occurs in the longer sequence; empty between two pairs.
     marks: Vec<Vec<Marks>>,
     column: Vec<u128>,
@@ -29,7 +29,7 @@ pub(super) struct Aligner {
 
 impl Aligner {
     /// For elements below `elements`.
-    pub(super) fn new(elements: usize) -> Self {
+    pub fn new(elements: usize) -> Self {
         Self {
             marks: vec![Vec::new(); elements],
             column: Vec::new(),
@@ -37,7 +37,7 @@ impl Aligner {
     }
 
     /// The length of the longest common subsequence.
-    pub(super) fn common(&mut self, one: &[u32], other: &[u32]) -> usize {
+    pub fn common(&mut self, one: &[u32], other: &[u32]) -> usize {
         let (ends, shorter, longer) = trim(one, other);
         if shorter.is_empty() {
             return ends;
@@ -80,7 +80,7 @@ fn index(number: u32) -> usize {
 }
 
 /// The steps, of one word each, that a pair needs at most.
-pub(super) fn steps(one: &[u32], other: &[u32]) -> u64 {
+pub fn steps(one: &[u32], other: &[u32]) -> u64 {
     let (_, shorter, longer) = trim(one, other);
     count(shorter.len()).saturating_mul(count(longer.len().div_ceil(WORD)))
 }

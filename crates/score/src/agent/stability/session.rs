@@ -78,7 +78,7 @@ impl SessionStability {
 
 /// One of the four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SubScore {
+pub enum SubScore {
     ToolUsage,
     Responses,
     Redundancy,
@@ -86,7 +86,7 @@ pub(super) enum SubScore {
 }
 
 impl SubScore {
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::ToolUsage => "tool_usage_stability",
             Self::Responses => "response_consistency",
@@ -96,7 +96,7 @@ impl SubScore {
     }
 
     /// What in the run makes this sub-score low, and what to look at.
-    pub(super) fn explain(self, run: &AgentRun) -> String {
+    pub fn explain(self, run: &AgentRun) -> String {
         let calls = &run.tool_calls;
         let path = Numbering::default().path(run);
         let distinct = path.distinct_calls(calls).most;
@@ -157,7 +157,7 @@ pub fn score_session(run: &AgentRun) -> SessionStability {
 }
 
 /// Scores one run with this path.
-pub(super) fn score_path(run: &AgentRun, path: &Path) -> SessionStability {
+pub fn score_path(run: &AgentRun, path: &Path) -> SessionStability {
     let mut session = SessionStability::all(1.0);
     if has_no_course(run) {
         return session;
@@ -188,7 +188,7 @@ fn redundancy(distinct: usize, calls: usize) -> f64 {
 
 /// Whether the run has one turn, or nothing at all. An agent that called no tool gave its answer in
 /// its first turn, also where the turns were not recorded.
-pub(super) fn has_no_course(run: &AgentRun) -> bool {
+pub fn has_no_course(run: &AgentRun) -> bool {
     match run.turns() {
         Some(turns) => turns.iter().filter(|turn| turn.role == "assistant").count() < 2,
         None => run.tool_calls.is_empty(),

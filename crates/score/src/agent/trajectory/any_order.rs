@@ -10,7 +10,7 @@ use super::report::{Mismatch, Mismatches};
 use crate::matching::maximum_matching;
 
 /// Which expected calls have which recorded ones.
-pub(super) struct Pairs {
+pub struct Pairs {
     /// For each expected call the recorded one.
     call_of: Vec<Option<usize>>,
     /// For each recorded call whether it is taken.
@@ -27,7 +27,7 @@ struct Made<'a> {
 
 impl Pairs {
     /// Pairs off as many calls as possible.
-    pub(super) fn find(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Self, TooMany> {
+    pub fn find(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Self, TooMany> {
         let mut pairs = Self {
             call_of: vec![None; plan.references.len()],
             is_taken: vec![false; calls.len()],
@@ -120,7 +120,7 @@ impl Pairs {
     }
 
     /// For unordered and superset: the expected calls that have no recorded one.
-    pub(super) fn missing(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
+    pub fn missing(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
         let mut mismatches = Mismatches::default();
         for (index, (reference, call)) in plan.references.iter().zip(&self.call_of).enumerate() {
             if call.is_none() {
@@ -164,7 +164,7 @@ impl Pairs {
     }
 
     /// For subset: the recorded calls that have no expected one.
-    pub(super) fn extra(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
+    pub fn extra(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
         let mut mismatches = Mismatches::default();
         for (place, call) in calls.iter().enumerate() {
             if self.is_left(place) {

@@ -16,13 +16,13 @@ use super::shape::{Arguments, Shape};
 pub const COMPARISONS_MAX: usize = 10_000_000;
 
 /// Recorded calls of one tool that nothing tells apart.
-pub(super) struct CallKind<'a> {
-    pub(super) call: &'a ToolCall,
-    pub(super) places: Vec<usize>,
+pub struct CallKind<'a> {
+    pub call: &'a ToolCall,
+    pub places: Vec<usize>,
 }
 
 /// The places of the calls of each tool, from `start` on.
-pub(super) fn places_by_name(calls: &[ToolCall], start: usize) -> BTreeMap<&str, Vec<usize>> {
+pub fn places_by_name(calls: &[ToolCall], start: usize) -> BTreeMap<&str, Vec<usize>> {
     let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, call) in calls.iter().enumerate().skip(start) {
         places.entry(&call.name).or_default().push(place);
@@ -32,7 +32,7 @@ pub(super) fn places_by_name(calls: &[ToolCall], start: usize) -> BTreeMap<&str,
 
 /// The calls at these places, those together that have the same server and arguments, in the order
 /// of the first ones.
-pub(super) fn kinds_of<'a>(calls: &'a [ToolCall], places: &[usize]) -> Vec<CallKind<'a>> {
+pub fn kinds_of<'a>(calls: &'a [ToolCall], places: &[usize]) -> Vec<CallKind<'a>> {
     let mut known: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
     let mut kinds: Vec<CallKind<'a>> = Vec::new();
     for place in places {
@@ -54,17 +54,17 @@ pub(super) fn kinds_of<'a>(calls: &'a [ToolCall], places: &[usize]) -> Vec<CallK
 
 /// More comparisons would be needed than [`COMPARISONS_MAX`].
 #[derive(Debug)]
-pub(super) struct TooMany;
+pub struct TooMany;
 
 /// How many comparisons are left.
-pub(super) struct Comparisons(usize);
+pub struct Comparisons(usize);
 
 impl Comparisons {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self(COMPARISONS_MAX)
     }
 
-    pub(super) fn take(&mut self, count: usize) -> Result<(), TooMany> {
+    pub fn take(&mut self, count: usize) -> Result<(), TooMany> {
         self.0 = self.0.checked_sub(count).ok_or(TooMany)?;
         Ok(())
     }
@@ -80,7 +80,7 @@ struct Open<'a> {
 /// For each reference the kinds of calls that fit it, of one tool. A reference that has found
 /// `enough` calls is not compared any more: with as many calls as there are references it is sure to
 /// get one, whatever the others take.
-pub(super) fn fitting(
+pub fn fitting(
     references: &[&Reference],
     kinds: &[CallKind<'_>],
     enough: usize,

@@ -1,9 +1,9 @@
 //! The modes of a trajectory.
 
+use mcprove_settings::kind::Kind;
+use mcprove_settings::setting::SettingType;
+use mcprove_settings::tree::{Data, Node};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use crate::gate::key::{Form, spellings};
 
 /// How expected calls line up with recorded ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,18 +56,17 @@ impl Mode {
     }
 }
 
-/// The name of a mode.
-pub(super) const MODE: Form<Mode> = Form {
-    takes: || format!("one of {}", names().join(", ")),
-    schema: || {
-        let names = names().into_iter();
-        json!({ "enum": names.flat_map(spellings).collect::<Vec<_>>() })
-    },
-    definition: || None,
-    read: |reader, section, name| Mode::parse(reader.choice(section, name, &names())?),
-    written: |mode| json!(mode.name()),
-};
+impl SettingType for Mode {
+    const KIND: Kind = Kind::OneOf(&[
+        "strict",
+        "exact_sequence",
+        "subsequence",
+        "unordered",
+        "superset",
+        "subset",
+    ]);
 
-fn names() -> Vec<&'static str> {
-    Mode::NAMES.iter().map(|(name, _)| *name).collect()
+    fn from_data(data: Data) -> Option<Self> {
+        Self::parse(Node::new(data).text()?)
+    }
 }

@@ -15,18 +15,18 @@ use crate::gate::Difference;
 
 /// An expected call.
 #[derive(Debug, Clone)]
-pub(super) struct Reference {
-    pub(super) name: String,
+pub struct Reference {
+    pub name: String,
     server: Option<String>,
     /// Shared by all that demand the same.
-    pub(super) shape: Rc<Shape>,
+    pub shape: Rc<Shape>,
     /// Equal for shapes that demand the same.
     demand: usize,
 }
 
 /// How what the trace does not tell is taken: its arguments, or its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub enum Doubt {
     /// It fits.
     Fits,
     /// It differs.
@@ -35,7 +35,7 @@ pub(super) enum Doubt {
 
 impl Doubt {
     /// Whether something fits, taken so.
-    pub(super) fn settle(self, fit: Fit) -> bool {
+    pub fn settle(self, fit: Fit) -> bool {
         match fit {
             Fit::Yes => true,
             Fit::No => false,
@@ -46,16 +46,16 @@ impl Doubt {
 
 /// All expected calls of a block.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) references: Vec<Reference>,
+pub struct Plan {
+    pub references: Vec<Reference>,
     /// For each tool the places of its expected calls, those together that demand the same.
-    pub(super) tools: BTreeMap<String, Vec<Vec<usize>>>,
+    pub tools: BTreeMap<String, Vec<Vec<usize>>>,
 }
 
 impl Plan {
     /// Compiles every expected call, so that what is wrong with one is an error whatever was
     /// recorded.
-    pub(super) fn compile(calls: &[ExpectedCall]) -> Result<Self, TrajectoryError> {
+    pub fn compile(calls: &[ExpectedCall]) -> Result<Self, TrajectoryError> {
         let mut references = Vec::with_capacity(calls.len());
         let mut shapes: BTreeMap<String, (usize, Rc<Shape>)> = BTreeMap::new();
         for (place, call) in calls.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Plan {
 
     /// The plan with the server and the tool apart where a name has both, by what was recorded;
     /// `None` where no name has.
-    pub(super) fn resolve(&self, calls: &[ToolCall]) -> Option<Self> {
+    pub fn resolve(&self, calls: &[ToolCall]) -> Option<Self> {
         let names = self.tools.keys();
         if !names.into_iter().any(|name| name.contains(SEPARATOR)) {
             return None;
@@ -116,7 +116,7 @@ impl Plan {
 
     /// The first recorded call of which nobody can tell whether it is one of the expected ones, with
     /// that one.
-    pub(super) fn first_doubt(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
+    pub fn first_doubt(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
         let mut settled = BTreeSet::new();
         let unknown = calls
             .iter()
@@ -141,7 +141,7 @@ impl Plan {
     }
 
     /// The expected call at the first of these places.
-    pub(super) fn first_of(&self, places: &[usize]) -> Option<&Reference> {
+    pub fn first_of(&self, places: &[usize]) -> Option<&Reference> {
         self.references.get(*places.first()?)
     }
 }
@@ -157,12 +157,12 @@ fn compile(place: usize, call: &ExpectedCall) -> Result<Shape, TrajectoryError> 
 
 impl Reference {
     /// Whether every call of the tool fits.
-    pub(super) fn is_free(&self) -> bool {
+    pub fn is_free(&self) -> bool {
         self.server.is_none() && matches!(*self.shape, Shape::Free)
     }
 
     /// Whether a call fits, as far as the trace tells.
-    pub(super) fn fit(&self, call: &ToolCall) -> Fit {
+    pub fn fit(&self, call: &ToolCall) -> Fit {
         if self.name != call.name {
             return Fit::No;
         }
@@ -173,7 +173,7 @@ impl Reference {
     }
 
     /// Whether a call went to the right server, where that matters.
-    pub(super) fn fit_server(&self, call: &ToolCall) -> Fit {
+    pub fn fit_server(&self, call: &ToolCall) -> Fit {
         match (&self.server, &call.server) {
             (None, _) => Fit::Yes,
             (Some(_), None) => Fit::Unknown,
@@ -182,7 +182,7 @@ impl Reference {
     }
 
     /// How a call differs, and the same in a few words; `None` if it fits.
-    pub(super) fn difference(&self, call: &ToolCall) -> Option<(Vec<Difference>, String)> {
+    pub fn difference(&self, call: &ToolCall) -> Option<(Vec<Difference>, String)> {
         if self.name != call.name {
             let difference = text_difference("name", &self.name, Some(&call.name));
             let words = format!("it is {}", phrase::name(&call.name));

@@ -64,16 +64,16 @@ pub struct Mismatch {
 
 /// Mismatches, all counted and the first ones kept.
 #[derive(Default)]
-pub(super) struct Mismatches {
-    pub(super) count: usize,
-    pub(super) kept: Vec<Mismatch>,
+pub struct Mismatches {
+    pub count: usize,
+    pub kept: Vec<Mismatch>,
     /// Whether there may be fewer.
-    pub(super) is_at_most: bool,
+    pub is_at_most: bool,
 }
 
 impl Mismatches {
     /// Counts one more; it is only described while there is room.
-    pub(super) fn add(&mut self, describe: impl FnOnce() -> Mismatch) {
+    pub fn add(&mut self, describe: impl FnOnce() -> Mismatch) {
         self.count += 1;
         if self.kept.len() < MISMATCHES_KEPT {
             self.kept.push(describe());

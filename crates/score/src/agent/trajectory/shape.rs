@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::kind::Kind;
 use mcprove_settings::phrase;
+use mcprove_settings::reader::Reader;
 use mcprove_settings::registry::nearest;
+use mcprove_settings::setting::{Setting, SettingType};
+use mcprove_settings::tree::Field;
 use mcprove_trace::{Json, canonical};
 use serde_json::{Map, Value, json};
 
 use crate::agent::tool_name::Fit;
 use crate::gate::file;
-use crate::gate::key::{Form, insert, spellings};
 use crate::gate::{Difference, Matcher, MatcherError};
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
@@ -138,7 +141,7 @@ fn how_to() -> &'static str {
 
 /// A shape that is ready to be compared with.
 #[derive(Debug, Clone)]
-pub(super) enum Shape {
+pub enum Shape {
     /// Whatever the arguments are.
     Free,
     /// Equal to a value, which has this canonical text.
@@ -149,7 +152,7 @@ pub(super) enum Shape {
 
 /// Several shapes, of which one is enough.
 #[derive(Debug, Clone)]
-pub(super) struct Alternatives {
+pub struct Alternatives {
     /// All of them.
     matchers: Vec<Matcher>,
     /// The canonical texts of those that must be equal: looked up, however many they are.
@@ -171,7 +174,7 @@ impl Alternatives {
 impl Shape {
     /// Compiles a shape, with all its alternatives: what is wrong with one of them is told even if
     /// another fits anything.
-    pub(super) fn compile(shape: &ArgumentShape) -> Result<Self, ShapeError> {
+    pub fn compile(shape: &ArgumentShape) -> Result<Self, ShapeError> {
         if let ArgumentShape::Exact(value) = shape {
             return Ok(Self::Equal(
                 Matcher::new("exact", value)?,
@@ -192,7 +195,7 @@ impl Shape {
     }
 
     /// Whether these arguments fit, where they are known.
-    pub(super) fn fit(&self, arguments: &Arguments) -> Fit {
+    pub fn fit(&self, arguments: &Arguments) -> Fit {
         let fits = match (self, &arguments.0) {
             (Self::Free, _) => true,
             (_, None) => return Fit::Unknown,
@@ -203,7 +206,7 @@ impl Shape {
     }
 
     /// How arguments differ that do not fit: from each alternative.
-    pub(super) fn differences(&self, arguments: &Arguments) -> Vec<Difference> {
+    pub fn differences(&self, arguments: &Arguments) -> Vec<Difference> {
         let matchers = match self {
             Self::Free => return Vec::new(),
             Self::Equal(matcher, _) => std::slice::from_ref(matcher),
@@ -224,7 +227,7 @@ impl Shape {
     }
 
     /// How many alternatives there are.
-    pub(super) fn alternatives(&self) -> usize {
+    pub fn alternatives(&self) -> usize {
         match self {
             Self::Free | Self::Equal(..) => 1,
             Self::AnyOf(alternatives) => alternatives.matchers.len(),
@@ -232,7 +235,7 @@ impl Shape {
     }
 
     /// How many comparisons it takes to tell whether arguments fit.
-    pub(super) fn comparisons(&self) -> usize {
+    pub fn comparisons(&self) -> usize {
         match self {
             Self::Free => 0,
             Self::Equal(..) => 1,
@@ -275,9 +278,9 @@ fn collect(shape: &ArgumentShape, alternatives: &mut Alternatives) -> Result<boo
 
 /// What is wrong with a shape.
 #[derive(Debug)]
-pub(super) struct ShapeError {
-    pub(super) message: String,
-    pub(super) hint: String,
+pub struct ShapeError {
+    pub message: String,
+    pub hint: String,
 }
 
 impl From<MatcherError> for ShapeError {
@@ -290,38 +293,37 @@ impl From<MatcherError> for ShapeError {
 }
 
 /// The arguments of a recorded call, looked into once; `None` where they are unknown.
-pub(super) struct Arguments(Option<Value>);
+pub struct Arguments(Option<Value>);
 
 impl Arguments {
-    pub(super) fn of(text: &Json) -> Self {
+    pub fn of(text: &Json) -> Self {
         Self((!text.is_null()).then(|| text.value()))
     }
 
     /// The canonical text.
-    pub(super) fn canonical(&self) -> Option<String> {
+    pub fn canonical(&self) -> Option<String> {
         self.0.as_ref().map(canonical::text)
     }
 }
 
-/// The shape of arguments.
-pub(super) const SHAPE: Form<ArgumentShape> = Form {
-    takes: || "`any`, `ignore`, or one of `exact`, `subset`, `schema`, `one_of`".to_owned(),
-    schema: || json!({ "$ref": "#/$defs/shape" }),
-    definition: || Some(("shape", shape_schema())),
-    read: |reader, section, name| {
-        let node = &section.get(name)?.value;
-        let value = file::json(reader, node)?;
+impl SettingType for ArgumentShape {
+    const KIND: Kind = Kind::Other(
+        "`any`, `ignore`, or one of `exact`, `subset`, `schema`, `one_of`",
+        || json!({ "$ref": "#/$defs/shape" }),
+    );
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let value = file::json(reader, &field.value)?;
         let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
-        let read = ArgumentShape::from_value(&value)
+        let read = Self::from_value(&value)
             .map_err(|message| (message, how_to.to_owned()))
             .and_then(|shape| check_schemas(&shape).map(|()| shape));
         read.map_err(|(message, hint)| {
-            reader.problem(&node.span, format!("`args`: {message}"), hint);
+            reader.problem(&field.value.span, format!("`args`: {message}"), hint);
         })
         .ok()
-    },
-    written: ArgumentShape::to_value,
-};
+    }
+}
 
 /// What is wrong with a JSON Schema, and what to try: it would only show when a call is compared
 /// with it.
@@ -336,14 +338,14 @@ fn check_schemas(shape: &ArgumentShape) -> Result<(), (String, String)> {
 }
 
 /// The JSON Schema of a shape.
-fn shape_schema() -> Value {
-    let mut properties = Map::new();
-    for (name, schema, explanation) in [
-        ("exact", json!({}), "the arguments are equal to this"),
-        ("subset", json!({}), "the arguments have this in them"),
+pub fn shape_schema() -> Value {
+    let (any, schema) = (json!({}), json!({ "type": ["object", "boolean"] }));
+    let keys = [
+        ("exact", any.clone(), "the arguments are equal to this"),
+        ("subset", any, "the arguments have this in them"),
         (
             "schema",
-            json!({ "type": ["object", "boolean"] }),
+            schema,
             "the arguments are valid by this JSON Schema",
         ),
         (
@@ -351,24 +353,9 @@ fn shape_schema() -> Value {
             json!({ "type": "array" }),
             "the arguments are of one of these shapes, or equal to one of these values",
         ),
-    ] {
-        let mut schema = schema;
-        insert(&mut schema, "description", json!(explanation));
-        for name in spellings(name) {
-            properties.insert(name, schema.clone());
-        }
-    }
+    ];
     json!({
         "description": "What the arguments of a call must be",
-        "anyOf": [
-            { "enum": ["any", "ignore"] },
-            {
-                "type": "object",
-                "properties": properties,
-                "additionalProperties": false,
-                "minProperties": 1,
-                "maxProperties": 1,
-            },
-        ],
+        "anyOf": [{ "enum": ["any", "ignore"] }, file::one_key(keys)],
     })
 }

@@ -9,7 +9,7 @@ use super::reference::{Doubt, Plan, Reference};
 use super::report::{Mismatch, Mismatches};
 
 /// One for one: the call at each place fits the reference there. No references demand nothing.
-pub(super) fn strict(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatches, TooMany> {
+pub fn strict(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatches, TooMany> {
     let mut mismatches = Mismatches::default();
     let references = &plan.references;
     if references.is_empty() {

@@ -16,10 +16,10 @@ struct Span {
 }
 
 /// Where the tools were called, by their names and by their servers too.
-pub(super) struct Spans<'a>(BTreeMap<Tool<'a>, Span>);
+pub struct Spans<'a>(BTreeMap<Tool<'a>, Span>);
 
 impl<'a> Spans<'a> {
-    pub(super) fn of(calls: &'a [ToolCall]) -> Self {
+    pub fn of(calls: &'a [ToolCall]) -> Self {
         let mut spans: BTreeMap<Tool<'a>, Span> = BTreeMap::new();
         for (index, call) in calls.iter().enumerate() {
             let once = Span {
@@ -45,7 +45,7 @@ impl<'a> Spans<'a> {
 }
 
 /// Why a dependency does not hold.
-pub(super) fn broken_dependency(edge: &Dependency, spans: &Spans<'_>) -> Option<String> {
+pub fn broken_dependency(edge: &Dependency, spans: &Spans<'_>) -> Option<String> {
     let (producer, consumer) = match spans_of(&edge.producer, &edge.consumer, spans) {
         Ok(both) => both,
         Err(reason) => return Some(reason),
@@ -62,7 +62,7 @@ pub(super) fn broken_dependency(edge: &Dependency, spans: &Spans<'_>) -> Option<
 }
 
 /// Why an order does not hold.
-pub(super) fn broken_order(edge: &Order, spans: &Spans<'_>) -> Option<String> {
+pub fn broken_order(edge: &Order, spans: &Spans<'_>) -> Option<String> {
     let (first, second) = match spans_of(&edge.first, &edge.second, spans) {
         Ok(both) => both,
         Err(reason) => return Some(reason),

@@ -1,7 +1,7 @@
 //! What an agent trace is held to: the blocks of a gates file, which are those of an agent of a
 //! suite, read from YAML into [`Gates`].
 //!
-//! What a block holds is declared by its metric ([`Metric::KEYS`](crate::agent::Metric::KEYS)); here is what all
+//! What a block holds is declared by its metric ([`Metric::Block`](crate::agent::Metric::Block)); here is what all
 //! blocks share.
 
 mod expectation;
@@ -18,6 +18,7 @@ use crate::agent::{About, AnyMetric, METRICS, Need, metrics, with_own};
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};
+pub(crate) use schema::one_key;
 pub use schema::{block_properties, definitions, schema};
 
 /// The key that every block has, and the block for whatever metric.
@@ -119,9 +120,8 @@ fn read_block(
 ) {
     let about = metric.about();
     let label = format!("`{}`", about.name);
-    let keys = metric.keys();
-    let mut known: Vec<&str> = keys.iter().map(|key| key.name).collect();
-    known.push(EXPECT);
+    let settings = metric.settings().iter().map(|it| it.name);
+    let known: Vec<&str> = settings.chain([EXPECT]).collect();
     let Some(node) = table::spelled(reader, &field.value, &label, &known) else {
         return;
     };

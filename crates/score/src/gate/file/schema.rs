@@ -3,119 +3,87 @@
 //! It is made from the table of keys. It cannot say all that the reader checks (which targets there
 //! are, what is a path), but takes everything that the reader takes.
 
+use mcprove_settings::table::{map_schema, spellings};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::EXPECT;
+use crate::agent::call_limits::limit_schema;
+use crate::agent::trajectory::shape_schema;
 use crate::agent::{AnyMetric, METRICS};
 use crate::gate::Matcher;
-use crate::gate::key::{KeyInfo, insert, map_schema, spellings};
 
 /// The schema.
 pub fn schema() -> Schema {
-    let blocks = block_properties("#/properties");
-    let mut root = Map::new();
-    for (name, value) in [
-        (
-            "$schema",
-            json!("https://json-schema.org/draft/2020-12/schema"),
-        ),
-        ("title", json!("Gates")),
-        (
-            "description",
-            json!("What `mcprove score` holds agent traces to, in YAML."),
-        ),
-        ("type", json!("object")),
-        ("properties", Value::Object(blocks)),
-        ("minProperties", json!(1)),
-        ("additionalProperties", json!(false)),
-        ("$defs", Value::Object(definitions())),
-    ] {
-        root.insert(name.into(), value);
-    }
-    Schema::from(root)
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Gates",
+        "description": "What `mcprove score` holds agent traces to, in YAML.",
+        "type": "object",
+        "properties": block_properties("#/properties"),
+        "minProperties": 1,
+        "additionalProperties": false,
+        "$defs": definitions(),
+    });
+    Schema::try_from(schema).unwrap_or_default()
 }
 
 /// The blocks by name; `place` is where they stand in the schema.
 pub fn block_properties(place: &str) -> Map<String, Value> {
-    let mut blocks = Map::new();
     let metrics = METRICS.iter();
     let schemas = metrics.map(|metric| (metric.about().name, block_schema(*metric)));
-    for (block, schema) in schemas.chain([(EXPECT, any_expectations())]) {
-        let reference = json!({ "$ref": format!("{place}/{block}") });
-        for name in spellings(block) {
-            let is_other = name != block;
-            let schema = if is_other { &reference } else { &schema };
-            blocks.insert(name, schema.clone());
-        }
+    let any = expectations("What each run, or a target of any metric, must be");
+    let mut blocks = Map::new();
+    for (block, schema) in schemas.chain([(EXPECT, any)]) {
+        let dashed = block.replace('_', "-");
+        blocks.insert(dashed, json!({ "$ref": format!("{place}/{block}") }));
+        blocks.insert(block.to_owned(), schema);
     }
     blocks
 }
 
 /// What the blocks refer to, below `$defs`.
 pub fn definitions() -> Map<String, Value> {
-    let keys = METRICS.iter().flat_map(|metric| metric.keys());
-    keys.filter_map(|key| key.definition)
-        .chain([("expectation", expectation()), ("matcher", matcher())])
-        .map(|(name, schema)| (name.to_owned(), schema))
-        .collect()
+    [
+        ("shape", shape_schema()),
+        ("limit", limit_schema()),
+        ("expectation", expectation()),
+        ("matcher", matcher()),
+    ]
+    .map(|(name, schema)| (name.to_owned(), schema))
+    .into_iter()
+    .collect()
 }
 
 fn block_schema(metric: &dyn AnyMetric) -> Value {
     let about = metric.about();
-    let mut keys = metric.keys();
-    keys.push(expect_key());
-    let mut table = map_schema(&keys, &[]);
+    let mut table = map_schema(metric.settings());
+    table["properties"][EXPECT] = expectations(
+        "what the targets must be, instead of the default gate. Default: the default gate",
+    );
     if about.needs.is_empty() {
         // A block of YAML with nothing in it is null.
-        insert(&mut table, "type", json!(["object", "null"]));
+        table["type"] = json!(["object", "null"]);
     } else {
         let needs = about.needs.iter();
-        let one_of_them: Vec<Value> = needs
+        table["anyOf"] = needs
             .map(|need| json!({ "required": [need.key] }))
             .collect();
-        insert(&mut table, "anyOf", json!(one_of_them));
     }
     let description = format!(
         "{}. Default gate: {}",
         about.explanation, about.default_gate
     );
-    insert(&mut table, "description", json!(description));
+    table["description"] = description.into();
     table
 }
 
-/// The key `expect`, which every block has.
-fn expect_key() -> KeyInfo {
-    let (default, explanation) = (
-        "the default gate",
-        "what the targets must be, instead of the default gate",
-    );
-    let mut schema = expectations();
-    let description = format!("{explanation}. Default: {default}");
-    insert(&mut schema, "description", json!(description));
-    KeyInfo {
-        name: EXPECT,
-        takes: "list of `{target, matcher}`".to_owned(),
-        default: default.to_owned(),
-        explanation,
-        schema,
-        definition: None,
-    }
-}
-
-/// The block `expect`.
-fn any_expectations() -> Value {
-    let mut schema = expectations();
-    let description = "What each run, or a target of any metric, must be";
-    insert(&mut schema, "description", json!(description));
-    schema
-}
-
-fn expectations() -> Value {
+fn expectations(description: &str) -> Value {
     json!({
         "type": "array",
         "items": { "$ref": "#/$defs/expectation" },
         "minItems": 1,
+        "description": description,
     })
 }
 
@@ -138,16 +106,20 @@ fn expectation() -> Value {
 
 /// A map with exactly one matcher.
 fn matcher() -> Value {
+    let entries = Matcher::entries().map(|(name, explanation)| (name, given(name), explanation));
+    let mut schema = one_key(entries);
+    schema["description"] = "Exactly one matcher".into();
+    schema
+}
+
+/// A map with exactly one of these keys, which have these schemas and mean this.
+pub fn one_key(keys: impl IntoIterator<Item = (&'static str, Value, &'static str)>) -> Value {
     let mut properties = Map::new();
-    for (name, explanation) in Matcher::entries() {
-        let mut schema = given(name);
-        insert(&mut schema, "description", json!(explanation));
-        for name in spellings(name) {
-            properties.insert(name, schema.clone());
-        }
+    for (name, mut schema, explanation) in keys {
+        schema["description"] = explanation.into();
+        properties.extend(spellings(name).map(|name| (name, schema.clone())));
     }
     json!({
-        "description": "Exactly one matcher",
         "type": "object",
         "properties": properties,
         "additionalProperties": false,

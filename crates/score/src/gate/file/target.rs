@@ -26,10 +26,7 @@ static RUN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// The target as it is known, with `_` for `-`; else what is wrong with it, and what to try. Where a
 /// target begins with what no metric and no run has, no trace can be judged by it.
-pub(super) fn resolve(
-    target: &str,
-    metrics: &[&dyn AnyMetric],
-) -> Result<String, (String, String)> {
+pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (String, String)> {
     let targets = || targets(metrics);
     let mut families = targets().filter_map(|name| name.split('.').next());
     let (name, rest) = split_name(target);

@@ -19,12 +19,12 @@ pub enum Answer {
 
 impl Answer {
     /// Yes or no.
-    pub(super) fn of(holds: bool) -> Self {
+    pub fn of(holds: bool) -> Self {
         if holds { Self::Yes } else { Self::No }
     }
 
     /// The answer of `not`.
-    pub(super) fn opposite(self) -> Self {
+    pub fn opposite(self) -> Self {
         match self {
             Self::Yes => Self::No,
             Self::No => Self::Yes,
@@ -33,12 +33,12 @@ impl Answer {
     }
 
     /// The answer of `all_of`: a no decides.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         self.decided_by([Self::No, Self::Nothing, Self::NoByKind], other)
     }
 
     /// The answer of `any_of`: a yes decides.
-    pub(super) fn or(self, other: Self) -> Self {
+    pub fn or(self, other: Self) -> Self {
         self.decided_by([Self::Yes, Self::Nothing, Self::NoByKind], other)
     }
 
@@ -53,19 +53,19 @@ impl Answer {
 
 /// Whether two values are of one kind: both texts, both numbers, both lists, and so on. Null is of
 /// every kind: to say that something is not null is to say something.
-pub(super) fn is_same_kind(one: &Value, other: &Value) -> bool {
+pub fn is_same_kind(one: &Value, other: &Value) -> bool {
     one.is_null() || other.is_null() || std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
 /// Whether equality says something of two values: of two that are neither lists nor maps, or of two of
 /// one kind. That a list is no text goes without saying, and who compares them means something else.
-pub(super) fn is_comparable(one: &Value, other: &Value) -> bool {
+pub fn is_comparable(one: &Value, other: &Value) -> bool {
     let is_plain = |value: &Value| !value.is_array() && !value.is_object();
     (is_plain(one) && is_plain(other)) || is_same_kind(one, other)
 }
 
 /// Asks about a text, or about each text of a list, of which one is enough.
-pub(super) fn ask_texts(value: &Value, asks: impl Fn(&str) -> bool) -> Answer {
+pub fn ask_texts(value: &Value, asks: impl Fn(&str) -> bool) -> Answer {
     match value {
         Value::String(text) => Answer::of(asks(text)),
         Value::Array(items) => {

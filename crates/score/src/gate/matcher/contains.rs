@@ -21,13 +21,13 @@ use super::{Answer, Difference, Entry, Rule};
 use crate::gate::path::push_key;
 use crate::matching::unmatched;
 
-pub(super) const CONTAINS: Entry = Entry {
+pub const CONTAINS: Entry = Entry {
     name: "contains",
     explanation: "the value has the given text in it, or is a superset of the given map or list",
     read: |given| Ok(Arc::new(Contains(given.clone()))),
 };
 
-pub(super) const SUBSET: Entry = Entry {
+pub const SUBSET: Entry = Entry {
     name: "subset",
     explanation: "the value is a superset of the given map or list",
     read: |given| Ok(Arc::new(Subset(given.clone()))),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Places that a message tells; the rest is only mentioned.
-pub(super) const PLACES_MAX: usize = 3;
+pub const PLACES_MAX: usize = 3;
 
 /// Characters of a value in a message.
 const VALUE_CHARS_MAX: usize = 120;
@@ -40,7 +40,7 @@ impl fmt::Display for Difference {
 
 impl Difference {
     /// A difference of the value itself: `expected …, got …`.
-    pub(super) fn whole(expected: Value, actual: &Value, words: &str) -> Self {
+    pub fn whole(expected: Value, actual: &Value, words: &str) -> Self {
         Self {
             expected,
             actual: actual.clone(),
@@ -52,14 +52,14 @@ impl Difference {
 
 /// The places found so far; only the first few are kept.
 #[derive(Default)]
-pub(super) struct Places {
+pub struct Places {
     first: Vec<Difference>,
     is_more: bool,
 }
 
 impl Places {
     /// Whether another place would only be mentioned.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.is_more
     }
 
@@ -82,7 +82,7 @@ impl Places {
     }
 
     /// The first place, with the words of the others; `None` if there is none.
-    pub(super) fn into_difference(self) -> Option<Difference> {
+    pub fn into_difference(self) -> Option<Difference> {
         let mut messages: Vec<String> = self
             .first
             .iter()
@@ -98,7 +98,7 @@ impl Places {
 }
 
 /// `expected …, got …`; long texts from shortly before their first difference.
-pub(super) fn expected_got(expected: &Value, actual: &Value) -> String {
+pub fn expected_got(expected: &Value, actual: &Value) -> String {
     if let (Value::String(one), Value::String(other)) = (expected, actual) {
         let pairs = one.chars().zip(other.chars());
         let common = pairs.take_while(|(a, b)| a == b).count();
@@ -119,7 +119,7 @@ pub(super) fn expected_got(expected: &Value, actual: &Value) -> String {
 }
 
 /// A value as JSON, on one line and cut where it gets long.
-pub(super) fn short(value: &Value) -> String {
+pub fn short(value: &Value) -> String {
     let mut line = Line {
         text: String::new(),
         room: VALUE_CHARS_MAX,

@@ -12,7 +12,7 @@ pub struct MatcherError {
 }
 
 impl MatcherError {
-    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             place: String::new(),
             position: None,
@@ -22,13 +22,13 @@ impl MatcherError {
     }
 
     /// The same, at a character of the pattern.
-    pub(super) fn at(mut self, position: usize) -> Self {
+    pub fn at(mut self, position: usize) -> Self {
         self.position = Some(position);
         self
     }
 
     /// The same, inside something: `not`, `[1]`.
-    pub(super) fn inside(mut self, outer: &str) -> Self {
+    pub fn inside(mut self, outer: &str) -> Self {
         let dot = if self.place.is_empty() || self.place.starts_with('[') {
             ""
         } else {

@@ -11,7 +11,7 @@ use super::difference::{Places, expected_got, short};
 use super::{Answer, Difference, Entry, Rule};
 use crate::gate::path::{push_index, push_key};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "exact",
     explanation: "the value equals the given one; 1 and 1.0 are equal",
     read: |given| Ok(Arc::new(Exact(given.clone()))),

@@ -11,7 +11,7 @@ use super::{Answer, Difference, Entry, MatcherError, Rule};
 
 const HINT: &str = "write { length: 3 }, or { length: { min: 1, max: 3 } }";
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "length",
     explanation: "the value is a text, list or map as long as given: a number, or min and max",
     read,

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use super::difference::{PLACES_MAX, short};
 use super::{Answer, Difference, Entry, Matcher, MatcherError, Rule};
 
-pub(super) const NOT: Entry = Entry {
+pub const NOT: Entry = Entry {
     name: "not",
     explanation: "the value does not match the given matcher",
     read: |given| Ok(Arc::new(Not(Matcher::from_value(given)?))),
 };
 
-pub(super) const ALL_OF: Entry = Entry {
+pub const ALL_OF: Entry = Entry {
     name: "all_of",
     explanation: "the value matches every matcher of the given list",
     read: |given| Ok(Arc::new(AllOf(read_parts(given)?))),
 };
 
-pub(super) const ANY_OF: Entry = Entry {
+pub const ANY_OF: Entry = Entry {
     name: "any_of",
     explanation: "the value matches one matcher of the given list",
     read: |given| Ok(Arc::new(AnyOf(read_parts(given)?))),

@@ -12,7 +12,7 @@ use super::{Answer, Difference, Entry, MatcherError, Rule};
 /// Choices that a description lists before the rest is only counted.
 const CHOICES_MAX: usize = 8;
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "one_of",
     explanation: "the value equals one of those in the given list",
     read,
@@ -50,7 +50,7 @@ impl Rule for OneOf {
 }
 
 /// `one of 1, 2 and 3`, in words.
-pub(super) fn choices(values: &[Value]) -> String {
+pub fn choices(values: &[Value]) -> String {
     let mut listed: Vec<String> = values.iter().take(CHOICES_MAX).map(short).collect();
     if values.len() > CHOICES_MAX {
         listed.push(format!("{} more", values.len() - CHOICES_MAX));

@@ -11,7 +11,7 @@ use super::answer::ask_texts;
 use super::difference::short;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "regex",
     explanation: "the value is a text, or a list with a text, that the given pattern finds something in",
     read,

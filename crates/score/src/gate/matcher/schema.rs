@@ -18,7 +18,7 @@ use super::schema_words;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
 use crate::gate::path::{kind, push_index, push_key};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "schema",
     explanation: "the value is valid under the given JSON Schema",
     read,

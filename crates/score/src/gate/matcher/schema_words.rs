@@ -15,13 +15,13 @@ static LISTS: LazyLock<WordLists> =
     LazyLock::new(|| WordLists::parse(include_str!("schema_words.txt")));
 
 /// Every keyword.
-pub(super) fn keywords() -> impl Iterator<Item = &'static str> {
+pub fn keywords() -> impl Iterator<Item = &'static str> {
     LISTS.words("known")
 }
 
 /// The kinds of values that a keyword is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub enum Subject {
     Any,
     Numbers,
     Texts,
@@ -31,7 +31,7 @@ pub(super) enum Subject {
 
 impl Subject {
     /// Whether a value is one of these.
-    pub(super) fn is_kind_of(self, value: &Value) -> bool {
+    pub fn is_kind_of(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
             Self::Numbers => value.is_number(),
@@ -43,7 +43,7 @@ impl Subject {
 }
 
 /// What a keyword demands something of; `None` where it demands nothing.
-pub(super) fn subject(keyword: &str) -> Option<Subject> {
+pub fn subject(keyword: &str) -> Option<Subject> {
     let subjects = [
         ("about Any", Subject::Any),
         ("about Numbers", Subject::Numbers),
@@ -56,7 +56,7 @@ pub(super) fn subject(keyword: &str) -> Option<Subject> {
 }
 
 /// The schemas that stand under a keyword.
-pub(super) fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> {
+pub fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> {
     match (keyword, value) {
         (
             "$defs" | "definitions" | "properties" | "patternProperties" | "dependentSchemas"
@@ -85,7 +85,7 @@ pub(super) fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> 
 }
 
 /// What a schema demands, in plain words; `None` where it demands more than has words here.
-pub(super) fn describe(schema: &Value) -> Option<String> {
+pub fn describe(schema: &Value) -> Option<String> {
     let keywords = match schema {
         Value::Bool(true) => return Some("anything".to_owned()),
         Value::Object(keywords) => keywords,

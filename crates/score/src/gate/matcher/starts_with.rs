@@ -8,7 +8,7 @@ use super::answer::ask_texts;
 use super::difference::short;
 use super::{Answer, Difference, Entry, MatcherError, Rule};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "starts_with",
     explanation: "the value is a text, or a list with a text, that begins with the given one",
     read,

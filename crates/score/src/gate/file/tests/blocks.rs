@@ -78,7 +78,7 @@ fn whole_numbers_with_a_fraction() {
     assert_eq!(read.settings(&Loops).unwrap().max_repeats, 3);
     let limits = read.settings(&CallLimits).unwrap();
     assert_eq!(limits.total.unwrap().max, Some(2));
-    assert_eq!(limits.tools["a"].min, Some(1));
+    assert_eq!(limits.tools.0["a"].min, Some(1));
 }
 
 /// Both spellings of a target, and ways into its value.
@@ -290,17 +290,21 @@ call_limits:
     );
     let permissions = read.settings(&Permissions).unwrap();
     let allow = permissions.allow.as_ref().unwrap();
-    assert_eq!((allow[0].tool.as_str(), allow[0].args.len()), ("read_*", 0));
+    assert_eq!(
+        (allow[0].tool.as_str(), allow[0].args.0.len()),
+        ("read_*", 0)
+    );
     assert_eq!(allow[1].server.as_deref(), Some("files"));
-    let paths: Vec<&String> = allow[1].args.keys().collect();
+    let paths: Vec<&String> = allow[1].args.0.keys().collect();
     assert_eq!(paths, ["options.mode", "path"]);
-    assert!(allow[1].args["path"].matches(&json!("/tmp/x")).is_ok());
+    assert!(allow[1].args.0["path"].matches(&json!("/tmp/x")).is_ok());
     assert_eq!(permissions.deny[0].tool, "delete_*");
     let limits = read.settings(&CallLimits).unwrap();
     let total = limits.total.unwrap();
     assert_eq!((total.min, total.max), (None, Some(20)));
     let pairs: Vec<(&str, Option<u64>, Option<u64>)> = limits
         .tools
+        .0
         .iter()
         .map(|(name, limit)| (name.as_str(), limit.min, limit.max))
         .collect();

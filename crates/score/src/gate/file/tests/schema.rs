@@ -108,7 +108,7 @@ fn the_schema_is_not_stricter_than_the_reader() {
         for metric in METRICS {
             let block = metric.about().name;
             check(&format!("{block}: {value}\n"));
-            let keys = metric.keys();
+            let keys = metric.settings();
             for key in keys.iter().map(|key| key.name).chain([EXPECT]) {
                 check(&format!("{block}: {{ {key}: {value} }}\n"));
                 let (block, key) = (block.replace('_', "-"), key.replace('_', "-"));
