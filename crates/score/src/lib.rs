@@ -35,6 +35,7 @@ pub mod race;
 pub mod spike_recovery;
 
 pub mod agent;
+mod english;
 pub mod eval;
 pub mod gate;
 

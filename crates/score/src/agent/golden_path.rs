@@ -212,11 +212,7 @@ impl Metric for GoldenPath {
         let calls = &run.tool_calls;
         check_servers(PASSED, &ToolName::all_exact(&block.calls), calls)?;
         let report = score_golden_path(calls, block);
-        card.set(PENALTY, report.penalty);
-        card.set(PASSED, u64::from(report.passed));
-        card.set(EXTRA_STEPS, report.extra_steps);
-        card.set(BACKTRACKS, report.backtracks);
-        card.set(REPEATED_TOOLS, report.repeated_tools);
+        card.put(&report);
         if !report.passed {
             let reasons = explain(&report, block, calls.len());
             card.fail(PASSED, json!({ "minimum": 1 }), 0, reasons.join("; "));

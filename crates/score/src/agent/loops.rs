@@ -35,10 +35,6 @@ pub use find::find_loops;
 /// The longest cycle that is looked for, in calls.
 pub const CYCLE_CALLS_MAX: usize = 8;
 
-const MAX_REPEATS: &str = "loops.max_repeats";
-const MAX_CYCLE_REPEATS: &str = "loops.max_cycle_repeats";
-const CYCLE_LENGTH: &str = "loops.cycle_length";
-const STAGNATION: &str = "loops.stagnation";
 const DETECTED: &str = "loops.detected";
 
 /// The settings of the block `loops`.
@@ -157,14 +153,17 @@ impl Metric for Loops {
         name: "loops",
         explanation: "whether the agent goes in circles: repeats, cycles, nothing new",
         targets: &[
-            Target::highest(MAX_REPEATS, "the longest streak of the same call"),
+            Target::highest("loops.max_repeats", "the longest streak of the same call"),
             Target::highest(
-                MAX_CYCLE_REPEATS,
+                "loops.max_cycle_repeats",
                 "the most repetitions of one cycle of 2 to 8 calls, 0 without one",
             ),
-            Target::highest(CYCLE_LENGTH, "the calls of that cycle, 0 without one"),
             Target::highest(
-                STAGNATION,
+                "loops.cycle_length",
+                "the calls of that cycle, 0 without one",
+            ),
+            Target::highest(
+                "loops.stagnation",
                 "the longest stretch of calls that brought nothing new",
             ),
             Target::highest(DETECTED, "1 when one of the limits is exceeded, else 0"),
@@ -183,11 +182,7 @@ impl Metric for Loops {
         let defaults = LoopsBlock::default();
         let block = case.block.unwrap_or(&defaults);
         let report = find_loops(run, block);
-        card.set(MAX_REPEATS, report.max_repeats);
-        card.set(MAX_CYCLE_REPEATS, report.max_cycle_repeats);
-        card.set(CYCLE_LENGTH, report.cycle_length);
-        card.set(STAGNATION, report.stagnation);
-        card.set(DETECTED, report.detected.map(u64::from));
+        card.put(&report);
         if report.first_unknown.is_some() {
             card.note(
                 "Not all signs of loops are known of ",

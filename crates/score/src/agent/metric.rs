@@ -39,7 +39,7 @@ pub trait Metric: Send + Sync {
     /// Scores one run after the other; what is wrong with one is an error of it.
     fn score_runs(&self, case: &Case<'_, Self::Block>, card: &mut Scorecard) {
         for (index, run) in case.trace.runs.iter().enumerate() {
-            let mut card = card.run(Self::ABOUT.name, index);
+            let mut card = card.run(&Self::ABOUT, index);
             if let Err(error) = self.score_run(run, case, &mut card) {
                 card.error(error);
             }

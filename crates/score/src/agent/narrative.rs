@@ -11,37 +11,20 @@
 //! call makes it true, `arguments` what states a value. The rules know English; of what `language` takes
 //! for another language, only the mentions of calls are read.
 
-mod argument_names;
 mod arguments;
 mod assertion;
 mod calls;
-mod circumstance;
 mod claims;
-mod clause;
-mod collector;
 mod elliptical;
-mod frame;
 mod gate;
-mod heading;
 mod infinitive;
-mod inflection;
-mod language;
-mod lexicon;
 mod link;
 mod listed;
-mod noun_phrase;
 mod predicate;
-mod quotation;
 mod recorded;
-mod sentence;
-mod spelling;
 mod stated_text;
 mod statement;
 mod subject;
-mod token;
-mod value;
-mod vocabulary;
-mod word_class;
 
 use std::collections::BTreeSet;
 
@@ -53,6 +36,8 @@ use listed::Listed;
 use mcprove_settings::phrase;
 use mcprove_settings::setting::Settings;
 use mcprove_trace::{AgentRun, ToolCall};
+
+use crate::english::prelude::*;
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;
@@ -180,18 +165,18 @@ pub fn claimed_but_failed(
 struct Reading<'a> {
     text: &'a str,
     block: &'a NarrativeBlock,
-    verbs: lexicon::Verbs,
-    sentences: Vec<sentence::Sentence>,
+    verbs: Verbs,
+    sentences: Vec<Sentence>,
     claims: Vec<claims::Claim>,
 }
 
 impl<'a> Reading<'a> {
     fn of(text: &'a str, block: &'a NarrativeBlock) -> Self {
-        let verbs = lexicon::Verbs {
+        let verbs = Verbs {
             extra: calls::extra_verbs(block),
         };
-        let mut sentences = sentence::sentences(text, &verbs);
-        language::retain_english(&mut sentences);
+        let mut sentences = sentences(text, &verbs);
+        retain_english(&mut sentences);
         let claims = distinct(claimable(claims::find(&sentences), block, &verbs));
         Self {
             text,
@@ -282,7 +267,7 @@ impl<'a> Reading<'a> {
 fn claimable(
     claims: Vec<claims::Claim>,
     block: &NarrativeBlock,
-    verbs: &lexicon::Verbs,
+    verbs: &Verbs,
 ) -> Vec<claims::Claim> {
     let actions = |names: &[String]| calls::Actions::of(names.iter().map(String::as_str), verbs);
     let readonly = actions(&block.readonly_tools);
@@ -302,7 +287,7 @@ fn distinct(claims: Vec<claims::Claim>) -> Vec<claims::Claim> {
     let mut distinct = Vec::new();
     for claim in claims {
         let is_new = match &claim.phrase.head {
-            Some(head) => named.insert((claim.verb.clone(), inflection::singular(head))),
+            Some(head) => named.insert((claim.verb.clone(), singular(head))),
             None => verbs.insert(claim.verb.clone()),
         };
         if is_new {
@@ -315,7 +300,7 @@ fn distinct(claims: Vec<claims::Claim>) -> Vec<claims::Claim> {
 /// `create_issue`, or only the verb where the text does not name the thing.
 fn stem(claim: &claims::Claim) -> String {
     match &claim.phrase.head {
-        Some(head) => format!("{}_{}", claim.verb, inflection::singular(head)),
+        Some(head) => format!("{}_{}", claim.verb, singular(head)),
         None => claim.verb.clone(),
     }
 }

@@ -170,8 +170,7 @@ impl Metric for Permissions {
             return Ok(());
         };
         let report = check_permissions(&run.tool_calls, block)?;
-        card.set(VIOLATIONS, report.violations);
-        card.set(PASSED, u64::from(report.passed));
+        card.put(&report);
         if !report.passed {
             let expected = json!({ "maximum": 0 });
             card.fail(VIOLATIONS, expected, report.violations, report.explain());

@@ -188,7 +188,7 @@ impl Metric for Recovery {
             let recovery = observe_run(run, max_detection_ms);
             is_tried |= recovery.met_fault() || !recovery.is_settled();
             waited_out += count(recovery.waited_out.len());
-            let mut card = card.run(Self::ABOUT.name, index);
+            let mut card = card.run(&Self::ABOUT, index);
             if let Some(block) = block {
                 for error in unknown::errors(run, &recovery) {
                     card.error(error);

@@ -223,26 +223,7 @@ impl Metric for Reliability {
             Ok(outcomes) => outcomes,
             Err(unknown) => return not_judged(case, &unknown, card),
         };
-        let summary = summarize(&outcomes);
-        card.set("reliability.runs", summary.runs);
-        card.set("reliability.pass_at_k", summary.pass_at_k);
-        card.set("reliability.passhat_k", summary.passhat_k);
-        card.set(
-            "reliability.variance_amplification",
-            summary.variance_amplification,
-        );
-        card.set(
-            "reliability.graceful_degradation",
-            summary.graceful_degradation,
-        );
-        card.set("reliability.decay_curve", summary.decay_curve);
-        card.set("reliability.passhat_k_unbiased", summary.passhat_k_unbiased);
-        card.set(
-            "reliability.passhat_k_unbiased_curve",
-            summary.passhat_k_unbiased_curve,
-        );
-        card.set("reliability.wilson_low", summary.wilson_low);
-        card.set("reliability.wilson_high", summary.wilson_high);
+        card.put(&Self::ABOUT, &summarize(&outcomes));
         Ok(())
     }
 }

@@ -153,9 +153,7 @@ impl Metric for Stability {
             card.set(VARIANCE, spread.variance);
         }
         if let Some(consistency) = score_paths(&paths, numbering.tools(), LIMITS) {
-            card.set(SIMILARITY, consistency.tool_sequence_similarity);
-            card.set(ARGUMENTS, consistency.argument_consistency);
-            card.set(DIVERGENCE, consistency.early_divergence.map(u64::from));
+            card.put(&Self::ABOUT, &consistency);
             note_too_much(&consistency, card);
         }
         if case.has_default_gate() {
@@ -167,37 +165,31 @@ impl Metric for Stability {
 
 /// Puts the targets of each run on the card, and says which are left out of its weakest.
 fn put(sessions: &[SessionStability], card: &mut Scorecard) {
-    type Value = fn(&SessionStability) -> Option<f64>;
-    let scores: [(&str, Value, &str, &str); 5] = [
-        (TOOL_USAGE, |one| Some(one.tool_usage_stability), "", ""),
-        (WEAKEST, |one| Some(one.weakest_score), "", ""),
+    type Score = fn(&SessionStability) -> Option<f64>;
+    let unknown: [(Score, &str, &str); 3] = [
         (
-            RESPONSES,
             |one| one.response_consistency,
             "stability.response_consistency is unknown for ",
             ", and left out of the weakest score: the trace does not tell the turns.",
         ),
         (
-            REDUNDANCY,
             |one| one.redundancy,
             "stability.redundancy is unknown for ",
             ", and left out of the weakest score: the trace does not tell all arguments.",
         ),
         (
-            COST,
             |one| one.cost_per_progress,
             "stability.cost_per_progress is unknown for ",
             ", and left out of the weakest score: the trace does not tell the tokens, or not all arguments.",
         ),
     ];
-    for (target, score, begin, end) in scores {
-        for (index, session) in sessions.iter().enumerate() {
-            let mut card = card.run(Stability::ABOUT.name, index);
-            let score = score(session);
-            card.set(target, score);
-            if score.is_none() {
-                card.note(begin, end);
-            }
+    let numbered = || sessions.iter().enumerate();
+    for (index, session) in numbered() {
+        card.run(&Stability::ABOUT, index).put(session);
+    }
+    for (score, begin, end) in unknown {
+        for (index, _) in numbered().filter(|(_, session)| score(session).is_none()) {
+            card.run(&Stability::ABOUT, index).note(begin, end);
         }
     }
 }
@@ -206,7 +198,7 @@ fn put(sessions: &[SessionStability], card: &mut Scorecard) {
 fn note_one_turn(runs: &[AgentRun], card: &mut Scorecard) {
     for (index, run) in runs.iter().enumerate() {
         if run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run) {
-            card.run(Stability::ABOUT.name, index).note(
+            card.run(&Stability::ABOUT, index).note(
                 "Every sub-score of stability is 1 for ",
                 " by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
             );
@@ -256,7 +248,7 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
                 which.explain(recorded),
             );
             let expected = json!({ "minimum": WEAKEST_SCORE_MIN });
-            let mut card = card.run(Stability::ABOUT.name, run);
+            let mut card = card.run(&Stability::ABOUT, run);
             card.fail(WEAKEST, expected, weakest, message);
         }
     }

@@ -230,7 +230,7 @@ impl Metric for Trajectory {
             |error: TrajectoryError| ScoreError::new(PASSED, error.to_string(), error.hint());
         let plan = Plan::compile(&block.calls).map_err(as_score_error)?;
         for (index, run) in case.trace.runs.iter().enumerate() {
-            let mut run_card = card.run(Self::ABOUT.name, index);
+            let mut run_card = card.run(&Self::ABOUT, index);
             let report = match validate(block.mode, &plan, &run.tool_calls) {
                 Ok(report) => report,
                 Err(error) => {

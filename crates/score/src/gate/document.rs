@@ -49,90 +49,66 @@ fn without_nulls(members: &[(&str, Value)]) -> Value {
     Value::Object(known)
 }
 
-/// The calls. Who made one is known: where it was not code, it was the model. What a path asks for must
-/// be known of every call that it leads to.
+/// The calls. Who made one is known: where it was not code, it was the model.
 fn calls(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
-    let steps = path.steps().get(1..).unwrap_or_default();
-    let is_known = |call: &ToolCall| match steps.get(1) {
-        Some(Step::Key(key)) if key == "args" => !call.args.is_null(),
-        Some(Step::Key(key)) if key == "server" => call.server.is_some(),
-        Some(Step::Key(_)) => true,
-        // The call as a whole.
-        _ => !call.args.is_null(),
-    };
-    let is_enough = match steps.first() {
-        Some(Step::Index(index)) => run.tool_calls.get(*index).is_none_or(is_known),
-        Some(Step::Length) => true,
-        _ => run.tool_calls.iter().all(is_known),
-    };
-    let calls = run.tool_calls.iter().enumerate();
-    let values = calls.map(|(index, call)| match asked(steps, index) {
-        Asked::Nothing => Value::Null,
-        Asked::Key("name") => json!({ "name": call.name }),
-        Asked::Key("server") => json!({ "server": call.server }),
-        Asked::Key("args") => json!({ "args": call.args.value() }),
-        Asked::Key("caller") => json!({ "caller": call.caller }),
-        Asked::Key(_) | Asked::Whole => {
-            let mut value = json!(call);
-            if let (None, Value::Object(fields)) = (&call.caller, &mut value) {
-                fields.insert("caller".to_owned(), Value::Null);
+    elements(&run.tool_calls, path, |call: &ToolCall, asked| {
+        Some(match asked {
+            Asked::Length => Value::Null,
+            Asked::Key("name") => json!({ "name": call.name }),
+            Asked::Key("server") => json!({ "server": call.server.as_ref()? }),
+            Asked::Key("caller") => json!({ "caller": call.caller }),
+            Asked::Key("args") | Asked::Whole if call.args.is_null() => return None,
+            Asked::Key("args") => json!({ "args": call.args.value() }),
+            Asked::Key(_) | Asked::Whole => {
+                let mut value = json!(call);
+                if call.caller.is_none() {
+                    value["caller"] = Value::Null;
+                }
+                value
             }
-            value
-        }
-    });
-    is_enough.then(|| values.collect())
+        })
+    })
 }
 
-/// The result of each call. A path that asks about all of them needs to know all of them.
+/// The result of each call.
 fn results(run: &AgentRun, path: &Path) -> Option<Vec<Value>> {
-    let results = run.results();
-    let steps = path.steps().get(1..).unwrap_or_default();
-    let is_known = |result: Option<&ToolResult>| match steps.get(1) {
-        Some(Step::Key(key)) if key == "is_error" => {
-            result.is_some_and(|result| result.is_error.is_some())
-        }
-        Some(Step::Key(key)) if key == "result" => {
-            result.is_some_and(|result| !result.result.is_null())
-        }
-        _ => result.is_some(),
-    };
-    let is_enough = match steps.first() {
-        Some(Step::Index(index)) => results.get(*index).is_none_or(|result| is_known(*result)),
-        _ => results.iter().all(|result| is_known(*result)),
-    };
-    let values = results.into_iter().enumerate().map(|(index, result)| {
-        let Some(result) = result else {
-            return Value::Null;
-        };
-        match asked(steps, index) {
-            Asked::Nothing => Value::Null,
-            Asked::Key("is_error") => json!({ "is_error": result.is_error }),
+    elements(run.results(), path, |result: Option<&ToolResult>, asked| {
+        let result = result?;
+        Some(match asked {
+            Asked::Length => Value::Null,
+            Asked::Key("is_error") => json!({ "is_error": result.is_error? }),
+            Asked::Key("result") if result.result.is_null() => return None,
             Asked::Key("result") => json!({ "result": result.result.value() }),
             Asked::Key(_) | Asked::Whole => json!(result),
-        }
-    });
-    is_enough.then(|| values.collect())
+        })
+    })
 }
 
 /// What a path asks for of one element of a list.
 enum Asked<'p> {
-    /// It leads to another one.
-    Nothing,
+    /// Whether it is there.
+    Length,
     /// The value of a key.
     Key(&'p str),
     /// All of it.
     Whole,
 }
 
-/// What the steps behind the name of a list ask for of the element at a place: making more of a million
-/// calls than is asked for would take longer than everything else.
-fn asked(steps: &[Step], place: usize) -> Asked<'_> {
-    match (steps.first(), steps.get(1)) {
-        (Some(Step::Index(index)), _) if *index != place => Asked::Nothing,
-        (Some(Step::Length), _) => Asked::Nothing,
-        (_, Some(Step::Key(key))) => Asked::Key(key),
-        _ => Asked::Whole,
-    }
+/// The elements of a list, made of no more than the path asks for: making more of a million calls would take
+/// longer than everything else. `None` where what it asks for is not known of one that it leads to.
+fn elements<T>(
+    items: impl IntoIterator<Item = T>,
+    path: &Path,
+    make: impl Fn(T, Asked<'_>) -> Option<Value>,
+) -> Option<Vec<Value>> {
+    let steps = path.steps();
+    let element = |(place, item)| match (steps.get(1), steps.get(2)) {
+        (Some(Step::Index(index)), _) if *index != place => Some(Value::Null),
+        (Some(Step::Length), _) => make(item, Asked::Length),
+        (_, Some(Step::Key(key))) => make(item, Asked::Key(key)),
+        _ => make(item, Asked::Whole),
+    };
+    items.into_iter().enumerate().map(element).collect()
 }
 
 #[cfg(test)]

@@ -123,7 +123,8 @@ fn is_plain_character(character: char) -> bool {
 }
 
 /// Why a path cannot be read, or where it leads nowhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct PathError {
     position: Option<usize>,
     message: String,
@@ -141,14 +142,6 @@ impl PathError {
         &self.hint
     }
 }
-
-impl fmt::Display for PathError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for PathError {}
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,12 @@ use mcprove_settings::phrase;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{GateFailure, ScoreError, Scorecard};
+use super::scorecard::{Absence, targets_in};
+use super::{GateFailure, RunTargets, ScoreError, Scorecard};
+use crate::agent::About;
+
+/// What is told of one run, before the rest is only counted.
+const FOUND_MAX: usize = 20;
 
 /// What one metric tells of one run, before the rest is only counted: the others have something to
 /// tell too.
@@ -13,35 +18,53 @@ const FOUND_PER_METRIC: usize = 5;
 /// Where a metric puts what it computes of one run.
 pub struct RunCard<'a> {
     card: &'a mut Scorecard,
-    metric: &'static str,
+    about: &'static About,
     run: usize,
 }
 
 impl Scorecard {
     /// The part that is about one run.
-    pub fn run(&mut self, metric: &'static str, run: usize) -> RunCard<'_> {
+    pub fn run(&mut self, about: &'static About, run: usize) -> RunCard<'_> {
         RunCard {
             card: self,
-            metric,
+            about,
             run,
         }
     }
 }
 
 impl RunCard<'_> {
+    fn targets(&mut self) -> Option<&mut RunTargets> {
+        self.card.runs.get_mut(self.run)
+    }
+
     /// Notes the value of a target.
     pub fn set(&mut self, target: &str, value: impl Into<Value>) {
-        self.card.set_run(self.run, target, value);
+        if let Some(run) = self.targets() {
+            run.targets.insert(target.into(), value.into());
+        }
+    }
+
+    /// Notes the targets of the metric that are fields of a report; what is true or false is 1 or 0.
+    pub fn put(&mut self, report: &impl Serialize) {
+        for (target, value) in targets_in(self.about, report) {
+            self.set(target, value);
+        }
     }
 
     /// Notes that what a target is the time of never happened: no gate on it holds.
     pub fn set_never_happened(&mut self, target: &str) {
-        self.card.set_never_happened(self.run, target);
+        self.leave_out(target, Absence::Never);
     }
 
     /// Notes that what a target is about could not come up: no gate looks at it.
     pub fn set_not_applicable(&mut self, target: &str) {
-        self.card.set_not_applicable(self.run, target);
+        self.leave_out(target, Absence::NotApplicable);
+    }
+
+    fn leave_out(&mut self, target: &str, why: Absence) {
+        self.set(target, Value::Null);
+        self.card.absent.insert((target.into(), self.run), why);
     }
 
     /// Notes that the default gate of the metric does not hold.
@@ -93,9 +116,16 @@ impl RunCard<'_> {
         }
     }
 
-    /// Tells what was found, in a whole sentence; nothing is gated on it.
+    /// Tells what was found, in a whole sentence that names the call; nothing is gated on it. Only the first few
+    /// are kept.
     pub fn tell(&mut self, sentence: impl Into<String>) {
-        self.card.tell(self.run, sentence);
+        if let Some(run) = self.targets() {
+            match run.found.len() {
+                length if length < FOUND_MAX => run.found.push(sentence.into()),
+                FOUND_MAX => run.found.push("and more of this kind".into()),
+                _ => {}
+            }
+        }
     }
 
     /// Tells what was found: the first few in a sentence each, then how many more there are of `count`.
@@ -111,8 +141,11 @@ impl RunCard<'_> {
         }
     }
 
-    /// Notes what was found, for programs.
+    /// Notes what was found, for programs; nothing is gated on it.
     pub fn detail(&mut self, report: impl Serialize) {
-        self.card.detail(self.run, self.metric, report);
+        let name = self.about.name.to_owned();
+        if let (Some(run), Ok(report)) = (self.targets(), serde_json::to_value(report)) {
+            run.details.insert(name, report);
+        }
     }
 }

@@ -262,8 +262,10 @@ mod tests {
             let mut card = Scorecard::new(values.len());
             for (run, value) in values.iter().enumerate() {
                 match value {
-                    Some(Value::String(_)) => card.set_not_applicable(run, target),
-                    Some(value) => card.set_run(run, target, value.clone()),
+                    Some(Value::String(_)) => {
+                        card.run(&About::PLAIN, run).set_not_applicable(target)
+                    }
+                    Some(value) => card.run(&About::PLAIN, run).set(target, value.clone()),
                     None => {}
                 }
             }

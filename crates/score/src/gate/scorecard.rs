@@ -1,11 +1,13 @@
 //! Where metrics put their numbers, and gates their failures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use mcprove_settings::phrase;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::agent::{About, Target};
 
 /// What came of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,10 +170,34 @@ pub struct Scorecard {
     pub limits: Findings,
     /// What a reader should know of some runs: how it begins and ends, and the runs.
     pub(super) run_notes: Vec<([&'static str; 2], Vec<usize>)>,
-    /// The runs, by target, in which something never happened that the target is the time of.
-    never_happened: BTreeSet<(String, usize)>,
-    /// The runs, by target, in which what the target is about could not come up.
-    not_applicable: BTreeSet<(String, usize)>,
+    /// Why targets have no value in a run, where that is known.
+    pub(super) absent: BTreeMap<(String, usize), Absence>,
+}
+
+/// Why a target has no value in a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Absence {
+    /// What it is the time of never happened: no gate on it holds.
+    Never,
+    /// What it is about could not come up: neither gates nor the worst of the runs look at it.
+    NotApplicable,
+}
+
+/// The targets of a metric that are fields of a report, with their values; what is true or false is 1 or 0.
+pub(super) fn targets_in(
+    about: &'static About,
+    report: &impl Serialize,
+) -> Vec<(&'static str, Value)> {
+    let report = serde_json::to_value(report).unwrap_or_default();
+    let value = |target: &'static Target| {
+        let field = target.name.rsplit('.').next()?;
+        let value = match report.get(field)? {
+            Value::Bool(is_true) => u8::from(*is_true).into(),
+            other => other.clone(),
+        };
+        Some((target.name, value))
+    };
+    about.targets.iter().filter_map(value).collect()
 }
 
 /// What gates found.
@@ -217,9 +243,6 @@ impl Findings {
     }
 }
 
-/// What is told of one run, before the rest is only counted.
-const FOUND_MAX: usize = 20;
-
 impl Scorecard {
     /// An empty card for so many runs.
     pub fn new(runs: usize) -> Self {
@@ -234,56 +257,21 @@ impl Scorecard {
         self.overall.insert(target.into(), value.into());
     }
 
-    /// Notes the value of a target of one run.
-    pub fn set_run(&mut self, run: usize, target: &str, value: impl Into<Value>) {
-        if let Some(targets) = self.runs.get_mut(run) {
-            targets.targets.insert(target.into(), value.into());
+    /// Notes the targets of a metric over all runs that are fields of a report.
+    pub fn put(&mut self, about: &'static About, report: &impl Serialize) {
+        for (target, value) in targets_in(about, report) {
+            self.set(target, value);
         }
-    }
-
-    /// Notes that what a target is the time of never happened in one run: its value is null, and no
-    /// gate on it holds.
-    pub fn set_never_happened(&mut self, run: usize, target: &str) {
-        self.set_run(run, target, Value::Null);
-        self.never_happened.insert((target.into(), run));
     }
 
     /// Whether what a target is the time of never happened in one run.
     pub fn has_never_happened(&self, run: usize, target: &str) -> bool {
-        self.never_happened.contains(&(target.to_owned(), run))
-    }
-
-    /// Notes that what a target is about could not come up in one run: its value is null, and neither
-    /// gates nor the worst of the runs look at it.
-    pub fn set_not_applicable(&mut self, run: usize, target: &str) {
-        self.set_run(run, target, Value::Null);
-        self.not_applicable.insert((target.into(), run));
+        self.absent.get(&(target.to_owned(), run)) == Some(&Absence::Never)
     }
 
     /// Whether what a target is about could come up in one run.
     pub fn is_applicable(&self, run: usize, target: &str) -> bool {
-        !self.not_applicable.contains(&(target.to_owned(), run))
-    }
-
-    /// Tells what was found in one run, in a whole sentence that names the call; nothing is gated on
-    /// it. Only the first few are kept.
-    pub fn tell(&mut self, run: usize, sentence: impl Into<String>) {
-        if let Some(targets) = self.runs.get_mut(run) {
-            match targets.found.len() {
-                length if length < FOUND_MAX => targets.found.push(sentence.into()),
-                FOUND_MAX => targets.found.push("and more of this kind".into()),
-                _ => {}
-            }
-        }
-    }
-
-    /// Notes what was found in one run, for programs; nothing is gated on it.
-    pub fn detail(&mut self, run: usize, name: &str, value: impl Serialize) {
-        if let Some(targets) = self.runs.get_mut(run)
-            && let Ok(value) = serde_json::to_value(value)
-        {
-            targets.details.insert(name.into(), value);
-        }
+        self.absent.get(&(target.to_owned(), run)) != Some(&Absence::NotApplicable)
     }
 
     /// Notes that something could not be judged.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultMark, ToolCall};
+use mcprove_trace::canonical::first_equal;
+use mcprove_trace::{AgentRun, FaultMark};
 
 use super::attempts::{Attempts, Repetition};
 use super::outcome::{Outcome, kept_off, outcome};
@@ -41,35 +41,35 @@ pub fn find_duplicate_writes(
     for mark in &run.faults {
         faults.entry(mark.call_index).or_default().push(mark);
     }
-    let known_of = |index: usize| {
-        let result = results.get(index).copied().flatten();
-        let met = faults.get(&index).map_or(&[][..], Vec::as_slice);
-        (result, met)
-    };
-    let outcome_of = |index: usize| {
-        let (result, met) = known_of(index);
-        outcome(result, met)
-    };
-    let kept_off_of = |index: usize| {
-        let (result, met) = known_of(index);
-        kept_off(result, met)
-    };
-    let tools = Tools::new(block);
-    let writes = tools.writes(&run.tool_calls);
+    let result_of = |index: usize| results.get(index).copied().flatten();
+    let met = |index: usize| faults.get(&index).map_or(&[][..], Vec::as_slice);
+    let outcome_of = |index: usize| outcome(result_of(index), met(index));
+    let (writes, identities) = Tools::new(block).writes(&run.tool_calls);
     let unknown = tools_of_unknown_arguments(&writes);
     let mut report = DuplicateWritesReport {
         undecided: undecided(&writes, &unknown, outcome_of),
         ..DuplicateWritesReport::default()
     };
     let mut attempts: BTreeMap<usize, Attempts> = BTreeMap::new();
-    let matters = |index: usize| kept_off_of(index).is_some();
-    for write in repeated(writes, matters) {
-        let attempts = attempts.entry(write.first).or_default();
+    let same = first_equal(&identities);
+    let mut times = vec![0_usize; same.len()];
+    for first in &same {
+        if let Some(times) = times.get_mut(*first) {
+            *times += 1;
+        }
+    }
+    for (write, first) in writes.into_iter().zip(same) {
         // What a fault kept from being executed is no side effect, whatever it repeats.
-        if let Some(fault) = kept_off_of(write.index) {
+        if let Some(fault) = kept_off(result_of(write.index), met(write.index)) {
+            let attempts = attempts.entry(first).or_default();
             attempts.note_kept_off(write.index, fault);
             continue;
         }
+        // One that is made only once needs no more.
+        if times.get(first) == Some(&1) {
+            continue;
+        }
+        let attempts = attempts.entry(first).or_default();
         match attempts.repeated(write.key.as_ref(), write.is_idempotent) {
             Some(Repetition::Duplicate {
                 repeats,
@@ -103,47 +103,6 @@ pub fn find_duplicate_writes(
         );
     }
     report
-}
-
-/// A write that is made more than once, or that a fault kept from being made.
-struct Repeated<'a> {
-    index: usize,
-    /// The first that writes the same, counted among the writes.
-    first: usize,
-    call: &'a ToolCall,
-    key: Option<String>,
-    is_idempotent: bool,
-}
-
-/// The writes that are made more than once, or matter by themselves, in order.
-fn repeated(writes: Vec<Write<'_>>, matters: impl Fn(usize) -> bool) -> Vec<Repeated<'_>> {
-    let (identities, writes): (Vec<Identity<'_>>, Vec<_>) = writes
-        .into_iter()
-        .map(|write| {
-            let rest = (write.index, write.call, write.key, write.is_idempotent);
-            (write.identity, rest)
-        })
-        .unzip();
-    let same = first_equal(&identities);
-    let mut times = vec![0_usize; same.len()];
-    for first in &same {
-        if let Some(times) = times.get_mut(*first) {
-            *times += 1;
-        }
-    }
-    let numbered = writes.into_iter().zip(same);
-    numbered
-        .filter(|((index, ..), first)| {
-            times.get(*first).is_some_and(|times| *times > 1) || matters(*index)
-        })
-        .map(|((index, call, key, is_idempotent), first)| Repeated {
-            index,
-            first,
-            call,
-            key,
-            is_idempotent,
-        })
-        .collect()
 }
 
 /// How many writes there are of each tool that has one whose arguments are unknown.

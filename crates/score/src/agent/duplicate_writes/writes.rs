@@ -21,7 +21,6 @@ const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
 pub struct Write<'a> {
     pub index: usize,
     pub call: &'a ToolCall,
-    pub identity: Identity<'a>,
     pub key: Option<String>,
     /// Whether its tool may be called twice without harm.
     pub is_idempotent: bool,
@@ -51,26 +50,26 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// The calls that write.
-    pub fn writes<'c>(&self, calls: &'c [ToolCall]) -> Vec<Write<'c>> {
+    /// The calls that write, and what each of them writes.
+    pub fn writes<'c>(&self, calls: &'c [ToolCall]) -> (Vec<Write<'c>>, Vec<Identity<'c>>) {
         let mut tools: BTreeMap<Tool<'c>, Nature> = BTreeMap::new();
-        let mut writes = Vec::new();
+        let (mut writes, mut identities) = (Vec::new(), Vec::new());
         for (index, call) in calls.iter().enumerate() {
             let nature = *tools
                 .entry(tool_of(call))
                 .or_insert_with(|| self.nature_of(call));
             if nature != Nature::Reads {
                 let (identity, key) = identify(call);
+                identities.push(identity);
                 writes.push(Write {
                     index,
                     call,
-                    identity,
                     key,
                     is_idempotent: nature == Nature::WritesTheSame,
                 });
             }
         }
-        writes
+        (writes, identities)
     }
 
     fn nature_of(&self, call: &ToolCall) -> Nature {

@@ -6,7 +6,7 @@ use mcprove_settings::number::count;
 use mcprove_trace::canonical::{Identity, first_equal};
 use mcprove_trace::{AgentRun, ToolCall};
 
-use super::signs::{Cycle, Doubts, Streak, best_cycle, longest_stagnation, longest_streak};
+use super::signs::{Doubts, Sign, best_cycle, longest_stagnation, longest_streak};
 use super::{CallRange, LoopsBlock, LoopsReport};
 use crate::agent::tool_name::{Tool, tool_of};
 
@@ -42,12 +42,12 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
     };
     let certain = Signs {
         repeats: longest_streak(&same),
-        cycle: best_cycle(&same, &none).unwrap_or_default(),
+        cycle: best_cycle(&same, &none),
         stagnant: longest_stagnation(&same, &results, apart),
     };
     let possible = blurred.as_ref().map_or(certain, |blurred| Signs {
         repeats: longest_streak(&blurred.same),
-        cycle: best_cycle(&blurred.same, &blurred.is_doubtful).unwrap_or_default(),
+        cycle: best_cycle(&blurred.same, &blurred.is_doubtful),
         stagnant: longest_stagnation(
             &blurred.same,
             &results,
@@ -64,18 +64,31 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         (!possible.exceed(block)).then_some(false)
     };
     let is_known = certain.counts() == possible.counts();
+    let Signs {
+        repeats,
+        cycle,
+        stagnant,
+    } = certain;
+    let names = |sign: Sign, calls_told: usize| {
+        let told = calls.iter().skip(sign.first).take(calls_told);
+        told.map(|call| call.name.as_str())
+    };
+    let mut known_names = BTreeSet::new();
     LoopsReport {
         detected,
-        max_repeats: known(|signs| signs.repeats.calls),
-        max_cycle_repeats: known(|signs| signs.cycle.repeats),
+        max_repeats: known(|signs| signs.repeats.times),
+        max_cycle_repeats: known(|signs| signs.cycle.times),
         cycle_length: known(|signs| signs.cycle.length),
-        stagnation: known(|signs| signs.stagnant.calls),
+        stagnation: known(|signs| signs.stagnant.times),
         first_unknown: blurred
             .filter(|_| !is_known)
             .map(|blurred| blurred.first_unknown),
-        repeats: certain.told_repeats(calls),
-        cycle: certain.told_cycle(calls),
-        stagnant: certain.told_stagnation(calls),
+        repeats: (repeats.times > 1).then(|| told(repeats, names(repeats, 1))),
+        cycle: (cycle.times > 0).then(|| told(cycle, names(cycle, cycle.length))),
+        stagnant: (stagnant.times > 0).then(|| {
+            let each = names(stagnant, stagnant.times).filter(|name| known_names.insert(*name));
+            told(stagnant, each.take(NAMES_KEPT))
+        }),
     }
 }
 
@@ -123,75 +136,35 @@ fn blur(calls: &[ToolCall], same: &[usize]) -> Option<Blurred> {
 /// The three signs of a loop.
 #[derive(Clone, Copy)]
 struct Signs {
-    repeats: Streak,
-    cycle: Cycle,
-    stagnant: Streak,
+    repeats: Sign,
+    cycle: Sign,
+    stagnant: Sign,
 }
 
 impl Signs {
     fn counts(&self) -> [usize; 4] {
-        let Cycle {
-            length, repeats, ..
-        } = self.cycle;
-        [self.repeats.calls, repeats, length, self.stagnant.calls]
+        let Self {
+            repeats,
+            cycle,
+            stagnant,
+        } = self;
+        [repeats.times, cycle.times, cycle.length, stagnant.times]
     }
 
     fn exceed(&self, block: &LoopsBlock) -> bool {
-        count(self.repeats.calls) > block.max_repeats
-            || count(self.cycle.repeats) > block.max_cycle_repeats
-            || count(self.stagnant.calls) > block.max_stagnation
-    }
-
-    fn told_repeats(&self, calls: &[ToolCall]) -> Option<CallRange> {
-        let Streak { first, calls: many } = self.repeats;
-        (many > 1).then(|| CallRange {
-            times: count(many),
-            ..stretch(calls, first, many, 1)
-        })
-    }
-
-    fn told_cycle(&self, calls: &[ToolCall]) -> Option<CallRange> {
-        let Cycle {
-            first,
-            length,
-            repeats,
-        } = self.cycle;
-        (repeats > 0).then(|| CallRange {
-            times: count(repeats),
-            ..stretch(calls, first, length * repeats, length)
-        })
-    }
-
-    fn told_stagnation(&self, calls: &[ToolCall]) -> Option<CallRange> {
-        let stagnant = self.stagnant;
-        (stagnant.calls > 0).then(|| CallRange {
-            times: count(stagnant.calls),
-            ..distinct(calls, stagnant)
-        })
+        count(self.repeats.times) > block.max_repeats
+            || count(self.cycle.times) > block.max_cycle_repeats
+            || count(self.stagnant.times) > block.max_stagnation
     }
 }
 
-/// So many calls from one on, told by the names of the first few.
-fn stretch(calls: &[ToolCall], first: usize, length: usize, told: usize) -> CallRange {
-    let names = calls.iter().skip(first).take(told);
+/// The calls of a sign, told by these names.
+fn told<'a>(sign: Sign, names: impl Iterator<Item = &'a str>) -> CallRange {
+    let calls = sign.length * sign.times;
     CallRange {
-        first,
-        last: first + length.saturating_sub(1),
-        times: 0,
-        names: names.map(|call| call.name.clone()).collect(),
-    }
-}
-
-/// A stretch told by the names in it, each once.
-fn distinct(calls: &[ToolCall], streak: Streak) -> CallRange {
-    let mut known: BTreeSet<&str> = BTreeSet::new();
-    let within = calls.iter().skip(streak.first).take(streak.calls);
-    let names = within
-        .map(|call| call.name.as_str())
-        .filter(|name| known.insert(*name));
-    let names = names.take(NAMES_KEPT).map(str::to_owned).collect();
-    CallRange {
-        names,
-        ..stretch(calls, streak.first, streak.calls, 0)
+        first: sign.first,
+        last: sign.first + calls.saturating_sub(1),
+        times: count(sign.times),
+        names: names.map(str::to_owned).collect(),
     }
 }

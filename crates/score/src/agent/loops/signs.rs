@@ -4,45 +4,35 @@ use mcprove_trace::{Json, ToolResult};
 
 use super::CYCLE_CALLS_MAX;
 
-/// So many calls in a row, from one on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Streak {
-    pub first: usize,
-    pub calls: usize,
-}
-
-/// A cycle of so many calls, gone through so often, from a call on; of none, where there is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cycle {
+/// So many calls from one on, so many times in a row; none, where there is no such thing.
+#[derive(Clone, Copy, Default)]
+pub struct Sign {
     pub first: usize,
     pub length: usize,
-    pub repeats: usize,
+    pub times: usize,
 }
 
 /// The longest streak of the same call; the first of several.
-pub fn longest_streak(same: &[usize]) -> Streak {
-    let mut longest = Streak::default();
-    let mut current = Streak::default();
-    let mut before = None;
-    for (index, call) in same.iter().enumerate() {
-        if before != Some(call) {
-            current = Streak {
-                first: index,
-                calls: 0,
+pub fn longest_streak(same: &[usize]) -> Sign {
+    let (mut first, mut longest) = (0, Sign::default());
+    for streak in same.chunk_by(usize::eq) {
+        let times = streak.len();
+        if times > longest.times {
+            let length = 1;
+            longest = Sign {
+                first,
+                length,
+                times,
             };
         }
-        current.calls += 1;
-        before = Some(call);
-        if current.calls > longest.calls {
-            longest = current;
-        }
+        first += times;
     }
     longest
 }
 
 /// The cycle that is gone through most often; of several the shortest, then the first.
-pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Option<Cycle> {
-    let mut best: Option<Cycle> = None;
+pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
+    let mut best = Sign::default();
     for length in 2..=CYCLE_CALLS_MAX {
         // Calls in a row that are the same as the one a cycle before.
         let mut again = 0;
@@ -59,16 +49,15 @@ pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Option<Cycle> {
             }
             again += 1;
             let first = index + 1 - again - length;
-            let repeats = (again + length) / length;
+            let times = (again + length) / length;
             // Where nothing changes it is a repeated call, not a cycle, unless nobody can tell.
             let may_change = changed > first || is_doubtful.get(index) == Some(&true);
-            let is_cycle = repeats > 1 && may_change;
-            if is_cycle && best.is_none_or(|best| repeats > best.repeats) {
-                best = Some(Cycle {
+            if times > best.times.max(1) && may_change {
+                best = Sign {
                     first,
                     length,
-                    repeats,
-                });
+                    times,
+                };
             }
         }
     }
@@ -129,11 +118,11 @@ pub fn longest_stagnation(
     same: &[usize],
     results: &[Option<&ToolResult>],
     doubts: Doubts<'_>,
-) -> Streak {
+) -> Sign {
     let mut brought: Vec<Brought<'_>> = vec![Brought::default(); same.len()];
     let mut hidden: Vec<Hidden<'_>> = vec![Hidden::default(); same.len()];
-    let mut longest = Streak::default();
-    let mut current = Streak::default();
+    let mut longest = Sign::default();
+    let mut current = Sign::default();
     for (index, &first) in same.iter().enumerate() {
         let result = results.get(index).copied().flatten();
         let Some(before) = brought.get_mut(first) else {
@@ -163,15 +152,17 @@ pub fn longest_stagnation(
             hidden.add(index, result);
         }
         if is_new {
-            current = Streak {
-                first: index + 1,
-                calls: 0,
-            };
+            current.times = 0;
             continue;
         }
-        current.calls += 1;
-        if current.calls > longest.calls {
-            longest = current;
+        current.times += 1;
+        if current.times > longest.times {
+            let (first, length) = (index + 1 - current.times, 1);
+            longest = Sign {
+                first,
+                length,
+                ..current
+            };
         }
     }
     longest

@@ -1,11 +1,7 @@
 //! Whether what a clause says is asserted, and of what thing.
 
-use super::circumstance::{is_by_other, is_long_ago, tail};
 use super::claims::Walker;
-use super::clause::{Controller, Subject, is_hedge, left, region_start};
-use super::lexicon::Class;
-use super::noun_phrase::{self, Phrase};
-use super::vocabulary::{is_hypothetical, is_report};
+use crate::english::prelude::*;
 
 impl Walker<'_> {
     /// Whether a clause with its subject here is only thought: `before I deleted it`, `I thought I sent it`.
@@ -13,7 +9,7 @@ impl Walker<'_> {
         let Some(mut place) = left(self.tokens, at) else {
             return at > 0 && self.tokens.first().is_some_and(is_hedge);
         };
-        if self.class(place) == Class::That {
+        if self.class(place) == That {
             match place.checked_sub(1) {
                 Some(before) => place = before,
                 None => return false,
@@ -30,20 +26,20 @@ impl Walker<'_> {
         };
         let before = left(self.tokens, place).map_or("", |place| self.lower(place));
         match self.class(place) {
-            Class::Stop | Class::Comma | Class::But => false,
-            Class::And => self.is_observing,
-            Class::Subordinator => match self.lower(place) {
+            Stop | Comma | But => false,
+            And => self.is_observing,
+            Subordinator => match self.lower(place) {
                 "after" => !self.has_agent,
                 "although" | "though" | "while" | "whilst" | "whereas" => false,
                 // `As requested the user was removed`.
-                "as" => self.class(start) != Class::Verb,
+                "as" => self.class(start) != Verb,
                 _ => true,
             },
-            Class::That => {
+            That => {
                 let is_told = is_report(before) || self.lower(place.saturating_sub(1)) == "now";
                 !is_told || self.is_denied(place.saturating_sub(1))
             }
-            Class::Which => true,
+            Which => true,
             // `As you asked the user was removed`.
             _ => {
                 let is_as = place >= 2 && self.lower(place - 2) == "as";
@@ -65,7 +61,7 @@ impl Walker<'_> {
         };
         // `the customer was sent an email`
         let verb = self.reading(at).map_or("", |verb| verb.base.as_str());
-        let given = noun_phrase::object(self.tokens, at + 1, verb).filter(|_| verb == "send");
+        let given = object(self.tokens, at + 1, verb).filter(|_| verb == "send");
         let phrase = given.unwrap_or_else(|| phrase.clone());
         let rest = tail(self.tokens, at + 1);
         // `written in Rust` describes.
@@ -87,24 +83,17 @@ impl Walker<'_> {
 
     /// `Last week the branch was merged`, `Apparently, it was sent`, `Every time it was changed …`.
     fn begins_long_ago(&self) -> bool {
-        let segment = self.tokens.get(self.segment_start..).unwrap_or_default();
+        let segment = self.tokens.rest(self.segment_start);
         let first = segment.get(..4).unwrap_or(segment);
-        let length = first
-            .iter()
-            .position(|token| matches!(token.class, Class::Be | Class::Have));
-        let first = first
-            .get(..length.unwrap_or(first.len()))
-            .unwrap_or_default();
-        let word = |at: usize| first.get(at).map_or("", |token| token.lower.as_str());
-        match (word(0), word(1), word(2)) {
+        let is_finite = |token: &Token| matches!(token.class, Be | Have);
+        let first = first.split(is_finite).next().unwrap_or_default();
+        match (first.lower(0), first.lower(1), first.lower(2)) {
             ("in", "the", "past")
             | ("each" | "every" | "any", "time", _)
             | ("historically", ..) => true,
             _ if first.first().is_some_and(is_hedge) => true,
             _ => {
-                let is_thing = first
-                    .first()
-                    .is_none_or(|token| token.class == Class::Determiner);
+                let is_thing = first.first().is_none_or(|token| token.class == Determiner);
                 !is_thing && is_long_ago(first)
             }
         }
@@ -118,7 +107,7 @@ impl Walker<'_> {
         if self.is_other_sense(at, &reading.base) {
             return;
         }
-        let object = noun_phrase::object(self.tokens, at + 1, &reading.base);
+        let object = object(self.tokens, at + 1, &reading.base);
         let phrase = object.or_else(|| self.antecedent(at)).unwrap_or_default();
         if !phrase.is_negative {
             self.claim(at, phrase);
@@ -130,10 +119,8 @@ impl Walker<'_> {
         let next = self.lower(at + 1);
         match base {
             // `I'm writing to confirm …`
-            "write" if next == "to" => {
-                !matches!(self.class(at + 2), Class::Determiner | Class::Name)
-            }
-            "add" | "write" | "post" => self.class(at + 1) == Class::That,
+            "write" if next == "to" => !matches!(self.class(at + 2), Determiner | Name),
+            "add" | "write" | "post" => self.class(at + 1) == That,
             "set" => matches!(next, "out" | "about" | "off" | "forth" | "aside"),
             "put" => matches!(next, "off" | "aside" | "forward"),
             "drop" => matches!(next, "by" | "in"),
@@ -144,23 +131,17 @@ impl Walker<'_> {
     /// The noun phrase right before a clause with its subject here, which tells more of it.
     pub fn relative_head(&self, at: usize) -> Option<Phrase> {
         let mut end = at;
-        if matches!(self.class(end.checked_sub(1)?), Class::That | Class::Which) {
+        if matches!(self.class(end.checked_sub(1)?), That | Which) {
             end -= 1;
         }
-        if self.class(end.checked_sub(1)?) != Class::Noun {
+        if self.class(end.checked_sub(1)?) != Noun {
             return None;
         }
         let start = self.region_start(end);
-        let is_first = start
-            .checked_sub(1)
-            .map_or(Class::Stop, |before| self.class(before));
         // `I deleted the file you sent` has its verb already.
-        let is_subject = matches!(
-            is_first,
-            Class::Stop | Class::Comma | Class::And | Class::But
-        );
-        let phrase = noun_phrase::subject(self.tokens.get(start..end)?);
-        (is_subject && self.class(start) == Class::Determiner).then_some(phrase)
+        let is_subject = start == 0 || self.class(start - 1).begins_clause();
+        let phrase = subject(self.tokens.get(start..end)?);
+        (is_subject && self.class(start) == Determiner).then_some(phrase)
     }
 
     /// The thing before a clause that says what was done with it: `the issue I created`.
@@ -168,26 +149,24 @@ impl Walker<'_> {
         let agent = (0..at)
             .rev()
             .take(6)
-            .find(|place| self.class(*place) == Class::Agent)?;
+            .find(|place| self.class(*place) == Agent)?;
         let mut end = agent;
-        while matches!(self.class(end.checked_sub(1)?), Class::That | Class::Which) {
+        while matches!(self.class(end.checked_sub(1)?), That | Which) {
             end -= 1;
         }
         let place = end.checked_sub(1)?;
-        if !matches!(self.class(place), Class::Noun | Class::Name) {
+        if !matches!(self.class(place), Noun | Name) {
             return None;
         }
         let start = region_start(self.tokens, end, 0, true);
-        let is_adverbial = |class| matches!(class, Class::Preposition | Class::Subordinator);
-        let before = start
-            .checked_sub(1)
-            .map_or(Class::Stop, |place| self.class(place));
+        let is_adverbial = |class| matches!(class, Preposition | Subordinator);
+        let before = start.checked_sub(1).map_or(Stop, |place| self.class(place));
         if is_adverbial(self.class(start)) || is_adverbial(before) {
             return None;
         }
         let determiner = (start..end)
             .rev()
-            .find(|place| self.class(*place) == Class::Determiner)?;
-        Some(noun_phrase::subject(self.tokens.get(determiner..end)?))
+            .find(|place| self.class(*place) == Determiner)?;
+        Some(subject(self.tokens.get(determiner..end)?))
     }
 }

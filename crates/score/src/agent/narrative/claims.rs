@@ -5,18 +5,7 @@
 //! A sentence is read once from left to right. What a subject and its auxiliaries decide (whose doing it
 //! is, whether it is a fact) holds for the verbs that `and` joins to the first: the [`Controller`].
 
-use super::circumstance::{is_future, tail};
-use super::clause::{Chain, Controller, Governing, Part, Subject, region_start};
-use super::frame::{
-    begins_with_past, has_agent, is_done, is_imperative, is_inverted, is_unreal_header,
-    question_start,
-};
-use super::inflection::Form;
-use super::lexicon::{Class, Reading};
-use super::noun_phrase::Phrase;
-use super::sentence::{Mood, Sentence};
-use super::token::Token;
-use super::vocabulary::is_condition;
+use crate::english::prelude::*;
 
 /// An action that the text says was done.
 #[derive(Debug, Clone)]
@@ -127,11 +116,27 @@ impl<'s> Walker<'s> {
     }
 
     pub fn class(&self, at: usize) -> Class {
-        self.token(at).map_or(Class::Stop, |token| token.class)
+        self.tokens.class(at)
     }
 
     pub fn lower(&self, at: usize) -> &'s str {
-        self.token(at).map_or("", |token| token.lower.as_str())
+        self.tokens.lower(at)
+    }
+
+    pub fn is_mark(&self, at: usize, mark: char) -> bool {
+        self.token(at).is_some_and(|token| token.is_mark(mark))
+    }
+
+    /// Whether what the controller says is a fact, and the agent's doing.
+    pub fn is_agents_fact(&self) -> bool {
+        let controller = self.controller.as_ref();
+        controller.is_some_and(Controller::is_agents_fact)
+    }
+
+    /// Notes that a subject is told of with this verb, as a fact.
+    pub fn control(&mut self, subject: Subject, governing: Governing, at: usize) {
+        self.controller = Some(Controller::fact(subject, governing, self.lower(at)));
+        self.last_verb = Some(at);
     }
 
     pub fn reading(&self, at: usize) -> Option<&'s Reading> {
@@ -142,19 +147,19 @@ impl<'s> Walker<'s> {
         let mut at = 0;
         while let Some(token) = self.token(at) {
             at = match token.class {
-                Class::Stop => self.stop(at),
-                Class::But => {
+                Stop => self.stop(at),
+                But => {
                     self.condition_start = None;
                     self.is_observing = false;
                     at + 1
                 }
-                Class::Subordinator => {
+                Subordinator => {
                     if is_condition(&token.lower) {
                         self.condition_start = Some(at);
                     }
                     at + 1
                 }
-                Class::Comma => {
+                Comma => {
                     // A clause that hung on another ends here.
                     if let Some(main) = self.main.take() {
                         self.controller = Some(main);
@@ -162,14 +167,14 @@ impl<'s> Walker<'s> {
                     }
                     at + 1
                 }
-                Class::Agent | Class::Person | Class::Thing => self.subject(at),
-                Class::Verb if token.lower == "according" => {
+                Agent | Person | Thing => self.subject(at),
+                Verb if token.lower == "according" => {
                     self.condition_start = Some(at);
                     at + 1
                 }
-                Class::Be | Class::Have | Class::Do | Class::Modal => self.auxiliary(at),
-                Class::To => self.to(at),
-                Class::Verb => {
+                Be | Have | Do | Modal => self.auxiliary(at),
+                To => self.to(at),
+                Verb => {
                     self.verb(at);
                     at + 1
                 }
@@ -181,15 +186,14 @@ impl<'s> Walker<'s> {
     /// A mark ends what was said before. A dash may be an aside.
     fn stop(&mut self, at: usize) -> usize {
         let before = self.tokens.get(self.segment_start..at).unwrap_or_default();
-        let is_colon = self.token(at).is_some_and(|token| token.is_mark(':'));
-        let is_dash = self.token(at).is_some_and(|token| token.is_mark('—'));
-        self.condition_start = (is_colon && is_unreal_header(before)).then_some(at);
+        let is_header = self.is_mark(at, ':') && is_unreal_header(before);
+        self.condition_start = is_header.then_some(at);
         self.message.is_told_as_done |= is_done(before);
         self.segment_start = at + 1;
         self.infinitive = None;
         self.gerund = None;
         self.relative = None;
-        if !is_dash {
+        if !self.is_mark(at, '—') {
             self.controller = None;
             self.main = None;
             self.last_verb = None;

@@ -1,13 +1,7 @@
 //! Claims without a subject or an auxiliary: `Sent the email.`, `Ticket created.`
 
-use super::circumstance::{has_finite, is_by_other, is_long_ago, tail};
 use super::claims::Walker;
-use super::clause::{Controller, Governing, Subject, is_stale, left};
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::noun_phrase;
-use super::token::{Kind, Token};
-use super::vocabulary::{is_actor, is_first_name};
+use crate::english::prelude::*;
 
 impl Walker<'_> {
     /// A verb that begins a sentence or an item: `Sent the email.`
@@ -15,9 +9,9 @@ impl Walker<'_> {
         let Some(reading) = self.reading(at) else {
             return;
         };
-        let is_labelled = self.token(at + 1).is_some_and(|token| token.is_mark(':'));
+        let is_labelled = self.is_mark(at + 1, ':');
         let from = if is_labelled { at + 2 } else { at + 1 };
-        let object = noun_phrase::object(self.tokens, from, &reading.base);
+        let object = object(self.tokens, from, &reading.base);
         let accepted = match &object {
             Some(_) if is_labelled => self.is_thing_label(from),
             Some(_) => {
@@ -28,14 +22,7 @@ impl Walker<'_> {
         if !accepted {
             return;
         }
-        self.controller = Some(Controller {
-            subject: Subject::Agent,
-            governing: Governing::Finite,
-            is_real: true,
-            is_denied: false,
-            verb: self.lower(at).to_owned(),
-        });
-        self.last_verb = Some(at);
+        self.control(Subject::Agent, Governing::Finite, at);
         if is_labelled {
             self.claim(at, object.unwrap_or_default());
         } else {
@@ -49,7 +36,7 @@ impl Walker<'_> {
             return false;
         };
         match token.kind {
-            Kind::Number => token.lower.starts_with('#') || self.class(from + 1) == Class::Noun,
+            Kind::Number => token.lower.starts_with('#') || self.class(from + 1) == Noun,
             Kind::Name => !token.lower.starts_with(|c: char| c.is_ascii_digit()),
             Kind::Word => !matches!(token.lower.as_str(), "yes" | "no" | "none" | "never"),
             _ => true,
@@ -62,9 +49,8 @@ impl Walker<'_> {
             return false;
         }
         let rest = tail(self.tokens, at + 1);
-        let end = self.token(at + 1 + rest.len());
-        let is_header = end.is_some_and(|token| token.is_mark(':') || token.is_mark('='));
-        has_finite(rest) || is_header || self.is_heading
+        let end = at + 1 + rest.len();
+        has_finite(rest) || self.is_mark(end, ':') || self.is_mark(end, '=') || self.is_heading
     }
 
     /// Whether `set` or `put` at the start tells of the past: nobody is being told what to do.
@@ -76,19 +62,15 @@ impl Walker<'_> {
         ) {
             next += 1;
         }
-        let is_definite = matches!(
-            self.class(next),
-            Class::Determiner | Class::Number | Class::Name | Class::Object | Class::Thing
-        );
         let is_report = self.message.is_report || self.has_claimed();
-        (is_definite || is_report) && !self.message.is_instructive
+        (self.class(next).is_definite() || is_report) && !self.message.is_instructive
     }
 
     /// `Posted in #general`, `Sent to Bob`, but not `Created on 4 May` or `Updated by Alice`.
     pub fn is_placed(&self, at: usize) -> bool {
         let rest = tail(self.tokens, at + 1);
         let verb = self.reading(at).map_or("", |verb| verb.base.as_str());
-        let is_definite = matches!(self.class(at + 2), Class::Determiner | Class::Name);
+        let is_definite = matches!(self.class(at + 2), Determiner | Name);
         let is_place = match self.lower(at + 1) {
             "to" | "into" | "onto" => true,
             "in" | "on" => is_definite && verb != "write",
@@ -97,9 +79,7 @@ impl Walker<'_> {
             // `Deleted.` and nothing else.
             _ => {
                 let is_first = left(self.tokens, at).is_none();
-                let ends = self
-                    .token(at + 1)
-                    .is_some_and(|token| token.is_mark('.') || token.is_mark('!'));
+                let ends = self.is_mark(at + 1, '.') || self.is_mark(at + 1, '!');
                 is_first && ends && at + 2 == self.tokens.len()
             }
         };
@@ -116,17 +96,15 @@ impl Walker<'_> {
             }
         };
         let begins = match before {
-            Class::Stop => true,
-            Class::Comma | Class::And | Class::But => follows_headline,
+            Stop => true,
+            Comma | And | But => follows_headline,
             _ => false,
         };
-        let has_preposition = region
-            .first()
-            .is_some_and(|token| token.class == Class::Preposition);
+        let has_preposition = region.class(0) == Preposition;
         let is_dropping = self.reading(at).is_some_and(|verb| verb.base == "drop");
         let rest = tail(self.tokens, at + 1);
         // `Tickets closed: 14` is a count.
-        let is_counted = self.token(at + 1).is_some_and(|token| token.is_mark(':'))
+        let is_counted = self.is_mark(at + 1, ':')
             && self
                 .token(at + 2)
                 .is_some_and(|token| token.text.starts_with(|c: char| c.is_ascii_digit()));
@@ -138,13 +116,9 @@ impl Walker<'_> {
             .iter()
             .any(is_stale);
         // `The email sent to Bob bounced`: the second verb is the finite one.
-        let is_determined = region.iter().any(|token| token.class == Class::Determiner);
-        let has_other_verb = rest.iter().any(|token| {
-            token
-                .verb
-                .as_ref()
-                .is_some_and(|verb| verb.form.is_past() && verb.form != Form::Any)
-        });
+        let is_determined = region.iter().any(|token| token.class == Determiner);
+        let is_past = |form: Form| form.is_past() && form != Form::Any;
+        let has_other_verb = rest.iter().any(|token| token.has_form(is_past));
         begins
             && !has_preposition
             && !is_dropping
@@ -159,21 +133,18 @@ impl Walker<'_> {
 /// A noun without a determiner before it.
 pub fn is_bare_noun(token: &Token) -> bool {
     match token.class {
-        Class::Noun | Class::Adjective => true,
-        Class::Verb => token
-            .verb
-            .as_ref()
-            .is_some_and(|verb| matches!(verb.form, Form::Base | Form::Third | Form::Ing)),
+        Noun | Adjective => true,
+        Verb => token.has_form(Form::may_be_noun),
         _ => false,
     }
 }
 
 /// Whether a subject is somebody who does things: `Bob`, `the customer`.
 fn is_somebody(region: &[Token]) -> bool {
-    let Some(head) = noun_phrase::subject(region).head else {
+    let Some(head) = subject(region).head else {
         return false;
     };
-    let is_determined = region.iter().any(|token| token.class == Class::Determiner);
+    let is_determined = region.iter().any(|token| token.class == Determiner);
     let is_single = region.len() == 1 && region.iter().all(Token::is_capital);
     is_single && is_first_name(&head) || is_determined && is_actor(&head)
 }

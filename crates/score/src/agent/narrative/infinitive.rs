@@ -1,29 +1,20 @@
 //! Infinitives and `-ing` forms: claims only where what governs them says that they happened.
 //! `I managed to cancel it`, `I fixed it by adding an index`, `after closing the ticket I …`.
 
-use super::circumstance::{has_finite, is_future, tail};
 use super::claims::Walker;
-use super::clause::{Chain, Controller, Subject, left};
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::noun_phrase::{Phrase, WINDOW, begins_phrase};
-use super::sentence::Mood;
-use super::vocabulary::is_nonfactive;
+use crate::english::prelude::*;
 
 impl Walker<'_> {
     /// `to`, before an infinitive or a place.
     pub fn to(&mut self, at: usize) -> usize {
-        if matches!(self.class(at + 1), Class::Be | Class::Have) {
+        if matches!(self.class(at + 1), Be | Have) {
             let chain = Chain::read(self.tokens, at);
             return self.govern(Subject::Thing(Phrase::default()), &chain, false);
         }
         let has_verb = self.reading(at + 1).is_some_and(|verb| verb.form.is_base());
         let governor = left(self.tokens, at);
         let word = governor.map_or("", |place| self.lower(place));
-        let is_agents = self
-            .controller
-            .as_ref()
-            .is_some_and(Controller::is_agents_fact);
+        let is_agents = self.is_agents_fact();
         self.infinitive = match word {
             "able" => Some(self.was_able(governor.unwrap_or_default())),
             "managed" | "proceeded" | "remembered" | "sure" | "liberty" | "care" | "ahead" => {
@@ -52,11 +43,8 @@ impl Walker<'_> {
             .any(|token| matches!(token.lower.as_str(), "was" | "were" | "been"));
         let is_denied = before
             .iter()
-            .any(|token| matches!(token.class, Class::Not | Class::Modal));
-        let is_agents = self
-            .controller
-            .as_ref()
-            .is_some_and(Controller::is_agents_fact);
+            .any(|token| matches!(token.class, Not | Modal));
+        let is_agents = self.is_agents_fact();
         is_past && !is_denied && is_agents
     }
 
@@ -81,10 +69,8 @@ impl Walker<'_> {
             return;
         };
         let is_fact = match self.class(place) {
-            Class::To | Class::And | Class::Comma => self.infinitive == Some(true),
-            Class::Stop => {
-                self.mood == Mood::Done && place == 0 && begins_phrase(self.token(at + 1))
-            }
+            To | And | Comma => self.infinitive == Some(true),
+            Stop => self.mood == Mood::Done && place == 0 && begins_phrase(self.token(at + 1)),
             _ => false,
         };
         if is_fact {
@@ -116,16 +102,13 @@ impl Walker<'_> {
 
     /// Whether an `-ing` form behind this place was done; `None` where it is none of a verb.
     fn is_done(&self, at: usize, place: usize) -> Option<bool> {
-        let is_agents = self
-            .controller
-            .as_ref()
-            .is_some_and(Controller::is_agents_fact);
+        let is_agents = self.is_agents_fact();
         let before = left(self.tokens, place).map_or("", |place| self.lower(place));
         let word = self.lower(place);
         match self.class(place) {
-            Class::Stop => Some(self.is_begun(at)),
-            Class::And => Some(self.gerund == Some(true)),
-            Class::Comma => Some(match self.gerund {
+            Stop => Some(self.is_begun(at)),
+            And => Some(self.gerund == Some(true)),
+            Comma => Some(match self.gerund {
                 Some(fact) => fact,
                 None => is_agents || self.controller.is_none() && self.has_agent,
             }),
@@ -163,29 +146,20 @@ impl Walker<'_> {
 
     /// `After deleting the branch, sent a note.`
     fn is_followed(&self, at: usize) -> bool {
-        let rest = self.tokens.get(at..).unwrap_or_default();
-        let comma = rest
-            .iter()
-            .take(WINDOW)
-            .position(|token| token.class == Class::Comma);
-        comma.is_some_and(|comma| {
-            let next = self.reading(at + comma + 1);
-            next.is_some_and(|verb| verb.form.is_past() && verb.form != Form::Any)
-        })
+        let comma = (at..at + WINDOW).find(|place| self.class(*place) == Comma);
+        let next = comma.and_then(|comma| self.reading(comma + 1));
+        next.is_some_and(|verb| verb.form.is_past() && verb.form != Form::Any)
     }
 
     /// `Creating the issue now.`, but not `Creating an issue takes a minute.`
     fn is_begun(&self, at: usize) -> bool {
         let rest = tail(self.tokens, at + 1);
-        let is_definite = matches!(
-            self.class(at + 1),
-            Class::Determiner | Class::Number | Class::Name | Class::Object | Class::Thing
-        );
+        let is_definite = self.class(at + 1).is_definite();
         let is_now = rest.iter().any(|token| token.lower == "now")
             || self.lower(at.saturating_sub(1)) == "now";
-        let end = self.token(at + 1 + rest.len());
-        let is_heading = end.is_some_and(|token| token.is_mark(':'));
-        let is_now = is_now || end.is_some_and(|token| token.is_mark('…'));
+        let end = at + 1 + rest.len();
+        let is_heading = self.is_mark(end, ':');
+        let is_now = is_now || self.is_mark(end, '…');
         (is_definite || is_now && begins_phrase(self.token(at + 1)))
             && !has_finite(rest)
             && !is_future(rest)

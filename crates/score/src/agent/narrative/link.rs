@@ -1,10 +1,7 @@
 //! How a value is tied to the name of an argument: `priority: high`, `an amount of 50`, `the status is
 //! done`, `raised the limit to 20`, `price 19.95`.
 
-use super::lexicon::Class;
-use super::noun_phrase::WINDOW;
-use super::token::{Kind, Token};
-use super::vocabulary::{is_change, is_filler};
+use crate::english::prelude::*;
 
 /// What stands between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,17 +20,13 @@ pub enum Link {
 
 /// Reads what follows a name at `start..end`, and where the value begins.
 pub fn read(tokens: &[Token], start: usize, end: usize) -> (Link, usize) {
-    let lower = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
     // `the priority field is`, `the limit parameter to`
-    let end = end + usize::from(is_filler(lower(end)));
+    let end = end + usize::from(is_filler(tokens.lower(end)));
     let Some(token) = tokens.get(end) else {
         return (Link::None, end);
     };
     // `- Priority – high`
-    let begins = start == 0
-        || tokens
-            .get(start - 1)
-            .is_some_and(|token| token.class == Class::Stop);
+    let begins = start == 0 || tokens.class(start - 1) == Stop;
     if token.is_mark('—') && begins {
         return (Link::Explicit, end + 1);
     }
@@ -55,31 +48,34 @@ pub fn read(tokens: &[Token], start: usize, end: usize) -> (Link, usize) {
             Some(at) => (Link::To, at),
             None => (Link::None, end),
         },
-        "set" | "changed" | "updated" | "equal" if lower(next) == "to" => (Link::To, next + 1),
+        "set" | "changed" | "updated" | "equal" if tokens.lower(next) == "to" => {
+            (Link::To, next + 1)
+        }
         "equals" => (Link::Is, next),
-        _ if matches!(token.class, Class::Be | Class::Have) => linked(tokens, end),
+        _ if matches!(token.class, Be | Have) => linked(tokens, end),
         _ => (Link::None, end),
     }
 }
 
 /// `is`, `is now`, `was set to`, `has been changed from low to`.
 fn linked(tokens: &[Token], from: usize) -> (Link, usize) {
-    let ties = |token: &&Token| matches!(token.class, Class::Be | Class::Have | Class::Adverb);
-    let rest = tokens.get(from..).unwrap_or_default();
-    let at = from + rest.iter().take(WINDOW).take_while(ties).count();
-    let lower = |at: usize| tokens.get(at).map_or("", |token| token.lower.as_str());
-    if !is_change(lower(at)) {
+    let ties = |token: &&Token| matches!(token.class, Be | Have | Adverb);
+    let at = from
+        + tokens
+            .rest(from)
+            .iter()
+            .take(WINDOW)
+            .take_while(ties)
+            .count();
+    if !is_change(tokens.lower(at)) {
         // `has` alone ties nothing.
-        let is_linked = tokens
-            .get(from)
-            .is_some_and(|token| token.class == Class::Be);
-        return if is_linked {
+        return if tokens.class(from) == Be {
             (Link::Is, at)
         } else {
             (Link::None, from)
         };
     }
-    match lower(at + 1) {
+    match tokens.lower(at + 1) {
         "to" => (Link::To, at + 2),
         "from" => change_target(tokens, at + 1).map_or((Link::Is, at), |at| (Link::To, at)),
         // `the status was updated` states none.
@@ -89,12 +85,8 @@ fn linked(tokens: &[Token], from: usize) -> (Link, usize) {
 
 /// Behind the `to` of `from low to high`.
 fn change_target(tokens: &[Token], from: usize) -> Option<usize> {
-    let rest = tokens.get(from + 1..).unwrap_or_default();
-    let to = rest
-        .iter()
-        .take(4)
-        .position(|token| token.class == Class::To)?;
-    Some(from + to + 2)
+    let mut places = from + 1..from + 5;
+    Some(places.find(|at| tokens.class(*at) == To)? + 1)
 }
 
 /// Whether a verb before the name says that it was changed: only then is what follows `to` its value,
@@ -106,6 +98,6 @@ fn is_changed(tokens: &[Token], start: usize) -> bool {
         .unwrap_or_default()
         .iter()
         .rev()
-        .take_while(|token| !matches!(token.class, Class::Stop | Class::Agent))
+        .take_while(|token| !matches!(token.class, Stop | Agent))
         .any(|token| is_change(&token.lower))
 }

@@ -2,12 +2,8 @@
 //! after a noun.
 
 use super::claims::Walker;
-use super::clause::{Controller, Governing, Subject, left};
 use super::elliptical::is_bare_noun;
-use super::frame::is_agent_noun;
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::noun_phrase::{self, begins_phrase};
+use crate::english::prelude::*;
 
 impl Walker<'_> {
     /// Looks at a verb that no subject reached yet.
@@ -32,16 +28,10 @@ impl Walker<'_> {
             return self.elliptical(at);
         };
         match self.class(place) {
-            Class::Stop => self.elliptical(at),
-            Class::And | Class::Comma | Class::But => self.coordinated(at, place),
-            Class::To | Class::Modal | Class::Do => self.base(at),
-            Class::Noun
-            | Class::Name
-            | Class::Number
-            | Class::Thing
-            | Class::Person
-            | Class::Object
-            | Class::Verb => {
+            Stop => self.elliptical(at),
+            And | Comma | But => self.coordinated(at, place),
+            To | Modal | Do => self.base(at),
+            Noun | Name | Number | Thing | Person | Object | Verb => {
                 self.after_noun(at, place);
             }
             _ => {}
@@ -58,17 +48,17 @@ impl Walker<'_> {
         };
         let has_noun = self.token(at + 1).is_some_and(is_bare_noun);
         match self.class(place) {
-            Class::Determiner => true,
-            Class::Preposition => self.lower(place) != "by" || has_noun,
-            Class::Number | Class::Adjective | Class::Verb => has_noun,
-            Class::And | Class::Comma => {
+            Determiner => true,
+            Preposition => self.lower(place) != "by" || has_noun,
+            Number | Adjective | Verb => has_noun,
+            And | Comma => {
                 // `any deleted, closed or merged items`
-                let goes_on = matches!(self.class(at + 1), Class::And | Class::Comma);
+                let goes_on = matches!(self.class(at + 1), And | Comma);
                 let Some(before) = place.checked_sub(1) else {
                     return false;
                 };
                 let follows =
-                    self.last_adjective == Some(before) || self.class(before) == Class::Adjective;
+                    self.last_adjective == Some(before) || self.class(before) == Adjective;
                 follows && (has_noun || goes_on)
             }
             _ => false,
@@ -84,9 +74,9 @@ impl Walker<'_> {
             return self.elliptical(at);
         };
         let form = reading.form;
-        let is_comma = self.class(place) == Class::Comma;
-        let contrasts = self.class(place) == Class::But;
-        let has_object = noun_phrase::object(self.tokens, at + 1, &reading.base).is_some();
+        let is_comma = self.class(place) == Comma;
+        let contrasts = self.class(place) == But;
+        let has_object = object(self.tokens, at + 1, &reading.base).is_some();
         let continues_infinitive =
             controller.governing == Governing::Base || self.infinitive.is_some();
         if form == Form::Any && continues_infinitive && !contrasts {
@@ -158,28 +148,25 @@ impl Walker<'_> {
         if before.is_some() && before == self.last_verb {
             return;
         }
-        let before = before.map_or(Class::Stop, |before| self.class(before));
-        if matches!(before, Class::That | Class::Which)
-            && reading.form.is_participle()
-            && !reading.form.is_past()
+        let before = before.map_or(Stop, |before| self.class(before));
+        if matches!(before, That | Which) && reading.form.is_participle() && !reading.form.is_past()
         {
             return;
         }
-        let has_object = noun_phrase::object(self.tokens, at + 1, &reading.base).is_some();
+        let has_object = object(self.tokens, at + 1, &reading.base).is_some();
         if has_object || !reading.form.is_participle() {
-            let phrase = noun_phrase::subject(region);
+            let phrase = subject(region);
             let is_agent = is_agent_noun(region);
             self.keep_main(start);
+            let subject = if is_agent {
+                Subject::Agent
+            } else {
+                Subject::Other
+            };
             self.controller = Some(Controller {
-                subject: if is_agent {
-                    Subject::Agent
-                } else {
-                    Subject::Other
-                },
-                governing: Governing::Finite,
                 is_real: !phrase.is_negative,
                 is_denied: phrase.is_negative,
-                verb: self.lower(at).to_owned(),
+                ..Controller::fact(subject, Governing::Finite, self.lower(at))
             });
             self.last_verb = Some(at);
             self.infinitive = None;
@@ -188,19 +175,18 @@ impl Walker<'_> {
                 self.active(at);
             }
         } else if self.is_headline(at, region, before) {
-            let phrase = noun_phrase::subject(region);
+            let phrase = subject(region);
             // `will be sent, and the account closed`
-            let is_joined = matches!(before, Class::And | Class::Comma);
+            let is_joined = matches!(before, And | Comma);
             let is_real = self
                 .controller
                 .as_ref()
                 .is_none_or(|controller| controller.is_real);
+            let is_real = !phrase.is_negative && (is_real || !is_joined);
+            let subject = Subject::Thing(phrase);
             self.controller = Some(Controller {
-                is_real: !phrase.is_negative && (is_real || !is_joined),
-                is_denied: false,
-                subject: Subject::Thing(phrase),
-                governing: Governing::Passive,
-                verb: self.lower(at).to_owned(),
+                is_real,
+                ..Controller::fact(subject, Governing::Passive, self.lower(at))
             });
             self.last_verb = Some(at);
             self.passive(at);
@@ -213,22 +199,15 @@ impl Walker<'_> {
             return;
         };
         match self.class(place) {
-            Class::Noun | Class::Verb => {
+            Noun | Verb => {
                 let start = self.region_start(place + 1);
                 let region = self.tokens.get(start..=place).unwrap_or_default();
                 if is_agent_noun(region) {
-                    self.controller = Some(Controller {
-                        subject: Subject::Agent,
-                        governing: Governing::Present,
-                        is_real: true,
-                        is_denied: false,
-                        verb: self.lower(at).to_owned(),
-                    });
-                    self.last_verb = Some(at);
+                    self.control(Subject::Agent, Governing::Present, at);
                     self.active(at);
                 }
             }
-            Class::And | Class::Comma => {
+            And | Comma => {
                 let is_agents = self.controller.as_ref().is_some_and(|controller| {
                     controller.governing == Governing::Present && controller.is_agents_fact()
                 });

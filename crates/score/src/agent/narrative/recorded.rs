@@ -1,11 +1,8 @@
 //! The values that an argument had in the recorded calls.
 
-use std::collections::BTreeSet;
-
+use crate::english::prelude::*;
 use serde_json::Value;
-
-use super::value::{flag, is_date, json_number, normal, number, scaled, serial};
-use super::vocabulary::is_choice;
+use std::collections::BTreeSet;
 
 /// Letters of the longest code.
 const CODE_CHARS_MAX: usize = 3;

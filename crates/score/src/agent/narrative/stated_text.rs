@@ -1,11 +1,9 @@
 //! Values of several words: a name with capitals, or what follows a colon.
 
-use super::lexicon::{Class, is_function_word};
 use super::link::Link;
 use super::recorded::Shape;
 use super::statement::{Stated, Statement, ends_value};
-use super::token::{Kind, Token};
-use super::vocabulary::is_heading;
+use crate::english::prelude::*;
 
 /// Words of the longest value without quotation marks.
 const VALUE_WORDS_MAX: usize = 8;
@@ -13,7 +11,7 @@ const VALUE_WORDS_MAX: usize = 8;
 impl Statement<'_> {
     /// Words with capitals: `with the title Weekly Report`, `the customer is Alice`.
     pub fn name_of_words(&self) -> Option<Stated> {
-        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let rest = self.tokens.rest(self.at);
         let is_part = |token: &&Token| token.kind == Kind::Word && token.is_capital();
         let count = rest
             .iter()
@@ -43,8 +41,8 @@ impl Statement<'_> {
 
     /// What follows a colon or an equals sign: up to a mark, as far as it is one value.
     pub fn text(&self) -> Option<Stated> {
-        let rest = self.tokens.get(self.at..).unwrap_or_default();
-        let is_end = |token: &&Token| !matches!(token.class, Class::Comma | Class::Stop);
+        let rest = self.tokens.rest(self.at);
+        let is_end = |token: &&Token| !matches!(token.class, Comma | Stop);
         let words: Vec<&Token> = rest
             .iter()
             .take(VALUE_WORDS_MAX + 1)
@@ -65,7 +63,7 @@ impl Statement<'_> {
             });
         }
         // `status: open and priority: high`: each is a value of its own.
-        let joined = words.iter().position(|token| token.class == Class::And);
+        let joined = words.iter().position(|token| token.class == And);
         let count = joined.unwrap_or(words.len());
         let is_value = match count {
             0 => false,
@@ -88,23 +86,15 @@ impl Statement<'_> {
 
     /// Whether the name begins something: `- Title: …`, `with title: …`.
     pub fn is_label(&self) -> bool {
-        let before = self
-            .start
-            .checked_sub(1)
-            .and_then(|place| self.tokens.get(place));
-        before.is_none_or(|token| {
-            matches!(
-                token.class,
-                Class::Comma | Class::Stop | Class::And | Class::Preposition | Class::Determiner
+        self.start == 0
+            || matches!(
+                self.tokens.class(self.start - 1),
+                Comma | Stop | And | Preposition | Determiner
             )
-        })
     }
 }
 
 /// Whether a token shows that a clause follows, and no value.
 fn is_of_clause(token: &Token) -> bool {
-    matches!(
-        token.class,
-        Class::Agent | Class::Person | Class::Be | Class::Have | Class::Modal | Class::Do
-    )
+    token.class.is_auxiliary() || matches!(token.class, Agent | Person)
 }

@@ -2,13 +2,9 @@
 //! quotations and identifiers speak for themselves; a plain word is a value only where the name leads
 //! to one (`with priority high`), and where the recorded values are such words.
 
-use super::inflection::{Form, stems};
-use super::lexicon::{Class, is_function_word};
 use super::link::{Link, read};
 use super::recorded::{Recorded, Shape};
-use super::token::{Kind, Token};
-use super::value::{flag, is_date, number, spelt_number, with_unit};
-use super::vocabulary::{is_common_name, is_comparative, is_currency, is_judgement, takes_choice};
+use crate::english::prelude::*;
 
 /// Tokens of a fragment like `priority high`.
 const FRAGMENT_TOKENS_MAX: usize = 4;
@@ -109,8 +105,7 @@ impl<'a> Statement<'a> {
     }
 
     fn next_word(&self) -> &'a str {
-        let next = self.tokens.get(self.at + 1);
-        next.map_or("", |token| token.lower.as_str())
+        self.tokens.lower(self.at + 1)
     }
 
     fn amount(&self) -> Option<Stated> {
@@ -182,19 +177,15 @@ impl<'a> Statement<'a> {
     pub fn is_introduced(&self) -> bool {
         let before = self.tokens.get(..self.start).unwrap_or_default();
         let mut before = before.iter().rev();
-        let Some(before) = before.find(|token| token.class != Class::Determiner) else {
+        let Some(before) = before.find(|token| token.class != Determiner) else {
             return self.tokens.len() <= FRAGMENT_TOKENS_MAX;
         };
-        let is_bare = self
-            .start
-            .checked_sub(1)
-            .and_then(|place| self.tokens.get(place));
-        let is_bare = is_bare.is_some_and(|token| token.class != Class::Determiner);
+        let is_bare = self.tokens.class(self.start - 1) != Determiner;
         match before.class {
-            Class::And | Class::Comma => self.has_stated,
-            Class::Have => true,
+            And | Comma => self.has_stated,
+            Have => true,
             // `for customer support` names no customer.
-            Class::Preposition | Class::To => match before.lower.as_str() {
+            Preposition | To => match before.lower.as_str() {
                 "with" => true,
                 "for" | "of" | "by" | "about" => self.first.is_capital(),
                 _ => is_bare || self.first.is_capital(),
@@ -209,11 +200,11 @@ impl<'a> Statement<'a> {
     /// Whether the word can be a value: no verb, no little word, no judgement.
     pub fn is_value_word(&self) -> bool {
         match self.first.class {
-            Class::Noun | Class::Adjective => !is_judgement(&self.first.lower),
-            Class::Verb => {
-                let form = self.first.verb.as_ref().map(|verb| verb.form);
-                matches!(form, Some(Form::PastOrParticiple | Form::Participle))
-                    && self.takes_choice()
+            Noun | Adjective => !is_judgement(&self.first.lower),
+            Verb => {
+                let is_participle =
+                    |form| matches!(form, Form::PastOrParticiple | Form::Participle);
+                self.first.has_form(is_participle) && self.takes_choice()
             }
             _ => false,
         }
@@ -228,15 +219,6 @@ impl<'a> Statement<'a> {
 pub fn ends_value(token: &Token) -> bool {
     matches!(
         token.class,
-        Class::Stop
-            | Class::Comma
-            | Class::And
-            | Class::But
-            | Class::Preposition
-            | Class::To
-            | Class::Subordinator
-            | Class::Which
-            | Class::That
-            | Class::Adverb
+        Stop | Comma | And | But | Preposition | To | Subordinator | Which | That | Adverb
     )
 }

@@ -1,18 +1,14 @@
 //! Subjects and their auxiliaries: whose doing a clause tells of, and whether as a fact.
 
 use super::claims::Walker;
-use super::clause::{Chain, Governing, Subject, left};
-use super::frame::{is_agent_noun, tells_of_another};
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::noun_phrase::{self, Phrase};
+use crate::english::prelude::*;
 
 impl Walker<'_> {
     /// A pronoun, its auxiliaries, and the verb behind them.
     pub fn subject(&mut self, at: usize) -> usize {
         let chain = Chain::read(self.tokens, at + 1);
         let class = self.class(at);
-        if class != Class::Agent && !self.is_subject(at, &chain) {
+        if class != Agent && !self.is_subject(at, &chain) {
             return at + 1;
         }
         self.keep_main(at);
@@ -20,10 +16,10 @@ impl Walker<'_> {
         let is_passive = chain.kind() == Governing::Passive;
         let mut is_real = chain.is_real() && !self.is_hypothetical(at);
         let subject = match class {
-            Class::Agent => Subject::Agent,
-            Class::Thing if is_passive => {
+            Agent => Subject::Agent,
+            Thing if is_passive => {
                 let token = self.token(at);
-                is_real &= !token.is_some_and(noun_phrase::is_negative) && !self.is_observed(at);
+                is_real &= !token.is_some_and(is_negative) && !self.is_observed(at);
                 Subject::Thing(Phrase::default())
             }
             _ => Subject::Other,
@@ -38,8 +34,8 @@ impl Walker<'_> {
 
     /// Whether `you` or `it` is the subject of what follows, not the object of what came before.
     pub fn is_subject(&self, at: usize, chain: &Chain) -> bool {
-        let before = left(self.tokens, at).map_or(Class::Stop, |place| self.class(place));
-        let is_object = matches!(before, Class::Verb | Class::Preposition | Class::To);
+        let before = left(self.tokens, at).map_or(Stop, |place| self.class(place));
+        let is_object = matches!(before, Verb | Preposition | To);
         if chain.is_auxiliary() {
             return !is_object || self.lower(at) != "you";
         }
@@ -47,8 +43,8 @@ impl Walker<'_> {
             .reading(chain.end)
             .is_some_and(|verb| verb.form.is_past());
         // `it looks`, `he writes`: a verb of which no list knows.
-        let has_verb = is_past || self.class(chain.end) == Class::Noun;
-        !is_object && (has_verb || self.class(at) == Class::Person)
+        let has_verb = is_past || self.class(chain.end) == Noun;
+        !is_object && (has_verb || self.class(at) == Person)
     }
 
     /// Auxiliaries without a pronoun before them: after a noun, after `and`, or first of all.
@@ -65,8 +61,8 @@ impl Walker<'_> {
         };
         let relative = self.relative.take();
         match self.class(place) {
-            Class::Stop => self.govern(elliptical, &chain, chain.is_real()),
-            Class::And | Class::Comma | Class::But => {
+            Stop => self.govern(elliptical, &chain, chain.is_real()),
+            And | Comma | But => {
                 let subject = self
                     .controller
                     .as_ref()
@@ -74,23 +70,23 @@ impl Walker<'_> {
                 let is_real = chain.is_real() && !self.is_observing;
                 self.govern(subject.unwrap_or(elliptical), &chain, is_real)
             }
-            Class::Which | Class::That | Class::Subordinator => {
+            Which | That | Subordinator => {
                 // A relative clause describes; what it hangs on goes on behind it.
                 self.last_verb = Some(chain.end);
-                chain.end + usize::from(self.class(chain.end) == Class::Verb)
+                chain.end + usize::from(self.class(chain.end) == Verb)
             }
             // `the issue I created was …`, `the change you asked for was …`
             _ if relative.is_some() && is_passive => {
                 let subject = Subject::Thing(relative.unwrap_or_default());
                 self.govern(subject, &chain, chain.is_real())
             }
-            Class::Verb | Class::Preposition if !self.is_noun(place) => {
+            Verb | Preposition if !self.is_noun(place) => {
                 self.govern(Subject::Thing(Phrase::default()), &chain, chain.is_real())
             }
             _ => {
                 let start = self.region_start(place + 1);
                 let region = self.tokens.get(start..=place).unwrap_or_default();
-                let phrase = noun_phrase::subject(region);
+                let phrase = subject(region);
                 self.keep_main(start);
                 let is_observed = self.is_observed(start) || tells_of_another(region);
                 let is_real = chain.is_real() && !phrase.is_negative && !is_observed;
@@ -109,8 +105,8 @@ impl Walker<'_> {
 
     /// Remembers who governed before a clause that begins here and hangs on another.
     pub fn keep_main(&mut self, start: usize) {
-        let before = left(self.tokens, start).map_or(Class::Stop, |place| self.class(place));
-        let hangs = matches!(before, Class::Subordinator | Class::That | Class::Which);
+        let before = left(self.tokens, start).map_or(Stop, |place| self.class(place));
+        let hangs = matches!(before, Subordinator | That | Which);
         if hangs && self.main.is_none() {
             self.main.clone_from(&self.controller);
         }
@@ -118,7 +114,7 @@ impl Walker<'_> {
 
     /// `listing`, `update`: a form of a verb that may as well be a noun.
     pub fn is_noun(&self, at: usize) -> bool {
-        self.reading(at)
-            .is_some_and(|verb| matches!(verb.form, Form::Base | Form::Third | Form::Ing))
+        self.token(at)
+            .is_some_and(|token| token.has_form(Form::may_be_noun))
     }
 }

@@ -14,37 +14,30 @@ const RUNS_MAX: f64 = 9_007_199_254_740_992.0;
 const ROUNDING: f64 = 1e-12;
 
 /// Why there is no advice.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ReliabilityError {
     /// The confidence is none of those with a known critical value.
+    #[error("a confidence of {0} percent is not supported; take 90, 95 or 99")]
     Confidence(u32),
     /// The half-width is not between 0 and 1, or so small that no number of runs reaches it.
+    #[error("{}", explain(*.0))]
     HalfWidth(f64),
     /// There are no runs.
+    #[error("no runs say nothing; take at least one")]
     NoRuns,
 }
 
-impl std::fmt::Display for ReliabilityError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Confidence(confidence) => write!(
-                formatter,
-                "a confidence of {confidence} percent is not supported; take 90, 95 or 99"
-            ),
-            Self::HalfWidth(half_width) if *half_width > 0.0 && *half_width < 1.0 => write!(
-                formatter,
-                "a half-width of {half_width} takes more runs than can be counted; take a larger one, such as 0.05"
-            ),
-            Self::HalfWidth(half_width) => write!(
-                formatter,
-                "the half-width must be between 0 and 1, and is {half_width}; 0.05 is five percent to either side"
-            ),
-            Self::NoRuns => formatter.write_str("no runs say nothing; take at least one"),
-        }
+fn explain(half_width: f64) -> String {
+    if half_width > 0.0 && half_width < 1.0 {
+        format!(
+            "a half-width of {half_width} takes more runs than can be counted; take a larger one, such as 0.05"
+        )
+    } else {
+        format!(
+            "the half-width must be between 0 and 1, and is {half_width}; 0.05 is five percent to either side"
+        )
     }
 }
-
-impl std::error::Error for ReliabilityError {}
 
 /// How many runs make the pass rate known to within `half_width` (0.05: five percent to either
 /// side) with a confidence of 90, 95 or 99 percent, whatever the rate is.

@@ -136,22 +136,17 @@ impl Pairs {
             let calls = calls.iter().enumerate();
             calls.filter(|(_, call)| call.name == reference.name)
         };
-        let mut mismatch = Mismatch {
-            expected_index: Some(index),
-            recorded_index: None,
-            diffs: Vec::new(),
-            reason: String::new(),
-        };
         if let Some((place, call)) = same_name().find(|(place, _)| self.is_left(*place)) {
             let (diffs, words) = reference.difference(call).unwrap_or_default();
-            mismatch.recorded_index = Some(place);
-            mismatch.diffs = diffs;
-            mismatch.reason = format!(
+            let reason = format!(
                 "no call is left that fits expected call {index}, {name}: call {place} is one, but {words}"
             );
-            return mismatch;
+            return Mismatch {
+                diffs,
+                ..Mismatch::new(Some(index), Some(place), reason)
+            };
         }
-        mismatch.reason = match same_name().count() {
+        let reason = match same_name().count() {
             0 => format!("expected call {index}, {name}, was never made"),
             1 => format!(
                 "expected call {index}, {name}, has no call of its own: the only call of the tool is taken by another expected call"
@@ -160,7 +155,7 @@ impl Pairs {
                 "expected call {index}, {name}, has no call of its own: all {made} calls of the tool are taken by other expected calls"
             ),
         };
-        mismatch
+        Mismatch::new(Some(index), None, reason)
     }
 
     /// For subset: the recorded calls that have no expected one.
@@ -180,22 +175,18 @@ impl Pairs {
             let expected = plan.references.iter().zip(&self.call_of).enumerate();
             expected.filter(|(_, (reference, _))| reference.name == call.name)
         };
-        let mut mismatch = Mismatch {
-            expected_index: None,
-            recorded_index: Some(place),
-            diffs: Vec::new(),
-            reason: String::new(),
-        };
         let nearest = same_name().find(|(_, (_, paired))| paired.is_none());
         if let Some((index, (reference, _))) = nearest {
             let (diffs, words) = reference.difference(call).unwrap_or_default();
-            mismatch.diffs = diffs;
-            mismatch.reason = format!(
+            let reason = format!(
                 "call {place}, {name}, fits no expected call that is left: compared with expected call {index}, {words}"
             );
-            return mismatch;
+            return Mismatch {
+                diffs,
+                ..Mismatch::new(None, Some(place), reason)
+            };
         }
-        mismatch.reason = match same_name().count() {
+        let reason = match same_name().count() {
             0 => format!("call {place}, {name}, is not among the expected calls"),
             1 => format!(
                 "call {place}, {name}, is one too many: the only expected call of the tool is taken by another call"
@@ -204,6 +195,6 @@ impl Pairs {
                 "call {place}, {name}, is one too many: all {expected} expected calls of the tool are taken by other calls"
             ),
         };
-        mismatch
+        Mismatch::new(None, Some(place), reason)
     }
 }

@@ -150,8 +150,8 @@ fn compile(place: usize, call: &ExpectedCall) -> Result<Shape, TrajectoryError> 
     Shape::compile(&call.args).map_err(|error| TrajectoryError::Malformed {
         expected_index: place,
         name: call.name.clone(),
-        message: error.message,
-        hint: error.hint,
+        message: phrase::text(&error.to_string()),
+        hint: error.hint().to_owned(),
     })
 }
 

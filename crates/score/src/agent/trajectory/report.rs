@@ -62,6 +62,18 @@ pub struct Mismatch {
     pub reason: String,
 }
 
+impl Mismatch {
+    /// One between these places, for this reason.
+    pub(super) fn new(expected: Option<usize>, recorded: Option<usize>, reason: String) -> Self {
+        Self {
+            expected_index: expected,
+            recorded_index: recorded,
+            diffs: Vec::new(),
+            reason,
+        }
+    }
+}
+
 /// Mismatches, all counted and the first ones kept.
 #[derive(Default)]
 pub struct Mismatches {
@@ -82,9 +94,13 @@ impl Mismatches {
 }
 
 /// Why calls cannot be compared with the expected ones.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrajectoryError {
     /// An expected call cannot be compared with: its JSON Schema is malformed.
+    #[error(
+        "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
+        phrase::name(name)
+    )]
     Malformed {
         /// The place of the expected call.
         expected_index: usize,
@@ -96,6 +112,10 @@ pub enum TrajectoryError {
         hint: String,
     },
     /// Whether the calls match depends on what the trace does not tell.
+    #[error(
+        "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not tell its {untold}",
+        phrase::name(name)
+    )]
     Unknown {
         /// The place of the first such call.
         call_index: usize,
@@ -107,6 +127,9 @@ pub enum TrajectoryError {
         untold: &'static str,
     },
     /// It would take more than [`COMPARISONS_MAX`] comparisons.
+    #[error(
+        "comparing {recorded_calls} recorded calls with {expected_calls} expected ones takes more than {COMPARISONS_MAX} comparisons"
+    )]
     TooLarge {
         /// Expected calls.
         expected_calls: usize,
@@ -129,39 +152,3 @@ impl TrajectoryError {
         }
     }
 }
-
-impl std::fmt::Display for TrajectoryError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Malformed {
-                expected_index,
-                name,
-                message,
-                ..
-            } => write!(
-                formatter,
-                "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
-                phrase::name(name)
-            ),
-            Self::Unknown {
-                call_index,
-                name,
-                expected_index,
-                untold,
-            } => write!(
-                formatter,
-                "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not tell its {untold}",
-                phrase::name(name)
-            ),
-            Self::TooLarge {
-                expected_calls,
-                recorded_calls,
-            } => write!(
-                formatter,
-                "comparing {recorded_calls} recorded calls with {expected_calls} expected ones takes more than {COMPARISONS_MAX} comparisons"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TrajectoryError {}

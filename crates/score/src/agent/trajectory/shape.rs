@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use mcprove_settings::kind::Kind;
-use mcprove_settings::phrase;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::registry::nearest;
 use mcprove_settings::setting::{Setting, SettingType};
 use mcprove_settings::tree::Field;
 use mcprove_trace::{Json, canonical};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::agent::tool_name::Fit;
@@ -22,7 +22,8 @@ const NAMES: [&str; 6] = ["any", "ignore", "exact", "subset", "schema", "one_of"
 
 /// What the arguments of an expected call must look like. A call without arguments has an empty map of
 /// them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ArgumentShape {
     /// Anything, also none: only the name is pinned.
     #[default]
@@ -99,15 +100,7 @@ impl ArgumentShape {
 
     /// The shape as it is written.
     pub fn to_value(&self) -> Value {
-        let (name, given) = match self {
-            Self::Any => return Value::from("any"),
-            Self::Ignore => return Value::from("ignore"),
-            Self::Exact(value) => ("exact", value.clone()),
-            Self::Subset(value) => ("subset", value.clone()),
-            Self::Schema(value) => ("schema", value.clone()),
-            Self::OneOf(shapes) => ("one_of", shapes.iter().map(Self::to_value).collect()),
-        };
-        Value::Object([(name.to_owned(), given)].into_iter().collect())
+        json!(self)
     }
 }
 
@@ -151,7 +144,7 @@ pub enum Shape {
 }
 
 /// Several shapes, of which one is enough.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Alternatives {
     /// All of them.
     matchers: Vec<Matcher>,
@@ -174,18 +167,14 @@ impl Alternatives {
 impl Shape {
     /// Compiles a shape, with all its alternatives: what is wrong with one of them is told even if
     /// another fits anything.
-    pub fn compile(shape: &ArgumentShape) -> Result<Self, ShapeError> {
+    pub fn compile(shape: &ArgumentShape) -> Result<Self, MatcherError> {
         if let ArgumentShape::Exact(value) = shape {
             return Ok(Self::Equal(
                 Matcher::new("exact", value)?,
                 canonical::text(value),
             ));
         }
-        let mut alternatives = Alternatives {
-            matchers: Vec::new(),
-            equal: BTreeSet::new(),
-            others: Vec::new(),
-        };
+        let mut alternatives = Alternatives::default();
         let is_free = collect(shape, &mut alternatives)?;
         Ok(if is_free {
             Self::Free
@@ -247,17 +236,15 @@ impl Shape {
 }
 
 /// Adds the matchers of a shape; true if it fits anything.
-fn collect(shape: &ArgumentShape, alternatives: &mut Alternatives) -> Result<bool, ShapeError> {
+fn collect(shape: &ArgumentShape, alternatives: &mut Alternatives) -> Result<bool, MatcherError> {
     let (name, value) = match shape {
         ArgumentShape::Any | ArgumentShape::Ignore => return Ok(true),
         ArgumentShape::Exact(value) => ("exact", value),
         ArgumentShape::Subset(value) => ("subset", value),
         ArgumentShape::Schema(value) => ("schema", value),
         ArgumentShape::OneOf(shapes) if shapes.is_empty() => {
-            return Err(ShapeError {
-                message: NO_ALTERNATIVES.into(),
-                hint: "name at least one, or write any".into(),
-            });
+            let hint = "name at least one, or write any";
+            return Err(MatcherError::new(NO_ALTERNATIVES, hint));
         }
         ArgumentShape::OneOf(shapes) => {
             let mut is_free = false;
@@ -274,22 +261,6 @@ fn collect(shape: &ArgumentShape, alternatives: &mut Alternatives) -> Result<boo
     }
     alternatives.matchers.push(Matcher::new(name, value)?);
     Ok(false)
-}
-
-/// What is wrong with a shape.
-#[derive(Debug)]
-pub struct ShapeError {
-    pub message: String,
-    pub hint: String,
-}
-
-impl From<MatcherError> for ShapeError {
-    fn from(error: MatcherError) -> Self {
-        Self {
-            message: phrase::text(&error.to_string()),
-            hint: error.hint().to_owned(),
-        }
-    }
 }
 
 /// The arguments of a recorded call, looked into once; `None` where they are unknown.
@@ -316,10 +287,11 @@ impl SettingType for ArgumentShape {
         let value = file::json(reader, &field.value)?;
         let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
         let read = Self::from_value(&value)
-            .map_err(|message| (message, how_to.to_owned()))
+            .map_err(|message| MatcherError::new(message, how_to))
             .and_then(|shape| check_schemas(&shape).map(|()| shape));
-        read.map_err(|(message, hint)| {
-            reader.problem(&field.value.span, format!("`args`: {message}"), hint);
+        read.map_err(|error| {
+            let hint = error.hint().to_owned();
+            reader.problem(&field.value.span, format!("`args`: {error}"), hint);
         })
         .ok()
     }
@@ -327,11 +299,9 @@ impl SettingType for ArgumentShape {
 
 /// What is wrong with a JSON Schema, and what to try: it would only show when a call is compared
 /// with it.
-fn check_schemas(shape: &ArgumentShape) -> Result<(), (String, String)> {
+fn check_schemas(shape: &ArgumentShape) -> Result<(), MatcherError> {
     match shape {
-        ArgumentShape::Schema(schema) => Matcher::new("schema", schema)
-            .map(|_| ())
-            .map_err(|error| (error.to_string(), error.hint().to_owned())),
+        ArgumentShape::Schema(schema) => Matcher::new("schema", schema).map(drop),
         ArgumentShape::OneOf(shapes) => shapes.iter().try_for_each(check_schemas),
         _ => Ok(()),
     }

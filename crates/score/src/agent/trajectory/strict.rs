@@ -23,26 +23,20 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Mismatche
         }
     }
     for (place, reference) in references.iter().enumerate().skip(calls.len()) {
-        mismatches.add(|| Mismatch {
-            expected_index: Some(place),
-            recorded_index: None,
-            diffs: Vec::new(),
-            reason: format!(
+        mismatches.add(|| {
+            let reason = format!(
                 "expected call {place}, {}, was not made: the run has {}",
                 phrase::name(&reference.name),
                 phrase::count(count(calls.len()), "call")
-            ),
+            );
+            Mismatch::new(Some(place), None, reason)
         });
     }
     for (place, call) in calls.iter().enumerate().skip(references.len()) {
-        mismatches.add(|| Mismatch {
-            expected_index: None,
-            recorded_index: Some(place),
-            diffs: Vec::new(),
-            reason: format!(
-                "call {place}, {}, comes after the last expected call",
-                phrase::name(&call.name)
-            ),
+        mismatches.add(|| {
+            let name = phrase::name(&call.name);
+            let reason = format!("call {place}, {name}, comes after the last expected call");
+            Mismatch::new(None, Some(place), reason)
         });
     }
     Ok(mismatches)

@@ -220,14 +220,10 @@ fn out_of_order(reference: &Reference, index: usize, place: usize, window: Windo
         let before = window.start.saturating_sub(1);
         format!("call {place} fits, but comes before call {before}")
     };
-    Mismatch {
-        expected_index: Some(index),
-        recorded_index: Some(place),
-        diffs: Vec::new(),
-        reason: format!(
-            "expected call {index}, {name}, is out of order: {order}, which another expected call needs"
-        ),
-    }
+    let reason = format!(
+        "expected call {index}, {name}, is out of order: {order}, which another expected call needs"
+    );
+    Mismatch::new(Some(index), Some(place), reason)
 }
 
 /// A reference that does not occur: the first call of the tool where it had to be is told, if there is
@@ -243,30 +239,23 @@ fn missing(reference: &Reference, index: usize, calls: &[ToolCall], window: Wind
     } else {
         format!("from call {start} on")
     };
-    let (diffs, reason) = match nearest {
-        Some((place, call)) => {
-            let (diffs, words) = reference.difference(call).unwrap_or_default();
-            let reason = format!(
-                "no call {searched} fits expected call {index}, {name}: call {place} is one, but {words}"
-            );
-            (diffs, reason)
-        }
-        None if start >= calls.len() => {
-            let reason = format!(
+    let Some((place, call)) = nearest else {
+        let reason = if start >= calls.len() {
+            format!(
                 "expected call {index}, {name}, was not found: the run ends before it, with {}",
                 phrase::count(count(calls.len()), "call")
-            );
-            (Vec::new(), reason)
-        }
-        None => {
-            let reason = format!("expected call {index}, {name}, was not found {searched}");
-            (Vec::new(), reason)
-        }
+            )
+        } else {
+            format!("expected call {index}, {name}, was not found {searched}")
+        };
+        return Mismatch::new(Some(index), None, reason);
     };
+    let (diffs, words) = reference.difference(call).unwrap_or_default();
+    let reason = format!(
+        "no call {searched} fits expected call {index}, {name}: call {place} is one, but {words}"
+    );
     Mismatch {
-        expected_index: Some(index),
-        recorded_index: nearest.map(|(place, _)| place),
         diffs,
-        reason,
+        ..Mismatch::new(Some(index), Some(place), reason)
     }
 }

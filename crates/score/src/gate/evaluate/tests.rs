@@ -194,21 +194,21 @@ fn what_never_happened_fails_and_what_does_not_concern_a_run_is_left_out() {
     assert_eq!(card.found.errors.len(), 1, "no run has it");
 
     let mut card = Scorecard::new(3);
-    (0..3).for_each(|run| card.set_not_applicable(run, target));
+    (0..3).for_each(|run| card.run(&About::PLAIN, run).set_not_applicable(target));
     apply(&trace, &soon, METRICS, &mut card);
     assert_eq!(card.found.errors.len(), 1, "no run had an occasion");
 
     let mut card = Scorecard::new(3);
-    card.set_not_applicable(0, target);
-    card.set_run(1, target, 3000);
-    card.set_not_applicable(2, target);
+    card.run(&About::PLAIN, 0).set_not_applicable(target);
+    card.run(&About::PLAIN, 1).set(target, 3000);
+    card.run(&About::PLAIN, 2).set_not_applicable(target);
     apply(&trace, &soon, METRICS, &mut card);
     assert!(card.found.errors.is_empty() && card.found.failures.is_empty());
 
     let mut card = Scorecard::new(3);
-    card.set_never_happened(0, target);
-    card.set_run(1, target, 3000);
-    card.set_not_applicable(2, target);
+    card.run(&About::PLAIN, 0).set_never_happened(target);
+    card.run(&About::PLAIN, 1).set(target, 3000);
+    card.run(&About::PLAIN, 2).set_not_applicable(target);
     for expectations in [&soon, &not_slow] {
         apply(&trace, expectations, METRICS, &mut card);
         let failure = card.found.failures.pop().unwrap();
@@ -218,9 +218,9 @@ fn what_never_happened_fails_and_what_does_not_concern_a_run_is_left_out() {
     }
 
     let mut card = Scorecard::new(3);
-    card.set_run(0, target, 10);
-    card.set_run(1, target, 10);
-    card.set_run(2, target, Value::Null);
+    card.run(&About::PLAIN, 0).set(target, 10);
+    card.run(&About::PLAIN, 1).set(target, 10);
+    card.run(&About::PLAIN, 2).set(target, Value::Null);
     apply(&trace, &soon, METRICS, &mut card);
     assert_eq!(
         card.found.errors.first().and_then(|error| error.run),

@@ -19,12 +19,12 @@ pub enum Answer {
 
 impl Answer {
     /// Yes or no.
-    pub fn of(holds: bool) -> Self {
+    pub(super) fn of(holds: bool) -> Self {
         if holds { Self::Yes } else { Self::No }
     }
 
     /// The answer of `not`.
-    pub fn opposite(self) -> Self {
+    pub(super) fn opposite(self) -> Self {
         match self {
             Self::Yes => Self::No,
             Self::No => Self::Yes,
@@ -33,12 +33,12 @@ impl Answer {
     }
 
     /// The answer of `all_of`: a no decides.
-    pub fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         self.decided_by([Self::No, Self::Nothing, Self::NoByKind], other)
     }
 
     /// The answer of `any_of`: a yes decides.
-    pub fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         self.decided_by([Self::Yes, Self::Nothing, Self::NoByKind], other)
     }
 

@@ -40,7 +40,7 @@ impl fmt::Display for Difference {
 
 impl Difference {
     /// A difference of the value itself: `expected …, got …`.
-    pub fn whole(expected: Value, actual: &Value, words: &str) -> Self {
+    pub(super) fn whole(expected: Value, actual: &Value, words: &str) -> Self {
         Self {
             expected,
             actual: actual.clone(),

@@ -1,9 +1,8 @@
 //! What can be wrong with a matcher.
 
-use std::fmt;
-
 /// Why a matcher cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
 pub struct MatcherError {
     place: String,
     position: Option<usize>,
@@ -12,7 +11,7 @@ pub struct MatcherError {
 }
 
 impl MatcherError {
-    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             place: String::new(),
             position: None,
@@ -22,13 +21,13 @@ impl MatcherError {
     }
 
     /// The same, at a character of the pattern.
-    pub fn at(mut self, position: usize) -> Self {
+    pub(crate) fn at(mut self, position: usize) -> Self {
         self.position = Some(position);
         self
     }
 
     /// The same, inside something: `not`, `[1]`.
-    pub fn inside(mut self, outer: &str) -> Self {
+    pub(crate) fn inside(mut self, outer: &str) -> Self {
         let dot = if self.place.is_empty() || self.place.starts_with('[') {
             ""
         } else {
@@ -53,14 +52,3 @@ impl MatcherError {
         &self.hint
     }
 }
-
-impl fmt::Display for MatcherError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.place.is_empty() {
-            write!(formatter, "{}: ", self.place)?;
-        }
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for MatcherError {}

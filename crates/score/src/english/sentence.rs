@@ -2,10 +2,7 @@
 //! nothing, a list item is a sentence, what stands in parentheses is one of its own, and a heading or a
 //! line that ends in a colon decides how the items under it are meant.
 
-use super::heading::header_mood;
-use super::lexicon::{Verbs, classify};
-use super::token::{Kind, Token, tokenise};
-use super::vocabulary;
+use super::prelude::*;
 
 /// How a sentence is meant, by what stands around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,7 +167,7 @@ fn split(tokens: Vec<Token>, mood: Mood, sentences: &mut Vec<Sentence>) {
         if token.is_mark('.') && !is_last && is_abbreviation(current.last()) {
             continue;
         }
-        let ends = matches!(token.kind, Kind::Mark('.' | '!' | '?' | '…'));
+        let ends = ends_sentence(&token);
         let is_question = token.is_mark('?');
         current.push(token);
         if ends || is_last {
@@ -179,17 +176,20 @@ fn split(tokens: Vec<Token>, mood: Mood, sentences: &mut Vec<Sentence>) {
     }
 }
 
+fn ends_sentence(token: &Token) -> bool {
+    matches!(token.kind, Kind::Mark('.' | '!' | '?' | '…'))
+}
+
 /// The tokens of the last sentence of a line.
 fn last_sentence(tokens: &[Token]) -> &[Token] {
-    let ends = |token: &Token| matches!(token.kind, Kind::Mark('.' | '!' | '?' | '…'));
-    let start = tokens.iter().rposition(ends).map_or(0, |place| place + 1);
-    tokens.get(start..).unwrap_or_default()
+    let end = tokens.iter().rposition(ends_sentence);
+    tokens.rest(end.map_or(0, |place| place + 1))
 }
 
 fn is_abbreviation(token: Option<&Token>) -> bool {
     let Some(token) = token else { return false };
     let is_initial = token.text.chars().count() == 1 && token.is_capital() && token.text != "I";
-    is_initial || vocabulary::is_abbreviation(&token.lower)
+    is_initial || super::vocabulary::is_abbreviation(&token.lower)
 }
 
 /// `1` or `a`, before a closing parenthesis.
@@ -224,10 +224,7 @@ fn finish(tokens: Vec<Token>, mood: Mood, is_question: bool, sentences: &mut Vec
         }
     }
     for tokens in std::iter::once(outer).chain(inner) {
-        if tokens
-            .iter()
-            .any(|token| !matches!(token.kind, Kind::Mark(_)))
-        {
+        if tokens.words().next().is_some() {
             sentences.push(Sentence {
                 tokens,
                 mood,

@@ -1,9 +1,6 @@
 //! Clauses: the auxiliaries before a verb, whose doing it is, and whether it is a fact.
 
-use super::lexicon::Class;
-use super::noun_phrase::{Phrase, WINDOW};
-use super::token::Token;
-use super::vocabulary::{hedges, is_nonfactive, tells_of_before};
+use super::prelude::*;
 
 /// What stands between a subject and its verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,24 +59,23 @@ impl Chain {
         let limit = from.saturating_add(WINDOW);
         while let Some(token) = tokens.get(chain.end).filter(|_| chain.end < limit) {
             match token.class {
-                Class::And if is_between_adverbs(tokens, chain.end) => {}
-                Class::Comma => match aside_end(tokens, chain.end) {
+                And if is_between_adverbs(tokens, chain.end) => {}
+                Comma => match aside_end(tokens, chain.end) {
                     Some(end) if !chain.parts.is_empty() => {
                         chain.end = end;
                         continue;
                     }
                     _ => break,
                 },
-                Class::To => {
-                    let next = tokens.get(chain.end + 1).map(|token| token.class);
-                    let is_infinitive = matches!(next, Some(Class::Be | Class::Have));
+                To => {
+                    let is_infinitive = matches!(tokens.class(chain.end + 1), Be | Have);
                     if !is_infinitive && !chain.has(Part::Had) {
                         break;
                     }
                     chain.parts.push(Part::To);
                 }
                 // `not only created but also sent` denies nothing.
-                Class::Not if is_only(tokens.get(chain.end + 1)) => {}
+                Not if matches!(tokens.lower(chain.end + 1), "only" | "just" | "merely") => {}
                 _ => match part(token) {
                     Some(Part::Plain) => {}
                     Some(part) => chain.parts.push(part),
@@ -146,33 +142,33 @@ impl Chain {
 
 /// Whether an adverb leaves open whether it was done.
 pub fn is_hedge(token: &Token) -> bool {
-    token.class == Class::Adverb && part(token) == Some(Part::Hedge)
+    token.class == Adverb && part(token) == Some(Part::Hedge)
 }
 
 /// Whether an adverb says that it was so before.
 pub fn is_stale(token: &Token) -> bool {
-    token.class == Class::Adverb && part(token) == Some(Part::Stale)
+    token.class == Adverb && part(token) == Some(Part::Stale)
 }
 
 /// What an auxiliary or adverb adds to a chain; `None` of any other word.
 fn part(token: &Token) -> Option<Part> {
     Some(match token.class {
-        Class::Modal => Part::Modal,
-        Class::Not => Part::Not,
-        Class::Do if token.lower == "did" => Part::Did,
-        Class::Do => Part::Do,
-        Class::Have => match token.lower.as_str() {
+        Modal => Part::Modal,
+        Not => Part::Not,
+        Do if token.lower == "did" => Part::Did,
+        Do => Part::Do,
+        Have => match token.lower.as_str() {
             "had" | "'d" => Part::Had,
             _ => Part::Have,
         },
-        Class::Be => match token.lower.as_str() {
+        Be => match token.lower.as_str() {
             "was" | "were" | "got" | "gotten" => Part::Was,
             "be" => Part::Be,
             "been" => Part::Been,
             "being" => Part::Being,
             _ => Part::Is,
         },
-        Class::Adverb => match token.lower.as_str() {
+        Adverb => match token.lower.as_str() {
             "now" => Part::Now,
             "successfully" => Part::Successfully,
             word if tells_of_before(word) => Part::Stale,
@@ -183,32 +179,15 @@ fn part(token: &Token) -> Option<Part> {
     })
 }
 
-fn is_only(token: Option<&Token>) -> bool {
-    token.is_some_and(|token| matches!(token.lower.as_str(), "only" | "just" | "merely"))
-}
-
 fn is_between_adverbs(tokens: &[Token], at: usize) -> bool {
-    let is_adverb = |place: Option<usize>| {
-        let token = place.and_then(|place| tokens.get(place));
-        token.is_some_and(|token| token.class == Class::Adverb)
-    };
-    is_adverb(at.checked_sub(1)) && is_adverb(Some(at + 1))
+    at > 0 && tokens.class(at - 1) == Adverb && tokens.class(at + 1) == Adverb
 }
 
 /// The end of an aside between commas that begins here: `I have, as requested, deleted it`.
 fn aside_end(tokens: &[Token], comma: usize) -> Option<usize> {
-    let rest = tokens.get(comma + 1..).unwrap_or_default();
-    let length = rest
-        .iter()
-        .take(6)
-        .position(|token| token.class == Class::Comma)?;
-    let end = comma + length + 2;
-    let goes_on = tokens.get(end).is_some_and(|token| {
-        matches!(
-            token.class,
-            Class::Verb | Class::Adverb | Class::Be | Class::Have
-        )
-    });
+    let mut places = comma + 1..comma + 7;
+    let end = places.find(|at| tokens.class(*at) == Comma)? + 1;
+    let goes_on = matches!(tokens.class(end), Verb | Adverb | Be | Have);
     goes_on.then_some(end)
 }
 
@@ -254,6 +233,17 @@ pub struct Controller {
 }
 
 impl Controller {
+    /// A fact that a subject is told of with this verb.
+    pub fn fact(subject: Subject, governing: Governing, verb: &str) -> Self {
+        Self {
+            subject,
+            governing,
+            is_real: true,
+            is_denied: false,
+            verb: verb.to_owned(),
+        }
+    }
+
     /// Whether the agent says that it did it.
     pub fn is_agents_fact(&self) -> bool {
         self.is_real && !matches!(self.subject, Subject::Other) && !is_nonfactive(&self.verb)
@@ -266,8 +256,8 @@ pub fn left(tokens: &[Token], at: usize) -> Option<usize> {
     let limit = at.saturating_sub(WINDOW);
     loop {
         let token = tokens.get(place)?;
-        let is_skipped = token.class == Class::Adverb
-            || token.class == Class::And && is_between_adverbs(tokens, place);
+        let is_skipped =
+            token.class == Adverb || token.class == And && is_between_adverbs(tokens, place);
         if !is_skipped || place < limit {
             return Some(place);
         }
@@ -281,23 +271,11 @@ pub fn region_start(tokens: &[Token], end: usize, floor: usize, has_verb: bool) 
     let mut start = end;
     let limit = end.saturating_sub(WINDOW).max(floor);
     while start > limit {
-        let Some(token) = start.checked_sub(1).and_then(|place| tokens.get(place)) else {
-            break;
-        };
-        let stops = match token.class {
-            Class::Comma
-            | Class::Stop
-            | Class::Subordinator
-            | Class::That
-            | Class::Which
-            | Class::But => true,
-            Class::And => has_verb || token.lower == "then",
-            _ => false,
-        };
-        if stops {
-            break;
+        match tokens.class(start - 1) {
+            Comma | Stop | Subordinator | That | Which | But => break,
+            And if has_verb || tokens.lower(start - 1) == "then" => break,
+            _ => start -= 1,
         }
-        start -= 1;
     }
     start
 }

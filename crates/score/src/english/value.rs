@@ -1,6 +1,8 @@
 //! Values as people write them: `$1,000.00` is 1000, `50%` is 0.5 or 50, `Yes` is true. Two values are
 //! the same or they are not: 500 is not 50.
 
+use super::prelude::*;
+
 /// A number written the one way, without currency, separators and needless zeros.
 pub fn number(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['#', '$', '€', '£', '¥']);
@@ -74,26 +76,13 @@ pub fn with_unit(text: &str) -> Option<(String, String)> {
 
 /// What an amount in a unit may be in other units: `5 minutes` is 5, 300 or 300000.
 pub fn scaled(amount: &str, unit: &str) -> Vec<String> {
-    let factors: &[f64] = match unit {
-        "ms" | "milliseconds" => &[0.001],
-        "s" | "sec" | "secs" | "second" | "seconds" | "k" | "thousand" => &[1e3],
-        "m" | "min" | "mins" | "minute" | "minutes" => &[60.0, 6e4, 1e6],
-        "h" | "hr" | "hrs" | "hour" | "hours" => &[60.0, 3.6e3, 3.6e6],
-        "d" | "day" | "days" => &[24.0, 1440.0, 86_400.0, 8.64e7],
-        "week" | "weeks" => &[7.0, 168.0, 604_800.0],
-        "%" | "percent" | "cents" => &[0.01],
-        "million" => &[1e6],
-        "kb" | "kib" => &[1e3, 1024.0],
-        "mb" | "mib" => &[1e6, 1_048_576.0, 1024.0],
-        "gb" | "gib" => &[1e9, 1_073_741_824.0, 1024.0],
-        _ => &[],
-    };
-    let Ok(amount) = amount.parse::<f64>() else {
+    let factors = rows("units").find_map(|[known, factors]| (known == unit).then_some(factors));
+    let (Some(factors), Ok(amount)) = (factors, amount.parse::<f64>()) else {
         return Vec::new();
     };
     // Twelve digits: what a factor like 0.01 leaves behind them is noise.
+    let factors = factors.split('/').filter_map(|it| it.parse::<f64>().ok());
     factors
-        .iter()
         .filter_map(|factor| number(&format!("{:.12}", amount * factor)))
         .collect()
 }
@@ -124,9 +113,5 @@ pub fn is_date(text: &str) -> bool {
 
 /// The digits of a number that is spelt out.
 pub fn spelt_number(word: &str) -> Option<&'static str> {
-    const NUMBERS: &str = "zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9
-        ten 10 eleven 11 twelve 12";
-    let mut words = NUMBERS.split_ascii_whitespace();
-    words.find(|number| *number == word && !word.starts_with(|c: char| c.is_ascii_digit()))?;
-    words.next()
+    rows("numbers").find_map(|[spelt, digits]| (spelt == word).then_some(digits))
 }

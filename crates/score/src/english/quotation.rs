@@ -1,7 +1,7 @@
 //! What a line quotes: code, quotation marks, links, and what was struck out.
 
-use super::token::{Kind, Scanner};
-use super::vocabulary::keeps_no_mark;
+use super::prelude::*;
+use super::token::Scanner;
 
 /// Characters of the longest tag.
 const TAG_CHARS_MAX: usize = 64;

@@ -2,13 +2,7 @@
 //! `a new high-priority GitHub issue` that is the last one; what follows a preposition belongs to
 //! another phrase.
 
-use super::collector::Collector;
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::token::Token;
-use super::vocabulary::{
-    changes_parts, is_month, is_nothing, is_particle, is_quantity, is_time_word, tells_content,
-};
+use super::prelude::*;
 
 /// Tokens that a phrase is looked for in: nobody writes longer ones, and a long text stays linear.
 pub const WINDOW: usize = 24;
@@ -45,15 +39,15 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
     while let Some(token) = tokens.get(at).filter(|_| at < end) {
         let has_nouns = !collector.phrase.nouns.is_empty();
         match token.class {
-            Class::Determiner if token.lower == "'s" => {}
-            Class::Determiner if collector.is_begun && (!takes_two || is_time(tokens, at + 1)) => {
+            Determiner if token.lower == "'s" => {}
+            Determiner if collector.is_begun && (!takes_two || is_time(tokens, at + 1)) => {
                 // `all the files`, `both of the`: still the same phrase.
                 if has_nouns && !collector.is_joined {
                     break;
                 }
                 collector.is_determined = true;
             }
-            Class::Determiner => {
+            Determiner => {
                 if collector.is_begun && has_nouns {
                     collector.clear();
                 }
@@ -62,8 +56,8 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
                 collector.is_determined = true;
             }
             // `sent 3 May`, `deleted 2 days ago`
-            Class::Number if !has_nouns && begins_time(tokens.get(at + 1)) => break,
-            Class::Number | Class::Name => {
+            Number if !has_nouns && begins_time(tokens.get(at + 1)) => break,
+            Number | Name => {
                 if has_nouns {
                     is_numbered = true;
                     break;
@@ -71,28 +65,27 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
                 collector.phrase.is_negative |= is_negative(token);
                 collector.is_begun = true;
             }
-            Class::Object | Class::Thing | Class::Person => {
+            Object | Thing | Person => {
                 if collector.is_begun {
                     break;
                 }
                 collector.phrase.is_negative |= is_negative(token);
                 collector.is_begun = true;
                 if !takes_two || !begins_phrase(tokens.get(at + 1)) {
-                    let is_partitive = tokens.get(at + 1).is_some_and(|next| next.lower == "of");
-                    if !is_partitive {
+                    if tokens.lower(at + 1) != "of" {
                         break;
                     }
                 }
             }
-            Class::Adjective => collector.is_begun = true,
-            Class::Adverb if !collector.is_begun || !has_nouns => {}
-            Class::Noun => {
+            Adjective => collector.is_begun = true,
+            Adverb if !collector.is_begun || !has_nouns => {}
+            Noun => {
                 if is_time_word(&token.lower) && has_nouns {
                     break;
                 }
                 collector.add(token);
             }
-            Class::Verb => match token.verb.as_ref().map(|verb| verb.form) {
+            Verb => match token.verb.as_ref().map(|it| it.form) {
                 Some(Form::Ing) if !collector.is_begun => break,
                 Some(Form::Ing) if has_nouns && tells_more(tokens, at) => break,
                 Some(Form::Base | Form::Third | Form::Any | Form::Ing) => collector.add(token),
@@ -100,19 +93,19 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
                 _ if begins_phrase(tokens.get(at + 1)) => collector.is_begun = true,
                 _ => break,
             },
-            Class::Preposition if !collector.is_begun && is_particle(&token.lower) => {
+            Preposition if !collector.is_begun && is_particle(&token.lower) => {
                 if !begins_phrase(tokens.get(at + 1)) {
                     break;
                 }
             }
-            Class::Preposition if token.lower == "of" && is_amount(&collector) => {
+            Preposition if token.lower == "of" && is_amount(&collector) => {
                 collector.clear();
             }
             // `the status of the ticket`
-            Class::Preposition if token.lower == "of" && has_nouns && changes_parts(verb) => {
+            Preposition if token.lower == "of" && has_nouns && changes_parts(verb) => {
                 collector.is_joined = true;
             }
-            Class::And | Class::Comma => match continues(tokens, at, &collector) {
+            And | Comma => match continues(tokens, at, &collector) {
                 Some(next) => {
                     collector.is_joined |= has_nouns;
                     at = next;
@@ -130,16 +123,12 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
 /// Whether an `-ing` form behind a noun tells more of it (`a job running the tests`), and is no noun
 /// itself (`the team meeting`).
 fn tells_more(tokens: &[Token], at: usize) -> bool {
-    let tells = tokens
-        .get(at)
-        .is_some_and(|token| tells_content(&token.lower));
-    let has_object = tokens.get(at + 1).is_some_and(|next| match next.class {
+    let has_object = match tokens.class(at + 1) {
         // `cancelled the team meeting this morning`
-        Class::Determiner => next.lower != "'s" && !is_time(tokens, at + 1),
-        Class::Object => true,
-        _ => false,
-    });
-    tells || has_object
+        Determiner => tokens.lower(at + 1) != "'s" && !is_time(tokens, at + 1),
+        class => class == Object,
+    };
+    tells_content(tokens.lower(at)) || has_object
 }
 
 fn begins_time(token: Option<&Token>) -> bool {
@@ -150,26 +139,20 @@ fn begins_time(token: Option<&Token>) -> bool {
 /// two verbs share one object (`tested and merged the branch`), behind the second verb.
 fn continues(tokens: &[Token], at: usize, collector: &Collector) -> Option<usize> {
     let mut next = at + 1;
-    while tokens.get(next).is_some_and(|token| {
-        matches!(token.class, Class::And | Class::Adverb) && token.lower != "now"
-    }) {
+    while matches!(tokens.class(next), And | Adverb) && tokens.lower(next) != "now" {
         next += 1;
     }
     let token = tokens.get(next)?;
     let has_nouns = !collector.phrase.nouns.is_empty();
-    let is_comma = tokens
-        .get(at)
-        .is_some_and(|token| token.class == Class::Comma);
+    let is_comma = tokens.class(at) == Comma;
     match token.class {
-        Class::Verb if !collector.is_begun => {
+        Verb if !collector.is_begun => {
             let form = token.verb.as_ref()?.form;
             (form.is_past() || form.is_participle()).then_some(next + 1)
         }
-        Class::Name | Class::Number if collector.is_begun && !has_nouns => Some(next),
-        Class::Noun | Class::Adjective if has_nouns && !is_comma && !collector.is_joined => {
-            Some(next)
-        }
-        Class::Noun if collector.is_begun && !has_nouns && !is_comma => Some(next),
+        Name | Number if collector.is_begun && !has_nouns => Some(next),
+        Noun | Adjective if has_nouns && !is_comma && !collector.is_joined => Some(next),
+        Noun if collector.is_begun && !has_nouns && !is_comma => Some(next),
         _ => None,
     }
 }
@@ -184,26 +167,16 @@ fn is_amount(collector: &Collector) -> bool {
 /// Whether a noun phrase may begin with this token.
 pub fn begins_phrase(token: Option<&Token>) -> bool {
     token.is_some_and(|token| match token.class {
-        Class::Determiner
-        | Class::Number
-        | Class::Name
-        | Class::Adjective
-        | Class::Noun
-        | Class::Object
-        | Class::Thing => true,
-        Class::Verb => token.verb.as_ref().is_some_and(|verb| {
-            matches!(verb.form, Form::Base | Form::Third | Form::PastOrParticiple)
-        }),
+        Determiner | Number | Name | Adjective | Noun | Object | Thing => true,
+        Verb => {
+            token.has_form(|form| matches!(form, Form::Base | Form::Third | Form::PastOrParticiple))
+        }
         _ => false,
     })
 }
 
 fn is_time(tokens: &[Token], at: usize) -> bool {
-    tokens
-        .iter()
-        .skip(at)
-        .take(2)
-        .any(|token| is_time_word(&token.lower))
+    (at..at + 2).any(|at| is_time_word(tokens.lower(at)))
 }
 
 /// The phrase that a clause's subject is: its words up to the first preposition.
@@ -211,44 +184,93 @@ pub fn subject(tokens: &[Token]) -> Phrase {
     let mut collector = Collector::begun();
     let mut rest = tokens;
     // `In the new project a branch was created`: the last phrase is the subject.
-    if tokens
-        .first()
-        .is_some_and(|token| matches!(token.class, Class::Preposition | Class::Subordinator))
-    {
-        let last = tokens
-            .iter()
-            .rposition(|token| token.class == Class::Determiner);
-        rest = tokens.get(last.unwrap_or(0)..).unwrap_or_default();
+    if matches!(tokens.class(0), Preposition | Subordinator) {
+        let last = tokens.iter().rposition(|token| token.class == Determiner);
+        rest = tokens.rest(last.unwrap_or(0));
     }
     let mut is_numbered = false;
     for (at, token) in rest.iter().enumerate() {
         let has_nouns = !collector.phrase.nouns.is_empty();
-        collector.phrase.is_negative |= is_negative(token) || at == 0 && token.class == Class::Not;
+        collector.phrase.is_negative |= is_negative(token) || at == 0 && token.class == Not;
         match token.class {
-            Class::Determiner => collector.is_determined = true,
-            Class::Noun => collector.add(token),
-            Class::Verb => match token.verb.as_ref().map(|verb| verb.form) {
+            Determiner => collector.is_determined = true,
+            Noun => collector.add(token),
+            Verb => match token.verb.as_ref().map(|it| it.form) {
                 Some(Form::Base | Form::Third | Form::Any | Form::Ing) => collector.add(token),
                 _ if has_nouns => break,
                 _ => {}
             },
-            Class::Preposition if token.lower == "of" && is_amount(&collector) => {
+            Preposition if token.lower == "of" && is_amount(&collector) => {
                 collector.clear();
             }
-            Class::Preposition
-            | Class::To
-            | Class::Which
-            | Class::That
-            | Class::Agent
-            | Class::Person
-                if has_nouns =>
-            {
+            Preposition | To | Which | That | Agent | Person if has_nouns => {
                 break;
             }
-            Class::Number if has_nouns => is_numbered = true,
-            Class::And => collector.is_joined |= has_nouns,
+            Number if has_nouns => is_numbered = true,
+            And => collector.is_joined |= has_nouns,
             _ => {}
         }
     }
     collector.finish(is_numbered).unwrap_or_default()
+}
+
+/// Collects a phrase token by token.
+#[derive(Default)]
+struct Collector {
+    /// What was collected.
+    phrase: Phrase,
+    /// Whether anything of a phrase was seen.
+    is_begun: bool,
+    /// Whether a determiner was.
+    is_determined: bool,
+    /// Whether the head is settled and more words only belong to it by `and`.
+    is_joined: bool,
+    /// Words with a capital.
+    capitals: usize,
+}
+
+impl Collector {
+    /// Of a phrase that is known to be there.
+    fn begun() -> Self {
+        Self {
+            is_begun: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a word, as the head so far.
+    fn add(&mut self, token: &Token) {
+        self.is_begun = true;
+        self.capitals += usize::from(token.is_capital());
+        let noun = if token.lower == "e-mail" {
+            "email"
+        } else {
+            &token.lower
+        };
+        self.phrase.nouns.push(noun.to_owned());
+        self.phrase.nouns.extend(
+            noun.split('-')
+                .filter(|part| part.len() < noun.len())
+                .map(str::to_owned),
+        );
+        if !self.is_joined {
+            self.phrase.head = Some(noun.rsplit('-').next().unwrap_or(noun).to_owned());
+        }
+    }
+
+    /// Begins anew: what came before only said how much of it there is.
+    fn clear(&mut self) {
+        let is_negative = self.phrase.is_negative;
+        *self = Self::begun();
+        self.phrase.is_negative = is_negative;
+    }
+
+    /// The phrase, if there was any.
+    fn finish(mut self, is_numbered: bool) -> Option<Phrase> {
+        let words = self.phrase.nouns.len();
+        self.phrase.is_joined = self.is_joined;
+        self.phrase.is_proper =
+            words > 0 && self.capitals == words && !self.is_determined && !is_numbered;
+        self.is_begun.then_some(self.phrase)
+    }
 }

@@ -3,11 +3,7 @@
 //! of its sentences, so that an English message may greet in another language, and an English sentence
 //! before its translation is still held against the calls.
 
-use super::inflection::Form;
-use super::lexicon::Class;
-use super::sentence::Sentence;
-use super::token::{Kind, Token};
-use super::vocabulary::{is_foreign, is_short_english};
+use super::prelude::*;
 
 /// Words that speak for English, and for another language.
 #[derive(Default)]
@@ -46,17 +42,13 @@ fn is_other(token: &Token) -> bool {
 /// A word that ties others together, or the past of a verb that the rules look for.
 fn is_english(token: &Token) -> bool {
     match token.class {
-        Class::Verb => token
+        // `set` and `post` are words in many languages, `created` is not.
+        Verb => token
             .verb
             .as_ref()
-            .is_some_and(|verb| verb.is_claimable && is_inflected(verb.form)),
-        Class::Noun | Class::Name | Class::Number | Class::Comma | Class::Stop => false,
+            .is_some_and(|verb| verb.is_claimable && !matches!(verb.form, Form::Base | Form::Any)),
+        Noun | Name | Number | Comma | Stop => false,
         _ if token.lower.len() < 3 => is_short_english(&token.lower),
         _ => true,
     }
-}
-
-/// `set` and `post` are words in many languages, `created` is not.
-const fn is_inflected(form: Form) -> bool {
-    !matches!(form, Form::Base | Form::Any)
 }

@@ -1,8 +1,7 @@
 //! Words, numbers, names and marks of one line. What stands in code or in quotation marks becomes one
 //! token, and so do addresses, paths and identifiers: nobody says `created_at` to claim anything.
 
-use super::lexicon::{Class, Reading};
-use super::spelling::{contraction, kind_of};
+use super::prelude::*;
 
 /// What a token is written like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +43,49 @@ impl Token {
         self.text.chars().next().is_some_and(char::is_uppercase)
     }
 
+    /// Whether it is a verb in such a form.
+    pub fn has_form(&self, is_such: impl FnOnce(Form) -> bool) -> bool {
+        self.verb.as_ref().is_some_and(|verb| is_such(verb.form))
+    }
+
+    /// Whether it is a mark, and no word.
+    pub fn is_punctuation(&self) -> bool {
+        matches!(self.kind, Kind::Mark(_))
+    }
+
     /// Whether it is this mark.
     pub fn is_mark(&self, mark: char) -> bool {
         self.kind == Kind::Mark(mark)
+    }
+}
+
+/// Looks at places that a sentence may not have.
+pub trait Tokens {
+    /// What the token at a place is; the end is a stop.
+    fn class(&self, at: usize) -> Class;
+    /// The word at a place, in lower case; nothing beyond the end.
+    fn lower(&self, at: usize) -> &str;
+    /// Those from a place on.
+    fn rest(&self, from: usize) -> &Self;
+    /// Those that are no marks.
+    fn words(&self) -> impl DoubleEndedIterator<Item = &Token>;
+}
+
+impl Tokens for [Token] {
+    fn class(&self, at: usize) -> Class {
+        self.get(at).map_or(Class::Stop, |token| token.class)
+    }
+
+    fn lower(&self, at: usize) -> &str {
+        self.get(at).map_or("", |token| token.lower.as_str())
+    }
+
+    fn rest(&self, from: usize) -> &Self {
+        self.get(from..).unwrap_or_default()
+    }
+
+    fn words(&self) -> impl DoubleEndedIterator<Item = &Token> {
+        self.iter().filter(|token| !token.is_punctuation())
     }
 }
 
@@ -269,20 +308,38 @@ impl Scanner {
         let text = text.trim_matches('_').to_owned();
         let lower = text.to_lowercase();
         let kind = kind_of(&lower);
-        let parts = if kind == Kind::Word {
-            contraction(&lower)
-        } else {
-            None
-        };
-        match parts {
+        match contraction(&lower).filter(|_| kind == Kind::Word) {
             Some((first, second)) => {
                 let head: String = text.chars().take(first.chars().count()).collect();
-                self.push_text(Kind::Word, start, end, head, first);
-                self.push_text(Kind::Word, start, end, second.clone(), second);
+                self.push_text(Kind::Word, start, end, head, first.to_owned());
+                self.push_text(Kind::Word, start, end, second.to_owned(), second.to_owned());
             }
             None => self.push_text(kind, start, end, text, lower),
         }
     }
+}
+
+/// What a word is written like.
+fn kind_of(lower: &str) -> Kind {
+    if matches!(lower, "and/or" | "e.g" | "i.e") {
+        return Kind::Word;
+    }
+    let is_letter = |c: char| c.is_alphabetic() || matches!(c, '\'' | '-');
+    if lower.chars().all(is_letter) && lower.chars().next().is_some_and(char::is_alphabetic) {
+        return Kind::Word;
+    }
+    let number = lower.trim_start_matches(['#', '$', '€', '£', '¥', '-']);
+    let number = number.trim_end_matches('%');
+    let ordinal = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|ending| number.strip_suffix(ending));
+    let number = ordinal.unwrap_or(number);
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+        && number
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, ',' | '.'))
+        && number.matches('.').count() < 2;
+    if is_number { Kind::Number } else { Kind::Name }
 }
 
 const fn is_joiner(character: char) -> bool {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::vocabulary::{is_not_inflected, rows};
+use super::prelude::*;
 
 /// How a verb stands in a sentence, as far as its form tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,11 @@ impl Form {
     /// Whether the form can follow `have` or `be`.
     pub const fn is_participle(self) -> bool {
         matches!(self, Self::Participle | Self::PastOrParticiple | Self::Any)
+    }
+
+    /// Whether a word in this form may as well be a noun: `listing`, `update`.
+    pub const fn may_be_noun(self) -> bool {
+        matches!(self, Self::Base | Self::Third | Self::Ing)
     }
 
     /// Whether the form can follow `to` or `did`.
