@@ -15,6 +15,9 @@ pub const CALLS_MAX: u64 = 1_000_000_000_000;
 /// The most calls per second that can be asked for.
 pub const RATE_MAX: f64 = 1e6;
 
+/// The longest time that can be given in milliseconds: a leap year.
+pub const MILLISECONDS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
+
 /// A time with its unit.
 pub const TIME_PATTERN: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
 /// A time with its unit, or zero.
@@ -34,6 +37,8 @@ pub enum Kind {
     Number(Range),
     /// A time, with its unit.
     Time(Least),
+    /// A time, as a whole number of milliseconds.
+    Milliseconds,
     /// A number of bytes, or a text with a unit.
     Size,
     /// A text that is not empty.
@@ -159,6 +164,7 @@ impl Kind {
                 reader.duration_of(field, least)?;
                 Some(field.value.data.clone())
             }
+            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).check(reader, field),
             Self::Size => {
                 let size = reader.size_of(field)?;
                 Some(Data::Integer(i128::try_from(size).unwrap_or(i128::MAX)))
@@ -197,7 +203,7 @@ impl Kind {
         let whole = || text.parse::<i128>().ok().map(Data::Integer);
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
-            Self::Whole(..) | Self::Seed | Self::Size => whole(),
+            Self::Whole(..) | Self::Seed | Self::Milliseconds | Self::Size => whole(),
             Self::Number(_) => whole().or_else(|| text.parse().ok().map(Data::Number)),
             _ => None,
         };
@@ -212,6 +218,7 @@ impl Kind {
             Self::Seed => "NUMBER",
             Self::Number(range) => range.placeholder,
             Self::Time(_) => "TIME",
+            Self::Milliseconds => "MILLISECONDS",
             Self::Size => "SIZE",
             Self::Text | Self::Texts | Self::OneOf(_) | Self::SomeOf(_) | Self::Other(..) => "NAME",
             Self::Tables(_) | Self::TablesByName(_) => "TABLE",
@@ -231,6 +238,7 @@ impl Kind {
             Self::Number(range) => range.words.trim_start_matches("a ").into(),
             Self::Time(Least::MoreThanZero) => "duration, more than 0".into(),
             Self::Time(Least::Zero) => "duration".into(),
+            Self::Milliseconds => "milliseconds, 1 or more".into(),
             Self::Size => "number of bytes, or text such as 64KiB".into(),
             Self::Text => "text".into(),
             Self::Texts => "list of texts".into(),
@@ -258,6 +266,7 @@ impl Kind {
             Self::Time(Least::Zero) => {
                 json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO_PATTERN }, { "const": 0 }] })
             }
+            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).schema(),
             Self::Size => json!({ "anyOf": [
                 { "type": "integer", "minimum": 1 },
                 { "type": "string", "pattern": "^\\s*[0-9]*\\.?[0-9]+\\s*([kmgKMG]?[iI]?[bB]?)\\s*$" },

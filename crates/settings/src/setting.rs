@@ -110,10 +110,14 @@ pub trait Settings {
 pub trait SettingType: Default {
     /// What it takes, unless the setting says it.
     const KIND: Kind;
-    /// From a value that [`Kind::check`] has accepted.
-    fn from_data(data: Data) -> Option<Self>;
+    /// From a value that [`Kind::check`] has accepted; none of a type with a reader of its own.
+    fn from_data(_: Data) -> Option<Self> {
+        None
+    }
     /// As a value; none if it is not written.
-    fn write(&self) -> Option<Data>;
+    fn write(&self) -> Option<Data> {
+        None
+    }
     /// The default of a setting.
     fn initial(setting: &Setting) -> Self {
         match setting.fallback {
@@ -310,7 +314,7 @@ setting_type! {
     }, |it: &f64| Data::Number(*it);
     Duration, kind::TIME, |data| match data {
         Data::Text(text) => parse_duration(&text).ok(),
-        _ => Some(Duration::ZERO),
+        data => whole(&data).map(Duration::from_millis),
     }, |it: &Duration| Data::Text(write_duration(*it));
     String, Kind::Text, text, |it: &String| Data::Text(it.clone());
     PathBuf, Kind::Text, |data| text(data).map(PathBuf::from), |it: &PathBuf| Data::Text(it.display().to_string());
@@ -384,10 +388,6 @@ pub trait SettingTable: Settings {
 impl<T: SettingTable> SettingType for BTreeMap<String, T> {
     const KIND: Kind = Kind::TablesByName(T::declared);
 
-    fn from_data(_: Data) -> Option<Self> {
-        None
-    }
-
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let tables = match &field.value.data {
             Data::Table(tables) => tables.as_slice(),
@@ -409,11 +409,6 @@ impl<T: SettingTable> SettingType for BTreeMap<String, T> {
         });
         Some(read.collect())
     }
-
-    /// Written as tables of their own.
-    fn write(&self) -> Option<Data> {
-        None
-    }
 }
 
 impl<T: SettingType> SettingType for Option<T> {
@@ -421,6 +416,10 @@ impl<T: SettingType> SettingType for Option<T> {
 
     fn from_data(data: Data) -> Option<Self> {
         T::from_data(data).map(Some)
+    }
+
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
+        T::read(reader, field, setting).map(Some)
     }
 
     fn write(&self) -> Option<Data> {
