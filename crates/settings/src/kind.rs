@@ -41,6 +41,8 @@ pub enum Kind {
     Fraction,
     /// A time, with its unit.
     Time(Least),
+    /// A time, as a whole number of milliseconds.
+    Milliseconds,
     /// A number of bytes, or a text with a unit.
     Size,
     /// A text that is not empty.
@@ -183,6 +185,7 @@ impl Kind {
                 reader.duration_of(field, least)?;
                 Some(field.value.data.clone())
             }
+            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).check(reader, field),
             Self::Size => {
                 let size = reader.size_of(field)?;
                 Some(Data::Integer(i128::try_from(size).unwrap_or(i128::MAX)))
@@ -222,7 +225,7 @@ impl Kind {
         let whole = || text.parse::<i128>().ok().map(Data::Integer);
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
-            Self::Whole(..) | Self::Seed | Self::Size => whole(),
+            Self::Whole(..) | Self::Seed | Self::Milliseconds | Self::Size => whole(),
             Self::Number(_) | Self::Fraction => {
                 whole().or_else(|| text.parse().ok().map(Data::Number))
             }
@@ -240,6 +243,7 @@ impl Kind {
             Self::Seed | Self::Fraction => "NUMBER",
             Self::Number(range) => range.placeholder,
             Self::Time(_) => "TIME",
+            Self::Milliseconds => "MILLISECONDS",
             Self::Size => "SIZE",
             Self::Text
             | Self::Texts
@@ -266,6 +270,7 @@ impl Kind {
             Self::Number(range) => range.words.trim_start_matches("a ").into(),
             Self::Time(Least::MoreThanZero) => "duration, more than 0".into(),
             Self::Time(Least::Zero) => "duration".into(),
+            Self::Milliseconds => "milliseconds, 1 or more".into(),
             Self::Size => "number of bytes, or text such as 64KiB".into(),
             Self::Text => "text".into(),
             Self::Fraction => "number, 0 to 1".into(),
@@ -296,6 +301,7 @@ impl Kind {
             Self::Time(Least::Zero) => {
                 json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO_PATTERN }, { "const": 0 }] })
             }
+            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).schema(),
             Self::Size => json!({ "anyOf": [
                 { "type": "integer", "minimum": 1 },
                 { "type": "string", "pattern": "^\\s*[0-9]*\\.?[0-9]+\\s*([kmgKMG]?[iI]?[bB]?)\\s*$" },

@@ -126,7 +126,7 @@ pub trait SettingType: Default {
     /// What it takes, unless the setting says it.
     const KIND: Kind;
     /// From a value that [`Kind::check`] has accepted; none of a type with a reader of its own.
-    fn from_data(_data: Data) -> Option<Self> {
+    fn from_data(_: Data) -> Option<Self> {
         None
     }
     /// As a value; none if it is not written.
@@ -329,7 +329,7 @@ setting_type! {
     }, |it: &f64| Data::Number(*it);
     Duration, kind::TIME, |data| match data {
         Data::Text(text) => parse_duration(&text).ok(),
-        _ => Some(Duration::ZERO),
+        data => whole(&data).map(Duration::from_millis),
     }, |it: &Duration| Data::Text(write_duration(*it));
     String, Kind::Text, text, |it: &String| Data::Text(it.clone());
     PathBuf, Kind::Text, |data| text(data).map(PathBuf::from), |it: &PathBuf| Data::Text(it.display().to_string());

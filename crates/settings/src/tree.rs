@@ -356,6 +356,27 @@ impl Node {
         }
     }
 
+    /// The entries, if it is a table.
+    pub fn fields(&self) -> &[Field] {
+        match &self.data {
+            Data::Table(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    /// The values, if it is a list.
+    pub fn elements(&self) -> &[Self] {
+        match &self.data {
+            Data::List(nodes) => nodes,
+            _ => &[],
+        }
+    }
+
+    /// The entry of this name, if it is a table that has it.
+    pub fn get(&self, name: &str) -> Option<&Field> {
+        self.fields().iter().find(|field| field.name == name)
+    }
+
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.data {

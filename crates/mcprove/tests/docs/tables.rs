@@ -115,7 +115,7 @@ fn the_tables_of_a_tools_file_are_current() {
 #[test]
 fn the_tables_of_a_suite_are_current() {
     let mut tables = String::new();
-    for section in file::keys::SECTIONS {
+    for section in file::SECTIONS {
         writeln!(tables, "\n### {}\n", section.title).unwrap();
         writeln!(tables, "{}.\n", sentence(section.explanation)).unwrap();
         writeln!(
@@ -123,9 +123,9 @@ fn the_tables_of_a_suite_are_current() {
             "| key | takes | default | what it does |\n|---|---|---|---|"
         )
         .unwrap();
-        for key in section.keys {
-            let explanation = key.explanation.replace('|', "\\|");
-            let (name, takes, default) = (key.name, key.form.describe(), key.default);
+        for key in (section.settings)() {
+            let explanation = key.about.replace('|', "\\|");
+            let (name, takes, default) = (key.name, key.kind.describe(), key.default_words());
             let row = format!("| `{name}` | {takes} | {default} | {explanation} |");
             writeln!(tables, "{}", row.replace("|  |", "| |")).unwrap();
         }

@@ -1,94 +1,68 @@
 //! The section `agents`: tasks for models or for agents of the user, and what they must make of them.
 
-use std::path::Path;
-
 use mcprove_fault::FaultSpec;
 use mcprove_score::gate::Gates;
-use mcprove_settings::reader::{Reader, Section, near};
-use mcprove_settings::table;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::tree::Node;
 
-use super::budget;
 use super::command::{self, KEYS};
-use super::entry::{self, name_nodes, with_defaults};
-use super::keys::{self, AGENT};
-use super::limits::{MAX_TOKENS, MAX_TOKENS_MAX, RUNS_MAX};
-use super::provider::{self, ProviderPlan};
-use super::servers::Servers;
+use super::entry::{self, SuiteScope};
+use super::kinds::Names;
+use super::servers::is_known;
+use super::settings::AgentSettings;
 use crate::gates;
-use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Provider};
+use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, ModelPlan, Provider};
 
 const LABEL: &str = "an agent";
-/// How much of a wrong name is repeated in a message.
-const SHOWN_MAX: usize = 60;
 
 /// What is for models alone: an agent with a `command` does not take it from the defaults.
 const OF_MODELS: [&str; 5] = ["model", "provider", "temperature", "max_tokens", "system"];
 /// What does nothing for an agent with a `command`.
 const UNUSED: [&str; 3] = ["provider", "temperature", "max_tokens"];
 
-/// What the agents of a suite may refer to.
-pub(super) struct Surroundings<'s> {
-    pub folder: &'s Path,
-    pub defaults: &'s [Field],
-    pub servers: &'s Servers,
-    pub faults: &'s [FaultSpec],
-    /// Every name of a fault that there is, also of those that could not be read.
-    pub fault_names: &'s [String],
-}
-
 /// Reads one agent; none only when there were problems.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     node: &Node,
-    around: &Surroundings<'_>,
+    scope: &SuiteScope<'_>,
 ) -> Option<AgentTestPlan> {
-    let mut known = keys::names(&AGENT);
-    known.extend(gates::names());
-    let node = table::spelled(reader, node, LABEL, &known)?;
-    let has_command = matches!(&node.data, Data::Table(fields) if fields.iter().any(|field| field.name == "command"));
-    let but: &[&str] = if has_command { &OF_MODELS } else { &[] };
-    let node = with_defaults(node, around.defaults, &AGENT, but);
-    let section = table::section(reader, &node, LABEL, &known);
-    let head = entry::head(reader, &section);
-    let driver = driver(reader, &section, around.folder);
-    let servers = servers(reader, &section, around.servers);
-    let prompts = prompts(reader, &section);
-    let budget = budget::read(reader, &section);
-    let runs = reader.integer(&section, "runs", 1..=RUNS_MAX);
-    let runs = runs.and_then(|runs| runs.try_into().ok());
-    // What is wrong with `runs` is told already.
-    let has_few_runs = runs.is_some_and(|runs: u32| runs < 2) || section.get("runs").is_none();
-    let inject = inject(
-        reader,
-        &section,
-        around,
-        servers.as_deref().unwrap_or_default(),
-    );
+    let blocks: Vec<&str> = gates::names().collect();
+    let has_command = node.get("command").is_some();
+    let mut defaults = scope
+        .defaults
+        .iter()
+        .filter(|default| !has_command || !OF_MODELS.contains(&default.name.as_str()));
+    let node = entry::completed::<AgentSettings>(reader, node, LABEL, &blocks, &mut defaults)?;
+    let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, LABEL, &blocks);
+    let tags = std::mem::take(&mut given.tags);
+    let head = entry::head(reader, &section, tags, given.skip.take());
+    let servers = servers(reader, &section, given.servers.take(), scope);
+    let inject = inject(reader, &given.inject, scope, &servers);
     let gates = gates::read_blocks(reader, section.fields());
-    check_gates(reader, &section, &gates, has_few_runs);
+    check_gates(reader, &section, &gates, given.runs);
     Some(AgentTestPlan {
-        head: head?,
-        driver: driver?,
-        servers: servers?,
-        system: reader.text(&section, "system").map(str::to_owned),
-        prompts: prompts?,
-        budget,
-        runs: runs.unwrap_or(1),
+        head,
+        servers,
+        system: given.system.take(),
+        prompts: prompts(reader, &section, &mut given),
+        budget: Budget {
+            turns: given.max_turns,
+            ..given.budget
+        },
+        runs: given.runs,
         inject,
         gates,
+        driver: driver(reader, &section, given, scope)?,
     })
 }
 
 /// Who does the task.
-fn driver(reader: &mut Reader<'_>, section: &Section<'_>, folder: &Path) -> Option<Driver> {
-    let model = reader.text(section, "model").map(str::to_owned);
-    let provider = provider::read(reader, section);
-    let temperature = reader.number(section, "temperature", "a number from 0 to 2", |value| {
-        (0.0..=2.0).contains(&value)
-    });
-    let max_tokens = reader.integer(section, "max_tokens", 1..=MAX_TOKENS_MAX);
+fn driver(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    given: AgentSettings,
+    scope: &SuiteScope<'_>,
+) -> Option<Driver> {
     if section.get("command").is_some() {
         for field in UNUSED.into_iter().filter_map(|key| section.get(key)) {
             let message = format!(
@@ -98,138 +72,100 @@ fn driver(reader: &mut Reader<'_>, section: &Section<'_>, folder: &Path) -> Opti
             let hint = "leave it out, or leave out `command` to have mcprove ask the model";
             reader.problem(&field.span, message, hint);
         }
-        let command = command::read(reader, section, folder)?;
+        let words = (given.command, given.args);
+        let cwd = given.cwd.or(given.working_dir);
         return Some(Driver::Command(CommandPlan {
-            program: command.program,
-            args: command.args,
-            env: command.env,
-            working_dir: command.working_dir,
-            model,
+            model: given.model,
+            ..command::read(reader, section, words, cwd, scope.folder)
         }));
     }
     for field in KEYS.into_iter().filter_map(|key| section.get(key)) {
         let message = format!("`{}` is for an agent with a `command`", field.name);
-        reader.problem(
-            &field.span,
-            message,
-            "leave it out, or add `command: [./my_agent]`",
-        );
+        let hint = "leave it out, or add `command: [./my_agent]`";
+        reader.problem(&field.span, message, hint);
     }
     if section.get("model").is_none() {
         let message = format!("{LABEL} has neither a `model` nor a `command`");
         let hint = "add `model: claude-sonnet-4-5`, or `command: [./my_agent]` for your own";
         reader.problem(section.span(), message, hint);
     }
-    let model = model?;
-    let ProviderPlan {
-        kind,
-        base_url,
-        api_key_env,
-    } = provider?;
+    let model = given.model?;
+    let provider = given.provider.unwrap_or_default();
     Some(Driver::Model(ModelPlan {
-        provider: kind.unwrap_or_else(|| provider_of(&model)),
+        // Whose model it is, its name tells unless the suite does.
+        provider: match provider.kind.as_deref() {
+            Some("anthropic") => Provider::Anthropic,
+            None if model.starts_with("claude") => Provider::Anthropic,
+            _ => Provider::OpenAi,
+        },
         model,
-        base_url,
-        api_key_env,
-        temperature,
-        max_tokens: max_tokens
-            .and_then(|most| most.try_into().ok())
-            .unwrap_or(MAX_TOKENS),
+        base_url: provider.base_url.map(|url| url.0),
+        api_key_env: provider.api_key_env.map(|name| name.0),
+        temperature: given.temperature.map(|it| it.0),
+        max_tokens: given.max_tokens,
     }))
 }
 
-/// Whose model it is, by its name.
-fn provider_of(model: &str) -> Provider {
-    if model.starts_with("claude") {
-        Provider::Anthropic
-    } else {
-        Provider::OpenAi
-    }
-}
-
+/// The servers whose tools it has: those that are named, or the only one.
 fn servers(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
-    servers: &Servers,
-) -> Option<Vec<String>> {
-    if let Some(nodes) = name_nodes(reader, section, "servers") {
-        let mut names = Vec::new();
-        for (name, node) in nodes {
-            if servers.check(reader, &node.span, &name) {
-                names.push(name);
-            }
-        }
-        return Some(names);
+    given: Option<Names>,
+    scope: &SuiteScope<'_>,
+) -> Vec<String> {
+    if let Some(Names(mut names)) = given {
+        names.retain(|(name, span)| scope.servers.check(reader, span, name));
+        return Names(names).texts();
     }
-    if let Some(name) = servers.only() {
-        return Some(vec![name.to_owned()]);
+    if section.get("servers").is_none() && scope.servers.only().is_none() {
+        let message = format!("{LABEL} has no `servers`");
+        let hint = "add `servers: […]` with those whose tools it has, or `[]` for none";
+        reader.problem(section.span(), message, hint);
     }
-    let message = format!("{LABEL} has no `servers`");
-    let hint = "add `servers: […]` with those whose tools it has, or `[]` for none";
-    reader.problem(section.span(), message, hint);
-    None
+    scope
+        .servers
+        .only()
+        .map(str::to_owned)
+        .into_iter()
+        .collect()
 }
 
 /// What it is asked.
-fn prompts(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Vec<String>> {
+fn prompts(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    given: &mut AgentSettings,
+) -> Vec<String> {
     match (section.get("prompt"), section.get("turns")) {
         (Some(_), Some(second)) => {
-            let message = "`prompt` and `turns` cannot both be given".to_owned();
+            let message = "`prompt` and `turns` cannot both be given";
             let hint = "make the prompt the first of the turns";
             reader.problem(&second.span, message, hint);
-            None
-        }
-        (Some(_), None) => {
-            let prompt = reader.text(section, "prompt")?;
-            Some(vec![prompt.to_owned()])
-        }
-        (None, Some(field)) => {
-            let hint = "write what the user says, one text for each turn";
-            let nodes = reader.list(field, hint);
-            if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
-                let message = "`turns` is empty, so nothing is asked".to_owned();
-                reader.problem(&field.value.span, message, hint);
-            }
-            for node in nodes {
-                if node.text().is_none_or(|text| text.trim().is_empty()) {
-                    let found = node.text().map_or(node.kind(), |_| "an empty one");
-                    let message = format!("`turns` must hold texts, not {found}");
-                    reader.problem(&node.span, message, hint);
-                }
-            }
-            let texts = nodes.iter().filter_map(Node::text);
-            Some(texts.map(str::to_owned).collect())
         }
         (None, None) => {
             let message = format!("{LABEL} has no `prompt`");
             let hint = "add `prompt: …`, or `turns: […]` for several";
             reader.problem(section.span(), message, hint);
-            None
         }
+        _ => {}
     }
+    let turns = std::mem::take(&mut given.turns.0);
+    given.prompt.take().into_iter().chain(turns).collect()
 }
 
 /// The faults that its calls meet.
 fn inject(
     reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    around: &Surroundings<'_>,
+    names: &Names,
+    scope: &SuiteScope<'_>,
     servers: &[String],
 ) -> Vec<FaultSpec> {
     let mut faults = Vec::new();
-    for (name, node) in name_nodes(reader, section, "inject").unwrap_or_default() {
-        if !around.fault_names.contains(&name) {
-            let names: Vec<&str> = around.fault_names.iter().map(String::as_str).collect();
-            let hint = match (near(&names, &name), names.is_empty()) {
-                (Some(close), _) => format!("did you mean {close:?}?"),
-                (None, false) => format!("the faults are {}", names.join(", ")),
-                (None, true) => "describe it under `faults`: there are none".to_owned(),
-            };
-            let message = format!("no fault is called {:?}", shorten(&name, SHOWN_MAX));
-            reader.problem(&node.span, message, hint);
+    for (name, span) in &names.0 {
+        if !is_known(reader, span, name, &scope.fault_names, "fault") {
             continue;
         }
-        let Some(fault) = around.faults.iter().find(|fault| fault.name == name) else {
+        let Some(fault) = scope.faults.iter().find(|fault| fault.name == *name) else {
             continue;
         };
         if let Some(server) = &fault.target.server
@@ -238,7 +174,7 @@ fn inject(
             let message = format!(
                 "the fault {name:?} is aimed at {server:?}, which this agent does not have"
             );
-            reader.warn(&node.span, message);
+            reader.warn(span, message);
         }
         faults.push(fault.clone());
     }
@@ -246,10 +182,15 @@ fn inject(
 }
 
 /// What gates need of the agent.
-fn check_gates(reader: &mut Reader<'_>, section: &Section<'_>, gates: &Gates, has_few_runs: bool) {
-    let blocks = gates.blocks().map(|block| block.about);
-    for about in blocks.filter(|about| has_few_runs && about.runs_min > 1) {
-        if let Some(field) = section.get(about.name) {
+fn check_gates(reader: &mut Reader<'_>, section: &Section<'_>, gates: &Gates, runs: u32) {
+    // What is wrong with `runs` is told already.
+    let given = section.get("runs");
+    let is_one = runs < 2 && given.is_none_or(|field| field.value.integer() == Some(1));
+    for about in gates.blocks().map(|block| block.about) {
+        if let Some(field) = section.get(about.name)
+            && about.runs_min > 1
+            && is_one
+        {
             let message = format!("`{}` needs at least two runs, and there is one", about.name);
             reader.problem(&field.span, message, "add `runs: 5`");
         }

@@ -6,70 +6,12 @@ use std::ops::Range;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Data, Field, Node};
 
-use super::command::split_words;
-use super::safety::{elements, fields};
+use super::kinds::split_words;
+use super::safety::programs;
 use super::variables::{Part, parts};
 
-/// Programs that run a program, a package or a piece of code that they are given.
-const LAUNCHERS: &[&str] = &[
-    "ash",
-    "bash",
-    "bun",
-    "bunx",
-    "busybox",
-    "cargo",
-    "chroot",
-    "cmd",
-    "command",
-    "csh",
-    "dash",
-    "deno",
-    "doas",
-    "docker",
-    "env",
-    "exec",
-    "fish",
-    "go",
-    "java",
-    "ksh",
-    "lua",
-    "nice",
-    "node",
-    "nodejs",
-    "nohup",
-    "npm",
-    "npx",
-    "osascript",
-    "perl",
-    "php",
-    "pipx",
-    "pnpm",
-    "pnpx",
-    "podman",
-    "powershell",
-    "pwsh",
-    "py",
-    "pypy",
-    "python",
-    "ruby",
-    "setsid",
-    "sh",
-    "ssh",
-    "stdbuf",
-    "su",
-    "sudo",
-    "tcsh",
-    "time",
-    "timeout",
-    "ts-node",
-    "tsx",
-    "uv",
-    "uvx",
-    "wsl",
-    "xargs",
-    "yarn",
-    "zsh",
-];
+/// Programs that run a program, a package or a piece of code that they are given, with their options.
+const LAUNCHERS: &str = include_str!("launchers.txt");
 /// First arguments that say no more than that something is to be run.
 const SUBCOMMANDS: &[&str] = &["dlx", "exec", "run", "tool", "x"];
 /// Variables that decide what a program loads.
@@ -85,31 +27,19 @@ struct Word<'n> {
 
 /// Warns of variables of the environment that choose what is run. Those of the suite are filled in by now.
 pub(super) fn warn(reader: &mut Reader<'_>, root: &Node) {
-    for section in fields(root) {
-        match section.name.as_str() {
-            "servers" => {
-                for server in fields(&section.value) {
-                    check(reader, &server.value);
-                }
-            }
-            "agents" => {
-                for agent in elements(&section.value) {
-                    check(reader, agent);
-                }
-            }
-            _ => {}
-        }
+    for (_, entry) in programs(root) {
+        check(reader, entry);
     }
 }
 
 fn check(reader: &mut Reader<'_>, entry: &Node) {
-    let of = |name: &str| fields(entry).iter().find(|field| field.name == name);
-    let mut words = of("command").map(words_of).unwrap_or_default();
-    words.extend(of("args").map(words_of).unwrap_or_default());
-    let mut words = words.into_iter();
+    let words = ["command", "args"]
+        .into_iter()
+        .filter_map(|name| entry.get(name));
+    let mut words = words.flat_map(words_of);
     let mut launcher = words.next().and_then(|word| launcher_named(&word.text));
     let mut value = None;
-    while let (Some(name), Some(word)) = (&launcher, words.next()) {
+    while let (Some((name, options)), Some(word)) = (launcher, words.next()) {
         let text = word.text.as_str();
         let value_of = std::mem::take(&mut value);
         let set = text.split_once('=').map(|(name, _)| name);
@@ -125,7 +55,7 @@ fn check(reader: &mut Reader<'_>, entry: &Node) {
         if value_of.is_some() || set.is_some() || SUBCOMMANDS.contains(&text) {
             continue;
         }
-        value = value_after(name, text);
+        value = value_after(options, text);
         let is_option = text.starts_with('-') || name == "cmd" && text.starts_with('/');
         // `timeout 5 …`
         let is_number = text.starts_with(|first: char| first.is_ascii_digit());
@@ -145,54 +75,13 @@ enum Value {
     Setting,
 }
 
-fn value_after(launcher: &str, option: &str) -> Option<Value> {
-    let (kind, options): (Value, &[&str]) = match launcher {
-        "node" | "nodejs" | "tsx" | "ts-node" | "bun" => {
-            (Value::Code, &["-r", "--require", "--import", "--loader"])
-        }
-        "npx" | "npm" | "pnpm" | "pnpx" | "bunx" | "yarn" => (Value::Code, &["-p", "--package"]),
-        "uv" | "uvx" | "pipx" => (
-            Value::Code,
-            &[
-                "--from",
-                "--with",
-                "--python",
-                "-p",
-                "--spec",
-                "--directory",
-                "--project",
-            ],
-        ),
-        "python" | "pypy" | "py" => (Value::Setting, &["-W", "-X"]),
-        "env" => (Value::Setting, &["-u", "--unset", "-C", "--chdir"]),
-        "sudo" | "doas" | "su" => (
-            Value::Setting,
-            &[
-                "-u", "--user", "-g", "--group", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T",
-                "-U",
-            ],
-        ),
-        "docker" | "podman" => (
-            Value::Setting,
-            &[
-                "-v",
-                "--volume",
-                "-e",
-                "--env",
-                "--name",
-                "--network",
-                "-w",
-                "--mount",
-                "-u",
-                "-p",
-            ],
-        ),
-        "timeout" => (Value::Setting, &["-s", "--signal", "-k", "--kill-after"]),
-        "nice" | "stdbuf" => (Value::Setting, &["-n", "-i", "-o", "-e"]),
-        "bash" | "sh" | "dash" | "zsh" | "ksh" | "ash" => (Value::Setting, &["-o", "-O"]),
-        _ => return None,
+fn value_after(options: &str, option: &str) -> Option<Value> {
+    let mut options = options.split_whitespace();
+    let kind = match options.next()? {
+        "code" => Value::Code,
+        _ => Value::Setting,
     };
-    options.contains(&option).then_some(kind)
+    options.any(|known| known == option).then_some(kind)
 }
 
 /// Whether a variable that a command sets says nothing about what is loaded.
@@ -220,16 +109,19 @@ fn words_of(field: &Field) -> Vec<Word<'_>> {
     }
 }
 
-/// The launcher that a path names: `/usr/bin/python3.12` is `python`, `CMD.EXE` is `cmd`.
-fn launcher_named(path: &str) -> Option<String> {
+/// The launcher that a path names, and its options: `/usr/bin/python3.12` is `python`, `CMD.EXE` is `cmd`.
+fn launcher_named(path: &str) -> Option<(&'static str, &'static str)> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = name.to_ascii_lowercase();
     let name = name.trim_end_matches(".exe").trim_end_matches(".cmd");
     let bare = name.trim_end_matches(|end: char| end.is_ascii_digit() || end == '.');
-    [name, bare]
-        .into_iter()
-        .find(|name| LAUNCHERS.contains(name))
-        .map(str::to_owned)
+    let lines = LAUNCHERS.lines().filter_map(|line| line.split_once(':'));
+    [name, bare].into_iter().find_map(|wanted| {
+        let is_it = |known: &&str| *known == wanted;
+        lines
+            .clone()
+            .find_map(|(names, options)| Some((names.split(' ').find(is_it)?, options)))
+    })
 }
 
 fn has_variable(text: &str) -> bool {

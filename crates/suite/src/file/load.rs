@@ -6,12 +6,10 @@ use mcprove_load::config::{LoadConfig, LoadParts, SessionSettings, read_parts};
 use mcprove_settings::kind::Kind;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Setting;
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::tree::{Data, Node};
 
-use super::entry::{self, with_defaults};
-use super::keys::{self, LOAD};
-use super::servers::Servers;
+use super::entry::{self, SuiteScope};
+use super::settings::LoadTestSettings;
 use crate::plan::{LoadTestPlan, Reach};
 
 const LABEL: &str = "a test of `load`";
@@ -20,16 +18,23 @@ const LABEL: &str = "a test of `load`";
 pub(super) fn read(
     reader: &mut Reader<'_>,
     node: &Node,
-    defaults: &[Field],
-    servers: &Servers,
+    scope: &SuiteScope<'_>,
 ) -> Option<LoadTestPlan> {
-    let known = keys::names(&LOAD);
-    let node = table::spelled(reader, node, LABEL, &known)?;
-    let node = spelled_within(with_defaults(node, defaults, &LOAD, &[]));
-    let section = table::section(reader, &node, LABEL, &known);
-    let head = entry::head(reader, &section);
-    let server = entry::server(reader, &section, servers);
-    let plan = server.as_ref().and_then(|name| servers.plans.get(name));
+    let defaults = &mut scope.defaults.iter();
+    let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &[], defaults)?;
+    if let Data::Table(fields) = &mut node.data {
+        for field in fields {
+            if let Some(section) = SECTIONS.iter().find(|section| section.name == field.name) {
+                spell(&mut field.value, &(section.settings)());
+            }
+        }
+    }
+    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
+    let head = entry::head(reader, &section, given.tags, given.skip);
+    let server = entry::server(reader, &section, scope.servers);
+    let plan = server
+        .as_ref()
+        .and_then(|name| scope.servers.plans.get(name));
     let session = plan.map_or_else(SessionSettings::default, |plan| plan.session.clone());
     let parts = read_parts(reader, &section, &session);
     let server = server?;
@@ -57,7 +62,7 @@ pub(super) fn read(
         _ => Server::stdio(&server),
     };
     Some(LoadTestPlan {
-        head: head?,
+        head,
         server,
         config: LoadConfig {
             server: reached,
@@ -71,69 +76,32 @@ pub(super) fn read(
     })
 }
 
-/// The entry with the keys of its sections spelled as load configurations have them.
-fn spelled_within(entry: Node) -> Node {
-    let Data::Table(fields) = entry.data else {
-        return entry;
+/// Spells the keys of a section as load configurations have them.
+fn spell(node: &mut Node, known: &[&Setting]) {
+    let Data::Table(fields) = &mut node.data else {
+        return;
     };
-    let fields = fields.into_iter().map(|field| {
-        match SECTIONS.iter().find(|section| section.name == field.name) {
-            Some(section) => Field {
-                value: spelled(field.value, &(section.settings)()),
-                ..field
-            },
-            None => field,
-        }
-    });
-    Node {
-        data: Data::Table(fields.collect()),
-        span: entry.span,
-    }
-}
-
-fn spelled(node: Node, known: &[&Setting]) -> Node {
-    let Data::Table(fields) = node.data else {
-        return node;
-    };
-    let names: Vec<&str> = known.iter().flat_map(|it| it.names()).collect();
     let taken: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-    let fields = fields.into_iter().map(|mut field| {
+    for field in fields {
         let normal = field.name.replace('-', "_");
+        let find = |name: &str| known.iter().find(|it| it.has_name(name));
         // What would then be there twice stays, and is unknown.
-        if names.contains(&normal.as_str()) && !taken.contains(&normal) {
+        if find(&normal).is_some() && !taken.contains(&normal) {
             field.name = normal;
         }
-        let setting = known.iter().find(|it| it.has_name(&field.name));
-        field.value = match setting.map(|it| it.kind) {
-            Some(Kind::Tables(table) | Kind::TablesByName(table)) => {
-                each(field.value, &table().iter().collect::<Vec<_>>())
+        if let Some(Kind::Tables(table) | Kind::TablesByName(table)) =
+            find(&field.name).map(|it| it.kind)
+        {
+            let known: Vec<&Setting> = table().iter().collect();
+            match &mut field.value.data {
+                Data::List(nodes) => nodes.iter_mut().for_each(|node| spell(node, &known)),
+                Data::Table(fields) => {
+                    fields
+                        .iter_mut()
+                        .for_each(|field| spell(&mut field.value, &known));
+                }
+                _ => {}
             }
-            _ => field.value,
-        };
-        field
-    });
-    Node {
-        data: Data::Table(fields.collect()),
-        span: node.span,
+        }
     }
-}
-
-/// The tables of a list, or those of a table.
-fn each(node: Node, keys: &[&Setting]) -> Node {
-    let data = match node.data {
-        Data::List(nodes) => {
-            let nodes = nodes.into_iter().map(|node| spelled(node, keys));
-            Data::List(nodes.collect())
-        }
-        Data::Table(fields) => {
-            let fields = fields.into_iter().map(|field| Field {
-                value: spelled(field.value, keys),
-                name: field.name,
-                span: field.span,
-            });
-            Data::Table(fields.collect())
-        }
-        other => other,
-    };
-    Node { data, ..node }
 }

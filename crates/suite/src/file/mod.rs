@@ -1,24 +1,20 @@
 //! Suites as people write them: YAML in, a [`SuitePlan`] out, or every problem with its place.
 //!
-//! The sections and their keys are in [`keys`]; one file per section reads it. Before that, `variables` of
+//! The sections and their settings are in [`settings`]; one file per section reads it. Before that, `variables` of
 //! the suite are filled in ([`variables`]), and what may not be left to variables is refused ([`safety`]).
 //! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
 
 mod agents;
-mod budget;
 mod command;
-mod defaults;
 mod entry;
 mod environment;
-pub mod keys;
+mod kinds;
 mod launchers;
-mod limits;
 mod load;
-mod mocks;
-mod provider;
 mod safety;
 mod schema;
 mod servers;
+mod settings;
 mod targets;
 mod tools;
 mod variables;
@@ -27,8 +23,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use agents::Surroundings;
-use keys::SUITE;
 use mcprove_fault::FaultSpec;
 use mcprove_fault::file::{Item, read_list};
 use mcprove_settings::error::ConfigErrors;
@@ -38,9 +32,17 @@ use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 
 use super::plan::{Environment, SuitePlan};
 
+use entry::SuiteScope;
 pub use schema::schema;
 use servers::Servers;
+pub use settings::{SECTIONS, SectionKeys};
+use settings::{SuiteSettings, names_of};
 use variables::Variables;
+
+/// How much of a wrong name is repeated in a message.
+const SHOWN_MAX: usize = 60;
+/// The sections that hold tests.
+const OF_TESTS: [&str; 3] = ["tools", "agents", "load"];
 
 /// Reads the text of a suite; `file` is its name in messages, `folder` where its paths start.
 ///
@@ -105,62 +107,49 @@ pub fn from_document(
     let filled = variables.fill(&mut reader, &document.root);
     safety::check(&mut reader, &filled);
     launchers::warn(&mut reader, &filled);
-    let mut needed = Vec::new();
-    let root = environment::settle(&mut reader, filled, &mut needed);
-    let mut plan = read_root(&mut reader, &root, folder);
+    let (root, needed) = environment::settle(&mut reader, &filled);
+    let mut plan = SuitePlan {
+        file: document.file.clone(),
+        folder: folder.to_owned(),
+        ..SuitePlan::default()
+    };
+    read_root(&mut reader, &root, &mut plan);
     if let Some(environment) = environment {
         environment::warn_of_unset(&mut reader, &needed, &variables, environment);
     }
-    plan.file.clone_from(&document.file);
     plan.warnings = reader.finish()?;
     Ok(plan)
 }
 
-fn read_root(reader: &mut Reader<'_>, root: &Node, folder: &Path) -> SuitePlan {
-    let mut plan = SuitePlan {
-        file: String::new(),
-        folder: folder.to_owned(),
-        servers: std::collections::BTreeMap::new(),
-        faults: Vec::new(),
-        tools: Vec::new(),
-        agents: Vec::new(),
-        load: Vec::new(),
-        warnings: Vec::new(),
-    };
-    let known = keys::names(&SUITE);
+fn read_root(reader: &mut Reader<'_>, root: &Node, plan: &mut SuitePlan) {
+    let known = names_of::<SuiteSettings>();
     let Some(root) = table::spelled(reader, root, "a suite", &known) else {
-        return plan;
+        return;
     };
-    let top = table::section(reader, &root, "the suite", &known);
-    for name in ["name", "description", "$schema"] {
-        let _ = reader.text(&top, name);
-    }
-    let servers = Servers::read(reader, top.get("servers"), folder);
-    let defaults = defaults::read(reader, top.get("defaults"), &servers);
+    let (_, top) = entry::settings::<SuiteSettings>(reader, &root, "the suite", &[]);
+    let servers = Servers::read(reader, top.get("servers"), &plan.folder);
+    let defaults = entry::defaults(reader, top.get("defaults"), &servers);
     let (faults, fault_names) = read_faults(reader, &top, &servers);
-    for node in entry::entries(reader, top.get("tools")) {
-        let test = tools::read(reader, node, &defaults, &servers);
-        plan.tools.extend(test);
-    }
-    let around = Surroundings {
-        folder,
-        defaults: &defaults,
+    let scope = SuiteScope {
+        folder: &plan.folder,
+        defaults,
         servers: &servers,
         faults: &faults,
-        fault_names: &fault_names,
+        fault_names,
     };
+    for node in entry::entries(reader, top.get("tools")) {
+        plan.tools.extend(tools::read(reader, node, &scope));
+    }
     for node in entry::entries(reader, top.get("agents")) {
-        plan.agents.extend(agents::read(reader, node, &around));
+        plan.agents.extend(agents::read(reader, node, &scope));
     }
     for node in entry::entries(reader, top.get("load")) {
-        let test = load::read(reader, node, &defaults, &servers);
-        plan.load.extend(test);
+        plan.load.extend(load::read(reader, node, &scope));
     }
     refuse_same_names(reader, &top);
     refuse_nothing(reader, &top);
     plan.servers = servers.plans;
     plan.faults = faults;
-    plan
 }
 
 /// The faults that agents may meet, and every name of one that there is.
@@ -182,25 +171,18 @@ fn read_faults(
     let faults: Vec<FaultSpec> = items.into_iter().map(|item| item.spec).collect();
     let mut names: Vec<String> = faults.iter().map(|fault| fault.name.clone()).collect();
     // One that could not be read is there nevertheless: it must not seem to be missing too.
-    if let Data::List(nodes) = &field.value.data {
-        let given = nodes.iter().filter_map(|node| text_of(node, "name"));
-        names.extend(given.map(|(name, _)| name.to_owned()));
-    }
+    let given = field.value.elements().iter();
+    names.extend(given.filter_map(|node| Some(text_of(node, "name")?.0.to_owned())));
     names.dedup();
     (faults, names)
 }
 
 /// Where a fault of a list names its server; `within` is a place in the fault.
 fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
-    let found = match &list.value.data {
-        Data::List(nodes) => nodes.iter().rfind(|node| node.span.start <= within.start),
-        _ => None,
-    };
+    let faults = list.value.elements().iter();
+    let found = faults.rev().find(|node| node.span.start <= within.start);
     let named = found.and_then(|fault| {
-        let target = match &fault.data {
-            Data::Table(fields) => fields.iter().find(|field| field.name == "target"),
-            _ => None,
-        };
+        let target = fault.get("target");
         let target = target.and_then(|target| text_of(&target.value, "server"));
         target.or_else(|| text_of(fault, "server"))
     });
@@ -210,41 +192,31 @@ fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
 /// Two tests of one name could not be told apart in reports, nor chosen one by one.
 fn refuse_same_names(reader: &mut Reader<'_>, top: &Section<'_>) {
     let mut seen = BTreeSet::new();
-    for field in ["tools", "agents", "load"]
-        .into_iter()
-        .filter_map(|name| top.get(name))
-    {
-        let Data::List(nodes) = &field.value.data else {
-            continue;
-        };
-        for (name, span) in nodes.iter().filter_map(|node| text_of(node, "name")) {
-            if !seen.insert(name) {
-                let message = format!("two tests are called {name:?}");
-                reader.problem(span, message, "give one of them another `name`");
-            }
+    let sections = OF_TESTS.into_iter().filter_map(|name| top.get(name));
+    let tests = sections.flat_map(|field| field.value.elements());
+    for (name, span) in tests.filter_map(|test| text_of(test, "name")) {
+        if !seen.insert(name) {
+            let message = format!("two tests are called {name:?}");
+            reader.problem(span, message, "give one of them another `name`");
         }
     }
 }
 
 /// The text of a key of a table.
 fn text_of<'n>(node: &'n Node, key: &str) -> Option<(&'n str, &'n Range<usize>)> {
-    let Data::Table(fields) = &node.data else {
-        return None;
-    };
-    let field: &Field = fields.iter().find(|field| field.name == key)?;
-    Some((field.value.text()?, &field.value.span))
+    let value = &node.get(key)?.value;
+    Some((value.text()?, &value.span))
 }
 
 /// A suite that tests nothing would pass whatever the servers do.
 fn refuse_nothing(reader: &mut Reader<'_>, top: &Section<'_>) {
-    let has_tests = |name: &&str| {
-        top.get(name).is_some_and(|field| match &field.value.data {
-            Data::List(nodes) => !nodes.is_empty(),
-            // What is no list is told already.
-            other => *other != Data::Null,
-        })
+    let mut sections = OF_TESTS.into_iter().filter_map(|name| top.get(name));
+    let has_tests = |field: &Field| match &field.value.data {
+        Data::List(nodes) => !nodes.is_empty(),
+        // What is no list is told already.
+        other => *other != Data::Null,
     };
-    if !["tools", "agents", "load"].iter().any(has_tests) {
+    if !sections.any(has_tests) {
         let hint = "add some under `tools`, `agents` or `load`";
         let start = top.span().start;
         reader.open_problem(&(start..start), "there are no tests in it", hint);

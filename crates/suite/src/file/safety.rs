@@ -5,7 +5,7 @@
 use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Data, Field, Node};
 
-use super::command::split_words;
+use super::kinds::split_words;
 use super::variables::names_one;
 
 const HINT: &str = "write it out: files of others must not choose what is started, or who is spoken to, by \
@@ -13,40 +13,42 @@ const HINT: &str = "write it out: files of others must not choose what is starte
 
 /// Refuses variables where they may not be.
 pub(super) fn check(reader: &mut Reader<'_>, root: &Node) {
-    for section in fields(root) {
+    for section in root.fields() {
+        let value = &section.value;
         match section.name.as_str() {
-            "servers" => {
-                refuse_whole(reader, &section.value, "the servers");
-                for server in fields(&section.value) {
-                    refuse_whole(reader, &server.value, "a whole server");
-                    check_entry(reader, &server.value);
-                }
-            }
-            "agents" => {
-                refuse_whole(reader, &section.value, "the agents");
-                for agent in elements(&section.value) {
-                    refuse_whole(reader, agent, "a whole agent");
-                    check_entry(reader, agent);
-                }
-            }
+            "servers" => refuse_whole(reader, value, "the servers"),
+            "agents" => refuse_whole(reader, value, "the agents"),
             "defaults" => {
-                refuse_whole(reader, &section.value, "the defaults");
-                check_entry(reader, &section.value);
+                refuse_whole(reader, value, "the defaults");
+                check_entry(reader, value);
             }
             _ => {}
         }
     }
+    for (what, entry) in programs(root) {
+        refuse_whole(reader, entry, what);
+        check_entry(reader, entry);
+    }
+}
+
+/// The servers and the agents, which may start programs.
+pub(super) fn programs(root: &Node) -> impl Iterator<Item = (&'static str, &Node)> {
+    let of = |name: &str| root.get(name).map(|field| &field.value);
+    let servers = of("servers").map_or(&[][..], Node::fields).iter();
+    let agents = of("agents").map_or(&[][..], Node::elements).iter();
+    let servers = servers.map(|field| ("a whole server", &field.value));
+    servers.chain(agents.map(|agent| ("a whole agent", agent)))
 }
 
 /// A server, an agent, or the defaults.
 fn check_entry(reader: &mut Reader<'_>, entry: &Node) {
-    for field in fields(entry) {
+    for field in entry.fields() {
         match field.name.as_str() {
             "command" => check_program(reader, field),
             "url" => check_host(reader, field),
             "provider" => {
                 refuse_whole(reader, &field.value, "a whole provider");
-                for field in fields(&field.value) {
+                for field in field.value.fields() {
                     if field.name.replace('-', "_") == "base_url" {
                         check_host(reader, field);
                     }
@@ -111,18 +113,4 @@ fn fixed_part(url: &str) -> &str {
         .find(['/', '?', '#'])
         .map_or(url.len(), |end| start + end);
     url.get(..end).unwrap_or(url)
-}
-
-pub(super) fn fields(node: &Node) -> &[Field] {
-    match &node.data {
-        Data::Table(fields) => fields,
-        _ => &[],
-    }
-}
-
-pub(super) fn elements(node: &Node) -> &[Node] {
-    match &node.data {
-        Data::List(nodes) => nodes,
-        _ => &[],
-    }
 }

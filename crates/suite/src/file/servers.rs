@@ -1,28 +1,32 @@
 //! The section `servers`: commands to start, addresses, and mocks, by name.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Duration;
 
 use mcprove_client::server::Server;
-use mcprove_client::session::ProtocolChoice;
-use mcprove_load::config::TRANSPORTS;
+use mcprove_fault::FaultSpec;
+use mcprove_fault::file::read_list;
 use mcprove_load::config::{SessionSettings, address, read_headers};
+use mcprove_servers::tools_file;
 use mcprove_settings::message::message;
-use mcprove_settings::reader::{Least, Reader, Section, near};
+use mcprove_settings::outside;
+use mcprove_settings::reader::{Reader, Section, near};
 use mcprove_settings::table;
 use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field};
+use mcprove_settings::tree::{Data, Field, Node};
 
-use super::command;
-use super::keys::{self, SERVER};
-use super::limits::{PARALLEL, PARALLEL_MAX, SERVER_NAME_MAX, SERVERS_MAX, TIME_MS_MAX};
-use super::mocks;
+use super::SHOWN_MAX;
+use super::command::{self, one_of};
+use super::entry;
+use super::settings::{ServerSettings, names_of};
 use crate::plan::{Reach, ServerPlan};
 
-/// How much of a wrong name is repeated in a message.
-const SHOWN_MAX: usize = 60;
+/// The most servers of one suite.
+const SERVERS_MAX: usize = 1_000;
+/// The longest name of a server.
+const NAME_MAX: usize = 64;
 
 /// The servers of a suite.
 #[derive(Default)]
@@ -42,16 +46,12 @@ impl Servers {
         let Some(field) = section else {
             return servers;
         };
-        let fields: &[Field] = match &field.value.data {
-            Data::Table(fields) => fields,
-            Data::Null => &[],
-            _ => {
-                let hint = "write `api: { command: [python, -m, my_mcp] }` below it";
-                reader.wrong(field, "a map of servers by name", hint);
-                servers.is_unreadable = true;
-                &[]
-            }
-        };
+        if !matches!(field.value.data, Data::Table(_) | Data::Null) {
+            let hint = "write `api: { command: [python, -m, my_mcp] }` below it";
+            reader.wrong(field, "a map of servers by name", hint);
+            servers.is_unreadable = true;
+        }
+        let fields = field.value.fields();
         if let Some(field) = fields.get(SERVERS_MAX) {
             let message = format!("there are more than {SERVERS_MAX} servers");
             reader.problem(&field.span, message, "leave some out");
@@ -77,49 +77,80 @@ impl Servers {
     }
 
     /// Whether a server has this name; if none has, this is a problem.
-    pub(super) fn check(
-        &self,
-        reader: &mut Reader<'_>,
-        span: &std::ops::Range<usize>,
-        name: &str,
-    ) -> bool {
-        let is_there = self.is_unreadable || self.names.iter().any(|known| known == name);
-        if !is_there {
-            let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-            let hint = match (near(&names, name), names.is_empty()) {
-                (Some(close), _) => format!("did you mean {close:?}?"),
-                (None, false) => format!("the servers are {}", names.join(", ")),
-                (None, true) => "name it under `servers`: there are none".to_owned(),
-            };
-            let message = format!("no server is called {:?}", shorten(name, SHOWN_MAX));
-            reader.problem(span, message, hint);
-        }
-        is_there
+    pub(super) fn check(&self, reader: &mut Reader<'_>, span: &Range<usize>, name: &str) -> bool {
+        self.is_unreadable || is_known(reader, span, name, &self.names, "server")
     }
+}
+
+/// Whether something of this kind has this name; if nothing has, this is a problem.
+pub(super) fn is_known(
+    reader: &mut Reader<'_>,
+    span: &Range<usize>,
+    name: &str,
+    known: &[String],
+    kind: &str,
+) -> bool {
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let is_there = names.contains(&name);
+    if !is_there {
+        let hint = match (near(&names, name), kind) {
+            (Some(close), _) => format!("did you mean {close:?}?"),
+            (None, _) if !names.is_empty() => format!("the {kind}s are {}", names.join(", ")),
+            (None, "server") => "name it under `servers`: there are none".to_owned(),
+            (None, _) => format!("describe it under `{kind}s`: there are none"),
+        };
+        let message = format!("no {kind} is called {:?}", shorten(name, SHOWN_MAX));
+        reader.problem(span, message, hint);
+    }
+    is_there
 }
 
 fn check_name(reader: &mut Reader<'_>, field: &Field) {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
     let name = &field.name;
-    if name.is_empty() || name.len() > SERVER_NAME_MAX || !name.chars().all(is_allowed) {
+    if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(is_allowed) {
         let shown = shorten(name, SHOWN_MAX);
         let message = format!("{shown:?} cannot be the name of a server");
-        let hint = format!("use letters, digits, `_`, `-` and `.`, at most {SERVER_NAME_MAX}");
+        let hint = format!("use letters, digits, `_`, `-` and `.`, at most {NAME_MAX}");
         reader.problem(&field.span, message, hint);
     }
 }
 
 fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<ServerPlan> {
     let label = format!("the server {:?}", shorten(&field.name, SHOWN_MAX));
-    let known = keys::names(&SERVER);
+    let known = names_of::<ServerSettings>();
     let node = table::spelled(reader, &field.value, &label, &known)?;
-    let section = table::section(reader, &node, &label, &known);
-    let session = read_session(reader, &section);
-    let parallel = reader.integer(&section, "parallel", 1..=PARALLEL_MAX);
-    let is_fresh = reader.boolean(&section, "fresh").unwrap_or_default();
-    let startup = time(reader, &section, "startup_timeout", Least::MoreThanZero);
-    let shutdown = time(reader, &section, "shutdown_timeout", Least::Zero);
-    let mut reach = read_reach(reader, &section, &field.name, folder)?;
+    let (given, section): (ServerSettings, _) = entry::settings(reader, &node, &label, &[]);
+    let is_given = |name: &str| section.get(name).is_some();
+    let mut time = |name: &str, with_unit: Duration, in_milliseconds: Duration| {
+        let field = one_of(reader, &section, name, &format!("{name}_ms"))?;
+        Some(if field.name == name {
+            with_unit
+        } else {
+            in_milliseconds
+        })
+    };
+    let call_timeout = time("call_timeout", given.call_timeout, given.call_timeout_ms);
+    let startup = time(
+        "startup_timeout",
+        given.startup_timeout,
+        given.startup_timeout_ms,
+    );
+    let shutdown = time(
+        "shutdown_timeout",
+        given.shutdown_timeout,
+        given.shutdown_timeout_ms,
+    );
+    let session = SessionSettings {
+        protocol: given.protocol,
+        strict_protocol: given.strict_protocol,
+        call_timeout,
+        max_frame: reader.size(&section, "max_frame"),
+        accept_requests: is_given("accept_requests").then_some(given.accept_requests),
+        fall_back_to_sse: !is_given("transport"),
+    };
+    let (parallel, is_fresh) = (given.parallel, given.fresh);
+    let mut reach = read_reach(reader, &section, given, &field.name, folder)?;
     if let Reach::Server(server) = &mut reach {
         server.startup_timeout = startup.unwrap_or(server.startup_timeout);
         server.shutdown_timeout = shutdown.unwrap_or(server.shutdown_timeout);
@@ -129,9 +160,7 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
         place: reader.place(&field.span),
         reach,
         session,
-        parallel: parallel
-            .and_then(|count| count.try_into().ok())
-            .unwrap_or(PARALLEL),
+        parallel,
         is_fresh,
     })
 }
@@ -140,14 +169,13 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
 fn read_reach(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
+    given: ServerSettings,
     name: &str,
     folder: &Path,
 ) -> Option<Reach> {
-    let given: Vec<&Field> = ["command", "url", "mock"]
-        .into_iter()
-        .filter_map(|key| section.get(key))
-        .collect();
-    match given[..] {
+    let ways = ["command", "url", "mock"].into_iter();
+    let ways: Vec<&Field> = ways.filter_map(|key| section.get(key)).collect();
+    match ways[..] {
         [] => {
             let message = message![section.label.clone(), " has no command, url or mock"];
             let hint = "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
@@ -158,9 +186,9 @@ fn read_reach(
         [one] => {
             refuse_others(reader, section, &one.name);
             match one.name.as_str() {
-                "command" => read_command(reader, section, folder),
-                "url" => read_address(reader, section, one),
-                _ => mocks::read(reader, section, one, name, folder),
+                "command" => Some(read_command(reader, section, given, folder)),
+                "url" => read_address(reader, section, one, given.transport.as_deref()),
+                _ => read_mock(reader, section, one, given.mock?, name, folder),
             }
         }
         [first, second, ..] => {
@@ -174,18 +202,20 @@ fn read_reach(
     }
 }
 
+/// What is only for one way to reach a server.
+pub(super) const OWNERS: [(&str, &str, &[&str]); 3] = [
+    (
+        "command",
+        "a server that is started",
+        &["args", "env", "cwd", "working_dir"],
+    ),
+    ("url", "a server at an address", &["headers"]),
+    ("mock", "a mock", &["fault", "faults"]),
+];
+
 /// What does not go with the way in which a server is reached.
 fn refuse_others(reader: &mut Reader<'_>, section: &Section<'_>, way: &str) {
-    let owners: &[(&str, &str, &[&str])] = &[
-        (
-            "command",
-            "a server that is started",
-            &["args", "env", "cwd", "working_dir"],
-        ),
-        ("url", "a server at an address", &["headers"]),
-        ("mock", "a mock", &["fault", "faults"]),
-    ];
-    for (owner, what, keys) in owners.iter().filter(|(owner, ..)| *owner != way) {
+    for (owner, what, keys) in OWNERS.iter().filter(|(owner, ..)| *owner != way) {
         for field in keys.iter().filter_map(|key| section.get(key)) {
             let message = format!("`{}` is for {what}", field.name);
             let hint = match *owner {
@@ -201,37 +231,47 @@ fn refuse_others(reader: &mut Reader<'_>, section: &Section<'_>, way: &str) {
     if way == "mock"
         && let Some(field) = section.get("transport")
     {
-        let message = "a mock in this process has no transport".to_owned();
+        let message = "a mock in this process has no transport";
         reader.problem(&field.span, message, "leave it out");
     }
 }
 
-fn read_command(reader: &mut Reader<'_>, section: &Section<'_>, folder: &Path) -> Option<Reach> {
-    if let Some(name @ ("http" | "sse" | "ws")) = reader.choice(section, "transport", TRANSPORTS)
+fn read_command(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    given: ServerSettings,
+    folder: &Path,
+) -> Reach {
+    if let Some(name @ ("http" | "sse" | "ws")) = given.transport.as_deref()
         && let Some(field) = section.get("transport")
     {
         let message = format!("transport {name:?} needs a url");
         reader.problem(&field.span, message, "leave it out, or give a url");
     }
-    let command = command::read(reader, section, folder)?;
+    let words = (given.command, given.args);
+    let cwd = given.cwd.or(given.working_dir);
+    let command = command::read(reader, section, words, cwd, folder);
     let mut server = Server::stdio(command.program).args(command.args);
     server.env = command.env;
     server.working_dir = command.working_dir;
-    Some(Reach::Server(server))
+    Reach::Server(server)
 }
 
-fn read_address(reader: &mut Reader<'_>, section: &Section<'_>, field: &Field) -> Option<Reach> {
-    let name = reader.choice(section, "transport", TRANSPORTS);
+fn read_address(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    field: &Field,
+    transport: Option<&str>,
+) -> Option<Reach> {
     let headers = read_headers(reader, section);
-    let url = reader.text(section, "url")?.to_owned();
-    let server = address(reader, field, url, headers, name)?;
-    check_host(reader, field);
+    let url = reader.text_of(field)?;
+    let server = address(reader, field, url.to_owned(), headers, transport)?;
+    check_host(reader, field, url);
     Some(Reach::Server(server))
 }
 
 /// What is refused whenever the address is used is refused at once.
-fn check_host(reader: &mut Reader<'_>, field: &Field) {
-    let url = field.value.text().unwrap_or_default();
+fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
@@ -245,49 +285,70 @@ fn check_host(reader: &mut Reader<'_>, field: &Field) {
     let port = behind.rsplit_once(':').map(|(_, port)| port);
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     if port.is_some_and(|port| !port.is_empty() && !is_port(port)) {
-        let message = "the port of the address is none".to_owned();
+        let message = "the port of the address is none";
         reader.problem(&field.value.span, message, "give one between 1 and 65535");
     }
 }
 
-fn read_session(reader: &mut Reader<'_>, section: &Section<'_>) -> SessionSettings {
-    let protocol = reader.choice(section, "protocol", ProtocolChoice::NAMES);
-    SessionSettings {
-        protocol: protocol
-            .and_then(|name| ProtocolChoice::from_str(name).ok())
-            .unwrap_or_default(),
-        strict_protocol: reader
-            .boolean(section, "strict_protocol")
-            .unwrap_or_default(),
-        call_timeout: time(reader, section, "call_timeout", Least::MoreThanZero),
-        max_frame: reader.size(section, "max_frame"),
-        accept_requests: reader.boolean(section, "accept_requests"),
-        fall_back_to_sse: section.get("transport").is_none(),
+/// A mock; the problems of its tools file are told with their own places.
+fn read_mock(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    field: &Field,
+    file: String,
+    name: &str,
+    folder: &Path,
+) -> Option<Reach> {
+    let faults = read_faults(reader, section, name);
+    let path = folder.join(file);
+    if !path.is_file() {
+        let message = format!("there is no tools file {}", path.display());
+        let hint = "give its path as seen from the folder of the suite";
+        reader.problem(&field.value.span, message, hint);
+        return None;
+    }
+    let is_inside = outside::is_inside(folder, &path);
+    match tools_file::read(&path) {
+        Ok(file) => {
+            reader.adopt_warnings(if is_inside || file.warnings.is_empty() {
+                file.warnings
+            } else {
+                vec![outside::warning(&path)]
+            });
+            let spec = Box::new(file.spec);
+            Some(Reach::Mock { spec, faults })
+        }
+        Err(errors) => {
+            reader.adopt(if is_inside {
+                errors
+            } else {
+                outside::without_words(errors)
+            });
+            None
+        }
     }
 }
 
-/// A time, as `name` with its unit, or as `name_ms`.
-fn time(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    name: &str,
-    least: Least,
-) -> Option<Duration> {
-    let in_milliseconds = format!("{name}_ms");
-    if let (Some(_), Some(second)) = (section.get(name), section.get(&in_milliseconds)) {
-        let message = format!("`{name}` and `{in_milliseconds}` are the same");
-        reader.problem(&second.span, message, "leave one of them out");
+/// What the calls of a mock meet: one fault, or a list.
+fn read_faults(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Vec<FaultSpec> {
+    let Some(field) = one_of(reader, section, "fault", "faults") else {
+        return Vec::new();
+    };
+    let mut list = field.clone();
+    if matches!(field.value.data, Data::Text(_) | Data::Table(_)) {
+        list.value = Node {
+            data: Data::List(vec![field.value.clone()]),
+            span: field.value.span.clone(),
+        };
     }
-    let given = reader.duration(section, name, least);
-    given.or_else(|| milliseconds(reader, section, &in_milliseconds))
-}
-
-/// A whole number of milliseconds.
-pub(super) fn milliseconds(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    name: &str,
-) -> Option<Duration> {
-    let value = reader.integer(section, name, 1..=TIME_MS_MAX)?;
-    Some(Duration::from_millis(value))
+    let items = read_list(reader, &list, &[]);
+    for item in &items {
+        let target = item.spec.target.server.as_deref();
+        if target.is_some_and(|target| target != name) {
+            let message = "a fault of a mock is aimed at another server";
+            let hint = "leave out `server`: it strikes the calls of this mock";
+            reader.problem(&item.name_span, message, hint);
+        }
+    }
+    items.into_iter().map(|item| item.spec).collect()
 }

@@ -4,8 +4,7 @@ use mcprove_score::gate::{Path, PathError, Step};
 use mcprove_settings::reader::near;
 use mcprove_settings::text::shorten;
 
-/// How much of a wrong target is repeated in a message.
-const SHOWN_MAX: usize = 60;
+use super::SHOWN_MAX;
 
 /// What a target begins with.
 pub(crate) const BEGINNINGS: [&str; 5] = [

@@ -2,17 +2,20 @@
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use mcprove_settings::reader::Reader;
 use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 
-use super::limits::{FILLED_BYTES_MAX, VARIABLES_MAX};
+use super::SHOWN_MAX;
 
+/// The most that variables may add to a file, in bytes.
+const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most variables of one suite.
+const VARIABLES_MAX: usize = 1_000;
 /// What each value costs besides its text.
 const VALUE_BYTES: usize = 32;
-/// How much of a wrong name is repeated in a message.
-const SHOWN_MAX: usize = 60;
 
 /// The variables of a suite.
 #[derive(Default)]
@@ -104,6 +107,47 @@ pub(super) fn names_one(text: &str) -> bool {
     text.contains("${")
 }
 
+/// Makes another tree of one: every text and every key is replaced.
+pub(super) trait Rewrite {
+    /// What stands for a text; `path` are the keys above it.
+    fn text(&mut self, text: &str, span: &Range<usize>, path: &[&str]) -> Data;
+
+    /// What stands for a key.
+    fn key(&mut self, field: &Field, _path: &[&str]) -> String {
+        field.name.clone()
+    }
+
+    /// The tree that stands for this one.
+    fn node<'n>(&mut self, node: &'n Node, path: &mut Vec<&'n str>) -> Node {
+        let data = match &node.data {
+            Data::Text(text) if names_one(text) => self.text(text, &node.span, path),
+            Data::List(nodes) => {
+                let nodes = nodes.iter().map(|node| self.node(node, path));
+                Data::List(nodes.collect())
+            }
+            Data::Table(fields) => {
+                let fields = fields.iter().map(|field| {
+                    let name = self.key(field, path);
+                    path.push(&field.name);
+                    let value = self.node(&field.value, path);
+                    path.pop();
+                    Field {
+                        name,
+                        span: field.span.clone(),
+                        value,
+                    }
+                });
+                Data::Table(fields.collect())
+            }
+            other => other.clone(),
+        };
+        Node {
+            data,
+            span: node.span.clone(),
+        }
+    }
+}
+
 impl Variables {
     /// Reads the section, if there is one. A variable may name others, but not in a circle.
     pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Self {
@@ -111,55 +155,41 @@ impl Variables {
             room: FILLED_BYTES_MAX,
             ..Self::default()
         };
-        let Data::Table(top) = &root.data else {
+        let Some(field) = root.get("variables") else {
             return variables;
         };
-        let Some(field) = top.iter().find(|field| field.name == "variables") else {
-            return variables;
-        };
-        let fields: &[Field] = match &field.value.data {
-            Data::Table(fields) => fields,
-            Data::Null => &[],
-            _ => {
-                reader.wrong(field, "a map of values", "write { name: value }");
-                &[]
-            }
-        };
+        if !matches!(field.value.data, Data::Table(_) | Data::Null) {
+            reader.wrong(field, "a map of values", "write { name: value }");
+        }
+        let fields = field.value.fields();
         if let Some(field) = fields.get(VARIABLES_MAX) {
             let message = format!("there are more than {VARIABLES_MAX} variables");
             reader.problem(&field.span, message, "leave some out");
             return variables;
         }
-        for field in fields.iter().filter(|field| !is_name(&field.name)) {
+        let (named, unnamed): (Vec<&Field>, Vec<&Field>) =
+            fields.iter().partition(|field| is_name(&field.name));
+        for field in unnamed {
             let name = shorten(&field.name, SHOWN_MAX);
             let message = format!("{name:?} cannot be the name of a variable");
             let hint =
                 "use the letters A to Z and a to z, digits and `_`, not beginning with a digit";
             reader.problem(&field.span, message, hint);
         }
-        variables.settle(reader, fields);
+        variables.settle(reader, named);
         variables
     }
 
     /// Fills in the variables themselves, whatever their order: first those that name no other that is still
     /// to be filled in. What is left then stands in a circle.
-    fn settle(&mut self, reader: &mut Reader<'_>, fields: &[Field]) {
-        let mut left: Vec<(&Field, BTreeSet<String>)> = fields
-            .iter()
-            .filter(|field| is_name(&field.name))
-            .map(|field| {
-                let mut named = BTreeSet::new();
-                add_named(&field.value, &mut named);
-                (field, named)
-            })
-            .collect();
+    fn settle(&mut self, reader: &mut Reader<'_>, mut left: Vec<&Field>) {
         while !left.is_empty() {
-            let open: BTreeSet<String> = left.iter().map(|(field, _)| field.name.clone()).collect();
+            let open: BTreeSet<&str> = left.iter().map(|field| field.name.as_str()).collect();
             let (later, ready): (Vec<_>, Vec<_>) = left
                 .into_iter()
-                .partition(|(_, named)| !named.is_disjoint(&open));
+                .partition(|field| names_any(&field.value, &open));
             if ready.is_empty() {
-                for (field, _) in &later {
+                for field in &later {
                     let name = shorten(&field.name, SHOWN_MAX);
                     let message = format!("the variable {name:?} is made of itself");
                     let hint = "write out one of the variables that name each other";
@@ -168,7 +198,7 @@ impl Variables {
                 }
                 return;
             }
-            for (field, _) in ready {
+            for field in ready {
                 let value = self.fill(reader, &field.value);
                 self.values.insert(field.name.clone(), value);
             }
@@ -183,33 +213,21 @@ impl Variables {
 
     /// The same tree with every variable of the suite filled in.
     pub(super) fn fill(&mut self, reader: &mut Reader<'_>, node: &Node) -> Node {
-        let data = match &node.data {
-            Data::Text(text) if names_one(text) => return self.fill_text(reader, node, text),
-            Data::List(nodes) => {
-                let filled = nodes.iter().map(|node| self.fill(reader, node));
-                Data::List(filled.collect())
-            }
-            Data::Table(fields) => {
-                let filled = fields.iter().map(|field| Field {
-                    name: field.name.clone(),
-                    span: field.span.clone(),
-                    value: self.fill(reader, &field.value),
-                });
-                Data::Table(filled.collect())
-            }
-            other => other.clone(),
+        let mut filling = Filling {
+            variables: self,
+            reader,
         };
-        Node {
-            data,
-            span: node.span.clone(),
-        }
+        filling.node(node, &mut Vec::new())
     }
+}
 
-    fn fill_text(&mut self, reader: &mut Reader<'_>, node: &Node, text: &str) -> Node {
-        let at_place = |data: Data| Node {
-            data,
-            span: node.span.clone(),
-        };
+struct Filling<'v, 'd> {
+    variables: &'v mut Variables,
+    reader: &'v mut Reader<'d>,
+}
+
+impl Rewrite for Filling<'_, '_> {
+    fn text(&mut self, text: &str, span: &Range<usize>, _: &[&str]) -> Data {
         let parts = parts(text);
         // A text that is nothing but a variable takes its value with its type.
         if let [
@@ -219,16 +237,17 @@ impl Variables {
             },
             Part::Plain(""),
         ] = parts[..]
-            && let Some(value) = self.values.get(name)
+            && let Some(value) = self.variables.values.get(name)
         {
             let value = match otherwise {
-                Some(otherwise) if is_empty(value) => at_place(Data::Text(otherwise.to_owned())),
+                Some(otherwise) if is_empty(value) => Node::new(Data::Text(otherwise.to_owned())),
                 _ => value.clone(),
             };
-            if !self.takes(reader, node, cost(&value)) {
-                return at_place(Data::Null);
-            }
-            return at_place(value.data);
+            return if self.takes(span, cost(&value)) {
+                value.data
+            } else {
+                Data::Null
+            };
         }
         let mut filled = String::new();
         for part in parts {
@@ -239,67 +258,60 @@ impl Variables {
                     name,
                     whole,
                     otherwise,
-                } => match self.values.get(name) {
-                    None => filled.push_str(whole),
-                    Some(value) => {
-                        let otherwise = otherwise.filter(|_| is_empty(value));
-                        let text = otherwise.map(str::to_owned).or_else(|| scalar(value));
-                        let Some(value) = text else {
-                            refuse_within(reader, node, name, value.kind());
-                            continue;
-                        };
-                        if !self.takes(reader, node, value.len()) {
-                            return at_place(Data::Null);
-                        }
-                        filled.push_str(&value);
+                } => {
+                    let Some(value) = self.variables.values.get(name) else {
+                        filled.push_str(whole);
+                        continue;
+                    };
+                    let otherwise = otherwise.filter(|_| is_empty(value));
+                    let Some(text) = otherwise.map(str::to_owned).or_else(|| scalar(value)) else {
+                        let kind = value.kind();
+                        let message = format!(
+                            "the variable {name:?} is {kind}, which cannot stand within a text"
+                        );
+                        let hint = format!("write nothing but ${{{name}}} here");
+                        self.reader.problem(span, message, hint);
+                        continue;
+                    };
+                    if !self.takes(span, text.len()) {
+                        return Data::Null;
                     }
-                },
+                    filled.push_str(&text);
+                }
             }
         }
-        at_place(Data::Text(filled))
+        Data::Text(filled)
     }
+}
 
+impl Filling<'_, '_> {
     /// Whether this much may still be filled in; the first time that it may not is a problem.
-    fn takes(&mut self, reader: &mut Reader<'_>, node: &Node, bytes: usize) -> bool {
-        if let Some(room) = self.room.checked_sub(bytes) {
-            self.room = room;
+    fn takes(&mut self, span: &Range<usize>, bytes: usize) -> bool {
+        let variables = &mut *self.variables;
+        if let Some(room) = variables.room.checked_sub(bytes) {
+            variables.room = room;
             return true;
         }
-        if !self.is_full {
-            self.is_full = true;
+        if !std::mem::replace(&mut variables.is_full, true) {
             let megabytes = FILLED_BYTES_MAX / 1024 / 1024;
             let message = format!("variables add more than {megabytes} MiB to the file");
-            reader.problem(&node.span, message, "let them stand for less");
+            self.reader
+                .problem(span, message, "let them stand for less");
         }
         false
     }
 }
 
-/// Adds the names of the variables that the texts of a value name.
-fn add_named(node: &Node, names: &mut BTreeSet<String>) {
+/// Whether the texts of a value name one of these variables.
+fn names_any(node: &Node, names: &BTreeSet<&str>) -> bool {
+    let is_named =
+        |part: &Part<'_>| matches!(part, Part::Variable { name, .. } if names.contains(name));
     match &node.data {
-        Data::Text(text) => {
-            for part in parts(text) {
-                if let Part::Variable { name, .. } = part {
-                    names.insert(name.to_owned());
-                }
-            }
-        }
-        Data::List(nodes) => nodes.iter().for_each(|node| add_named(node, names)),
-        Data::Table(fields) => {
-            for field in fields {
-                add_named(&field.value, names);
-            }
-        }
-        _ => {}
+        Data::Text(text) => parts(text).iter().any(is_named),
+        Data::List(nodes) => nodes.iter().any(|node| names_any(node, names)),
+        Data::Table(fields) => fields.iter().any(|field| names_any(&field.value, names)),
+        _ => false,
     }
-}
-
-/// What is no text, number or boolean cannot be a part of a text.
-fn refuse_within(reader: &mut Reader<'_>, node: &Node, name: &str, kind: &str) {
-    let message = format!("the variable {name:?} is {kind}, which cannot stand within a text");
-    let hint = format!("write nothing but ${{{name}}} here");
-    reader.problem(&node.span, message, hint);
 }
 
 /// What a value takes, about.

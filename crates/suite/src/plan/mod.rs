@@ -21,9 +21,10 @@ use mcprove_fault::FaultSpec;
 use mcprove_load::config::{LoadConfig, SessionSettings};
 use mcprove_servers::mock::MockSpec;
 use mcprove_settings::error::Place;
+use mcprove_settings::setting::Settings;
 
 /// A suite.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SuitePlan {
     /// The name of its file, for messages.
     pub file: String,
@@ -192,18 +193,27 @@ pub struct CommandPlan {
     pub model: Option<String>,
 }
 
+/// The largest budget of tokens.
+const TOKENS_MAX: u64 = 1_000_000_000;
+/// The largest budget of calls.
+const TOOL_CALLS_MAX: u64 = 1_000_000;
+
 /// The limits of one run of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Settings)]
 pub struct Budget {
-    /// The most answers of the model.
+    /// The most answers of the model: `max_turns` of the agent.
     pub turns: u32,
-    /// The most tokens, in and out, of all answers together.
+    /// the most tokens, in and out, of all answers together
+    #[setting(kind = Kind::Whole(1, TOKENS_MAX), otherwise = "no limit")]
     pub tokens: Option<u64>,
-    /// The most calls of tools.
+    /// the most calls of tools
+    #[setting(kind = Kind::Whole(0, TOOL_CALLS_MAX), otherwise = "no limit")]
     pub tool_calls: Option<u64>,
-    /// The longest time.
+    /// the longest time
+    #[setting(name = "time_ms", kind = Kind::Milliseconds, default = 300000)]
     pub time: Duration,
-    /// How long one call of a tool may take.
+    /// how long one call of a tool may take
+    #[setting(name = "call_ms", kind = Kind::Milliseconds, default = 30000)]
     pub call: Duration,
 }
 

@@ -6,8 +6,7 @@ use std::path::Path;
 use mcprove_settings::error::{ERRORS_MAX, KEPT_MAX};
 use proptest::prelude::*;
 
-use crate::file::keys::SECTIONS;
-use crate::file::parse_yaml;
+use crate::file::{SECTIONS, parse_yaml};
 
 /// It is read or refused, and what is said can be printed.
 fn try_it(text: &str) {
@@ -93,7 +92,7 @@ proptest! {
     #[test]
     fn any_value_of_any_key(section in 0usize..9, key in 0usize..24, value in VALUE) {
         let section = SECTIONS[section];
-        let Some(key) = section.keys.get(key) else { return Ok(()) };
+        let Some(key) = (section.settings)().get(key) else { return Ok(()) };
         let name = key.name;
         let text = match section.name {
             "suite" => format!("{name}: {value}\n"),

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcprove_check::negative_path::Probe;
-use mcprove_client::server::{Server, Transport};
-use mcprove_client::session::ProtocolChoice;
+use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
+use mcprove_client::session::{CALL_TIMEOUT, ProtocolChoice};
 use serde_json::json;
 
 use super::plan;
-use crate::file::limits::{MAX_TOKENS, NEGATIVE_PATH_TIMEOUT, PARALLEL, RUN_TIME, TURNS};
-use crate::file::{keys, parse_yaml};
+use crate::file::{SECTIONS, parse_yaml};
 use crate::plan::{Budget, Driver, Provider, Reach, SuitePlan};
 
 fn server<'p>(plan: &'p SuitePlan, name: &str) -> &'p Server {
@@ -47,7 +46,7 @@ tools: [{ name: t, server: list, tool: x }]
     assert_eq!(words.command, "python");
     assert_eq!(words.args, ["-m", "my mcp", "--fast"]);
     assert_eq!(words.working_dir, None);
-    assert_eq!(plan.servers["words"].parallel, PARALLEL);
+    assert_eq!(plan.servers["words"].parallel, 8);
     assert_eq!(plan.servers["words"].place.to_string(), "3:3");
     let list = server(&plan, "list");
     assert_eq!(list.working_dir.as_deref(), Some(Path::new("sub")));
@@ -154,7 +153,7 @@ tools:
     assert!(least.expect.is_empty() && least.head.skip.is_none());
     let negative = least.negative_path.as_ref().unwrap();
     assert_eq!(negative.checks.len(), 5);
-    assert_eq!(negative.timeout, NEGATIVE_PATH_TIMEOUT);
+    assert_eq!(negative.timeout, Duration::from_secs(10));
     assert!(negative.expect.is_none());
 }
 
@@ -224,11 +223,11 @@ agents:
     };
     assert_eq!(
         (model.provider, model.max_tokens),
-        (Provider::Anthropic, MAX_TOKENS)
+        (Provider::Anthropic, 1024)
     );
     assert_eq!(
         (least.runs, least.budget.turns, least.budget.time),
-        (1, TURNS, RUN_TIME)
+        (1, 10, Duration::from_mins(5))
     );
     let Driver::Model(model) = &other.driver else {
         panic!("no model");
@@ -360,26 +359,24 @@ agents:
     );
 }
 
-/// What the table says is what the reader does.
+/// The defaults of times are those of the client.
 #[test]
-fn the_defaults_in_the_table_are_those_of_the_reader() {
-    let default = |section: &keys::Section, name: &str| {
-        let key = section.keys.iter().find(|key| key.name == name);
-        key.unwrap().default.to_owned()
+fn the_defaults_in_the_table_are_those_of_sessions() {
+    let default = |section: &str, name: &str| {
+        let section = SECTIONS.iter().find(|it| it.name == section).unwrap();
+        let setting = (section.settings)().iter().find(|it| it.name == name);
+        setting.unwrap().default_words().to_owned()
     };
-    let agent = |name: &str| default(&keys::AGENT, name);
-    assert_eq!(agent("max_turns"), TURNS.to_string());
-    assert_eq!(agent("max_tokens"), MAX_TOKENS.to_string());
+    let in_ms = |time: Duration| time.as_millis().to_string();
+    assert_eq!(default("budget", "call_ms"), in_ms(CALL_TIMEOUT));
+    assert_eq!(default("server", "call_timeout_ms"), in_ms(CALL_TIMEOUT));
     assert_eq!(
-        default(&keys::BUDGET, "time_ms"),
-        RUN_TIME.as_millis().to_string()
+        default("server", "startup_timeout_ms"),
+        in_ms(STARTUP_TIMEOUT)
     );
-    assert_eq!(default(&keys::SERVER, "parallel"), PARALLEL.to_string());
-    let negative = default(&keys::NEGATIVE_PATH, "timeout_ms");
-    assert_eq!(negative, NEGATIVE_PATH_TIMEOUT.as_millis().to_string());
-    let call = mcprove_client::session::CALL_TIMEOUT
-        .as_millis()
-        .to_string();
-    assert_eq!(default(&keys::BUDGET, "call_ms"), call);
-    assert!(default(&keys::TOOL, "timeout_ms").ends_with(&call));
+    assert_eq!(
+        default("server", "shutdown_timeout_ms"),
+        in_ms(SHUTDOWN_TIMEOUT)
+    );
+    assert!(default("tool_test", "timeout_ms").ends_with(&in_ms(CALL_TIMEOUT)));
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 use mcprove_settings::tree::Document;
 use serde_json::Value;
 
-use crate::file::keys::{SECTIONS, Section};
-use crate::file::{from_document, parse_yaml, schema};
+use crate::file::{SECTIONS, SectionKeys, from_document, parse_yaml, schema};
 use crate::gates::names;
 
 fn json(text: &str) -> Option<Value> {
@@ -21,7 +20,7 @@ fn validator() -> jsonschema::Validator {
 const BASE: &str = "servers: { a: { command: x }, b: { command: y } }\n";
 
 /// A file with this key of this section.
-fn file(section: &Section, name: &str, value: &str) -> String {
+fn file(section: &SectionKeys, name: &str, value: &str) -> String {
     let pair = format!("{name}: {value}");
     let test = "tools: [{ name: t, server: a, tool: x }]\n";
     let agent = "name: t, servers: [a]";
@@ -169,7 +168,7 @@ fn the_schema_is_not_stricter_than_the_reader() {
     };
     for value in VALUES {
         for section in SECTIONS {
-            for key in section.keys {
+            for key in (section.settings)() {
                 check(&file(section, key.name, value));
                 if key.name.contains('_') {
                     check(&file(section, &key.name.replace('_', "-"), value));
@@ -185,7 +184,7 @@ fn the_schema_is_not_stricter_than_the_reader() {
 fn misspelt_keys_are_refused_by_both() {
     let validator = validator();
     for section in SECTIONS {
-        for key in section.keys {
+        for key in (section.settings)() {
             let text = file(section, &format!("{}x", key.name), "5");
             assert!(!validator.is_valid(&json(&text).unwrap()), "{text}");
             let errors = parse_yaml(&text, "x", Path::new(""))
@@ -237,11 +236,11 @@ fn everything_is_described() {
             "suite" => root,
             name => &root["$defs"][name],
         };
-        for key in section.keys {
+        for key in (section.settings)() {
             let property = &table["properties"][key.name];
             let description = property["description"].as_str();
             assert!(
-                description.is_some_and(|text| text.starts_with(key.explanation)),
+                description.is_some_and(|text| text.starts_with(key.about)),
                 "{}.{}: {property}",
                 section.name,
                 key.name
@@ -287,4 +286,15 @@ fn what_the_reader_refuses_and_can_be_said_is_refused_by_the_schema() {
         assert!(validator.is_valid(&json(&text).unwrap()), "{text}");
         assert!(parse_yaml(&text, "x", Path::new("")).is_ok(), "{text}");
     }
+}
+
+#[test]
+fn the_schema_is_the_published_one() {
+    let published = include_str!("../../../../../schema/suite.v1.json");
+    let published: Value = serde_json::from_str(published).unwrap();
+    let made = serde_json::to_value(schema()).unwrap();
+    for (name, value) in published["$defs"].as_object().unwrap() {
+        assert_eq!(made["$defs"][name], *value, "{name}");
+    }
+    assert_eq!(made, published);
 }

@@ -1,0 +1,412 @@
+//! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
+//! JSON Schema and the tables in the documents are made from these.
+
+use std::time::Duration;
+
+use mcprove_client::session::ProtocolChoice;
+use mcprove_load::config::TRANSPORTS;
+use mcprove_settings::setting::{Setting, Settings};
+
+use super::kinds::{
+    ADDRESS, AGENTS, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS, FAULT_OR_FAULTS,
+    FAULTS, HttpAddress, LOAD_FAULTS, LOAD_OUTPUT, LOAD_PROTOCOL, LOAD_SCENARIO, LOAD_SESSION,
+    LOAD_THRESHOLDS, LOADS, NAME_OR_NAMES, Names, NegativePathExpectations, PROVIDERS,
+    ReadElsewhere, Reason, SERVERS, SIZE, TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES,
+    VariableName,
+};
+use crate::plan::Budget;
+
+/// The most tests at once that can be asked for.
+const PARALLEL_MAX: u64 = 1_000;
+/// The most answers that can be asked for.
+const TURNS_MAX: u64 = 1_000;
+/// The most tokens of one answer that can be asked for.
+const MAX_TOKENS_MAX: u64 = 1_000_000;
+/// The most runs that can be asked for: all of them are kept.
+const RUNS_MAX: u64 = 1_000;
+
+/// A table of a suite.
+#[derive(Debug, Clone, Copy)]
+pub struct SectionKeys {
+    /// Its name in the JSON Schema.
+    pub name: &'static str,
+    /// Where it stands, for people.
+    pub title: &'static str,
+    /// What it is.
+    pub explanation: &'static str,
+    /// What is in it.
+    pub settings: fn() -> &'static [Setting],
+}
+
+/// Every table, in the order in which they are explained.
+pub const SECTIONS: &[SectionKeys] = &[
+    SectionKeys {
+        name: "suite",
+        title: "Keys at the top",
+        explanation: "what there is to test, and on what",
+        settings: SuiteSettings::declared,
+    },
+    SectionKeys {
+        name: "server",
+        title: "Keys of a server",
+        explanation: "a command to start, an address, or a mock in this process",
+        settings: ServerSettings::declared,
+    },
+    SectionKeys {
+        name: "tool_test",
+        title: "Keys of a tool test",
+        explanation: "one call of a tool, and what must come back; without `expect` the call must succeed",
+        settings: ToolTestSettings::declared,
+    },
+    SectionKeys {
+        name: "negative_path",
+        title: "Keys of negative_path",
+        explanation: "bad requests that the tool must reject",
+        settings: NegativePathSettings::declared,
+    },
+    SectionKeys {
+        name: "agent_test",
+        title: "Keys of an agent",
+        explanation: "a task for a model, or for an agent of your own; besides these keys it has the blocks of a gates file",
+        settings: AgentSettings::declared,
+    },
+    SectionKeys {
+        name: "provider",
+        title: "Keys of provider",
+        explanation: "how the provider of a model is spoken to",
+        settings: ProviderSettings::declared,
+    },
+    SectionKeys {
+        name: "budget",
+        title: "Keys of budget",
+        explanation: "the limits of one run; a run that reaches one ends there, and fails",
+        settings: Budget::declared,
+    },
+    SectionKeys {
+        name: "load_test",
+        title: "Keys of a load",
+        explanation: "a load on a server of the suite, with the sections of a load configuration",
+        settings: LoadTestSettings::declared,
+    },
+    SectionKeys {
+        name: "defaults",
+        title: "Keys of defaults",
+        explanation: "what tests have that do not say otherwise, where they have such a key",
+        settings: DefaultSettings::declared,
+    },
+];
+
+/// The names of the settings of a table.
+pub(super) fn names_of<T: Settings>() -> Vec<&'static str> {
+    T::declared().iter().map(|setting| setting.name).collect()
+}
+
+/// The top of a suite.
+#[derive(Debug, Settings)]
+pub(super) struct SuiteSettings {
+    /// the servers, by the names that tests use
+    #[setting(kind = SERVERS, otherwise = "none")]
+    servers: ReadElsewhere,
+    /// faults that agents may meet: see `inject`
+    #[setting(kind = FAULTS, otherwise = "none")]
+    faults: ReadElsewhere,
+    /// calls of tools, and what must come back
+    #[setting(kind = TOOLS, otherwise = "none")]
+    tools: ReadElsewhere,
+    /// tasks for agents, and what they must make of them
+    #[setting(kind = AGENTS, otherwise = "none")]
+    agents: ReadElsewhere,
+    /// loads, and what must hold under them
+    #[setting(kind = LOADS, otherwise = "none")]
+    load: ReadElsewhere,
+    /// what tests have that do not say otherwise
+    #[setting(kind = DEFAULTS, otherwise = "none")]
+    defaults: ReadElsewhere,
+    /// values that `${name}` stands for anywhere in the texts of the file
+    #[setting(kind = VARIABLES, otherwise = "none")]
+    variables: ReadElsewhere,
+    /// what the suite is called, for readers of the file
+    #[setting(otherwise = "none")]
+    name: Option<String>,
+    /// what it is for, for readers of the file
+    #[setting(otherwise = "none")]
+    description: Option<String>,
+    /// the JSON Schema, for editors
+    #[setting(name = "$schema", otherwise = "none")]
+    schema: Option<String>,
+}
+
+/// A server of a suite.
+#[derive(Debug, Settings)]
+pub(super) struct ServerSettings {
+    /// the program to start, and its arguments; one text is split into words as in a shell
+    #[setting]
+    pub command: CommandWords,
+    /// more arguments of the program
+    #[setting(otherwise = "none")]
+    pub args: Vec<String>,
+    /// variables added to the environment, which the server inherits
+    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
+    env: ReadElsewhere,
+    /// the folder that the program starts in, seen from that of the suite
+    #[setting(otherwise = "the folder of the suite")]
+    pub cwd: Option<String>,
+    /// another name of `cwd`
+    #[setting(otherwise = "the folder of the suite")]
+    pub working_dir: Option<String>,
+    /// the address of a running server, instead of a command
+    #[setting(kind = ADDRESS)]
+    url: ReadElsewhere,
+    /// headers added to every request to an address
+    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
+    headers: ReadElsewhere,
+    /// how messages travel; an http address falls back to sse unless it is given
+    #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
+    pub transport: Option<String>,
+    /// a tools file, seen from the folder of the suite, to be served in this process
+    #[setting]
+    pub mock: Option<String>,
+    /// what the calls of a mock meet, such as `hang`
+    #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
+    fault: ReadElsewhere,
+    /// another name of `fault`
+    #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
+    faults: ReadElsewhere,
+    /// the revision to speak
+    #[setting(kind = Kind::OneOf(ProtocolChoice::NAMES), otherwise = "auto")]
+    pub protocol: ProtocolChoice,
+    /// fails when the server chooses another revision than the one asked for
+    #[setting(default = false)]
+    pub strict_protocol: bool,
+    /// how long the server may take to answer the first request
+    #[setting(default = "10s")]
+    pub startup_timeout: Duration,
+    /// the same in milliseconds
+    #[setting(kind = Kind::Milliseconds, default = 10000)]
+    pub startup_timeout_ms: Duration,
+    /// how long it may take to exit once its input is closed
+    #[setting(kind = TIME_OR_ZERO, default = "5s")]
+    pub shutdown_timeout: Duration,
+    /// the same in milliseconds
+    #[setting(kind = Kind::Milliseconds, default = 5000)]
+    pub shutdown_timeout_ms: Duration,
+    /// how long one call may take, where the test does not say
+    #[setting(default = "30s")]
+    pub call_timeout: Duration,
+    /// the same in milliseconds
+    #[setting(kind = Kind::Milliseconds, default = 30000)]
+    pub call_timeout_ms: Duration,
+    /// the largest message accepted from the server
+    #[setting(kind = SIZE, otherwise = "64MiB")]
+    max_frame: ReadElsewhere,
+    /// answers a server that asks for input with made-up values instead of declining
+    #[setting(default = false)]
+    pub accept_requests: bool,
+    /// how many tests may use it at once; 1 is one after the other
+    #[setting(kind = Kind::Whole(1, PARALLEL_MAX), default = 8)]
+    pub parallel: u32,
+    /// gives every test a server of its own, just started
+    #[setting(default = false)]
+    pub fresh: bool,
+}
+
+/// A call of a tool, and what must come back.
+#[derive(Debug, Settings)]
+pub(super) struct ToolTestSettings {
+    /// what the test is called; no other test of the suite is called so
+    #[setting]
+    name: ReadElsewhere,
+    /// the name of a server of the suite
+    #[setting(otherwise = "the only one, if there is but one")]
+    server: ReadElsewhere,
+    /// the tool
+    #[setting]
+    tool: ReadElsewhere,
+    /// its arguments
+    #[setting(otherwise = "{}")]
+    pub args: CallArguments,
+    /// how long the call may take
+    #[setting(kind = Kind::Milliseconds, otherwise = "that of the server, 30000")]
+    pub timeout_ms: Option<Duration>,
+    /// what must come back: `result…`, `is_error`, `error`, `duration_ms`, `negative_path…`
+    #[setting(kind = EXPECTATIONS, otherwise = "the call succeeds")]
+    expect: ReadElsewhere,
+    /// bad requests that the tool must reject
+    #[setting(otherwise = "none")]
+    pub negative_path: Option<NegativePathSettings>,
+    /// by which it can be chosen
+    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    pub tags: Names,
+    /// why it is not run
+    #[setting(otherwise = "false")]
+    pub skip: Option<Reason>,
+}
+
+/// Bad requests that a tool must reject.
+#[derive(Debug, Settings)]
+pub(super) struct NegativePathSettings {
+    /// which are made
+    #[setting(otherwise = "all that apply")]
+    pub checks: Checks,
+    /// how long each may take before it counts as hung
+    #[setting(kind = Kind::Milliseconds, default = 10000)]
+    pub timeout_ms: Duration,
+    /// what `negative_path.checks_run`, `.failures` and `.gate_passed` must be, instead
+    #[setting(otherwise = "`negative_path.gate_passed` is 1")]
+    pub expect: Option<NegativePathExpectations>,
+}
+
+/// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
+#[derive(Debug, Settings)]
+pub(super) struct AgentSettings {
+    /// what the test is called; no other test of the suite is called so
+    #[setting]
+    name: ReadElsewhere,
+    /// the model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's
+    #[setting]
+    pub model: Option<String>,
+    /// how the model's provider is spoken to
+    #[setting(otherwise = "from the model's name")]
+    pub provider: Option<ProviderSettings>,
+    /// an agent of your own instead: the program to start, and its arguments
+    #[setting]
+    pub command: CommandWords,
+    /// more arguments of the program
+    #[setting(otherwise = "none")]
+    pub args: Vec<String>,
+    /// variables added to the environment of the program
+    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
+    env: ReadElsewhere,
+    /// the folder that the program starts in, seen from that of the suite
+    #[setting(otherwise = "the folder of the suite")]
+    pub cwd: Option<String>,
+    /// another name of `cwd`
+    #[setting(otherwise = "the folder of the suite")]
+    pub working_dir: Option<String>,
+    /// the servers whose tools it has; `[]` for none
+    #[setting(otherwise = "the only one, if there is but one")]
+    pub servers: Option<Names>,
+    /// what the model is told before all else
+    #[setting(otherwise = "none")]
+    pub system: Option<String>,
+    /// what it is asked
+    #[setting]
+    pub prompt: Option<String>,
+    /// what it is asked, one after the other, instead of `prompt`
+    #[setting]
+    pub turns: Turns,
+    /// the most answers of the model in one run
+    #[setting(kind = Kind::Whole(1, TURNS_MAX), default = 10)]
+    pub max_turns: u32,
+    /// the most tokens of one answer
+    #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX), default = 1024)]
+    pub max_tokens: u32,
+    /// how freely the model chooses its words
+    #[setting(otherwise = "the provider's")]
+    pub temperature: Option<Temperature>,
+    /// further limits of one run
+    #[setting(otherwise = "none")]
+    pub budget: Budget,
+    /// how many runs there are; all are scored, the worst decides
+    #[setting(kind = Kind::Whole(1, RUNS_MAX), default = 1)]
+    pub runs: u32,
+    /// the names of the `faults` that its calls meet, in the order in which they are tried
+    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    pub inject: Names,
+    /// by which it can be chosen
+    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    pub tags: Names,
+    /// why it is not run
+    #[setting(otherwise = "false")]
+    pub skip: Option<Reason>,
+}
+
+/// How the provider of a model is spoken to.
+#[derive(Debug, Default, Settings)]
+pub(super) struct ProviderSettings {
+    /// Anthropic Messages, or OpenAI chat completions
+    #[setting(name = "type", kind = Kind::OneOf(PROVIDERS), otherwise = "from the model's name")]
+    pub kind: Option<String>,
+    /// the address of the provider, or of one that speaks as it does
+    #[setting(otherwise = "that of the environment, then the provider's own")]
+    pub base_url: Option<HttpAddress>,
+    /// the variable of the environment that has the key
+    #[setting(otherwise = "the provider's own")]
+    pub api_key_env: Option<VariableName>,
+}
+
+/// A load, and what must hold under it.
+#[derive(Debug, Settings)]
+pub(super) struct LoadTestSettings {
+    /// what the test is called; no other test of the suite is called so
+    #[setting]
+    name: ReadElsewhere,
+    /// the name of a server of the suite
+    #[setting(otherwise = "the only one, if there is but one")]
+    server: ReadElsewhere,
+    /// what is done to the server
+    #[setting(kind = LOAD_SCENARIO)]
+    scenario: ReadElsewhere,
+    /// what it must keep to
+    #[setting(kind = LOAD_THRESHOLDS, otherwise = "none")]
+    thresholds: ReadElsewhere,
+    /// what goes wrong on purpose meanwhile
+    #[setting(kind = LOAD_FAULTS, otherwise = "none")]
+    faults: ReadElsewhere,
+    /// how it is spoken to
+    #[setting(kind = LOAD_SESSION, otherwise = "that of the server")]
+    session: ReadElsewhere,
+    /// another place for `protocol` of `session`
+    #[setting(kind = LOAD_PROTOCOL, otherwise = "that of the server")]
+    protocol: ReadElsewhere,
+    /// what is written
+    #[setting(kind = LOAD_OUTPUT, otherwise = "all reports")]
+    output: ReadElsewhere,
+    /// by which it can be chosen
+    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    pub tags: Names,
+    /// why it is not run
+    #[setting(otherwise = "false")]
+    pub skip: Option<Reason>,
+}
+
+/// What tests have that do not say otherwise.
+#[derive(Debug, Settings)]
+pub(super) struct DefaultSettings {
+    /// the server of tool tests and loads
+    #[setting]
+    pub server: Option<String>,
+    /// the servers of agents
+    #[setting]
+    pub servers: Names,
+    /// how long the call of a tool test may take
+    #[setting(kind = Kind::Milliseconds)]
+    timeout_ms: Option<Duration>,
+    /// the model of agents that have no `command`
+    #[setting]
+    model: Option<String>,
+    /// the provider of such models
+    #[setting]
+    provider: Option<ProviderSettings>,
+    /// what models are told before all else
+    #[setting]
+    system: Option<String>,
+    /// how freely models choose their words
+    #[setting]
+    temperature: Option<Temperature>,
+    /// the most answers of the model in one run
+    #[setting(kind = Kind::Whole(1, TURNS_MAX))]
+    max_turns: Option<u32>,
+    /// the most tokens of one answer
+    #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX))]
+    max_tokens: Option<u32>,
+    /// further limits of one run of an agent, each by itself
+    #[setting]
+    budget: Budget,
+    /// how many runs an agent has
+    #[setting(kind = Kind::Whole(1, RUNS_MAX))]
+    runs: Option<u32>,
+    /// tags of every test, besides its own
+    #[setting(kind = NAME_OR_NAMES)]
+    tags: Names,
+}
