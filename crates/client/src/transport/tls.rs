@@ -5,7 +5,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mcprove_trace::ErrorCategory;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -51,5 +50,5 @@ fn build(roots: RootCertStore) -> Result<Arc<ClientConfig>, Failure> {
 }
 
 fn failure(message: &str) -> Failure {
-    Failure::new(ErrorCategory::Disconnected, message)
+    Failure::disconnected(message)
 }

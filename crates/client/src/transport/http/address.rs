@@ -42,7 +42,7 @@ impl Address {
         let refuse = |why: &str| {
             let shown = redact_urls(url);
             let message = format!("cannot use the address {shown}: {why}");
-            Failure::new(ErrorCategory::Disconnected, message)
+            Failure::disconnected(message)
         };
         let uri: Uri = url.parse().map_err(|error| refuse(&format!("{error}")))?;
         let scheme = uri.scheme().map_or("", Scheme::as_str);
@@ -85,7 +85,7 @@ impl Address {
     pub fn join(&self, reference: &str) -> Result<Self, Failure> {
         let refuse = |why: &str| {
             let message = format!("the server named the endpoint {reference:?}: {why}");
-            Failure::new(ErrorCategory::Malformed, message)
+            Failure::malformed(message)
         };
         let base = self.path.path();
         let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
@@ -158,7 +158,7 @@ impl Address {
     pub fn unreachable(&self, why: &str) -> Failure {
         let host = self.host_header.to_str().unwrap_or(&self.host);
         let message = format!("cannot connect to {host}: {why}");
-        Failure::new(ErrorCategory::Disconnected, message)
+        Failure::disconnected(message)
     }
 
     /// The failure of a server that can be reached, for all we know, and says nothing.
