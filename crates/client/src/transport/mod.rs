@@ -27,7 +27,12 @@ pub mod sse;
 pub mod stdio;
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "tls")]
 mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+#[cfg(feature = "ws")]
 pub mod websocket;
 
 /// The largest message accepted, unless set otherwise.
@@ -76,8 +81,14 @@ pub async fn open(
         Transport::Sse { url, headers } => {
             Ok(sse::SseChannel::connect(url, headers, http_options, inbox).await?)
         }
+        #[cfg(feature = "ws")]
         Transport::WebSocket { url, headers } => {
             Ok(websocket::WebSocketChannel::connect(url, headers, http_options, inbox).await?)
+        }
+        #[cfg(not(feature = "ws"))]
+        Transport::WebSocket { .. } => {
+            let message = "this build of mcprove has no WebSocket; build it with the feature `ws`";
+            Err(Failure::disconnected(message).into())
         }
     }
 }

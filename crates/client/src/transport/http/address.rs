@@ -11,21 +11,19 @@ use http::uri::{Scheme, Uri};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::ErrorCategory;
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
 use super::HttpOptions;
-use crate::transport::{Detail, Failure, tls};
+use crate::transport::tls::{Stream, Tls};
+use crate::transport::{Detail, Failure};
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]
 pub struct Address {
     host: String,
     port: u16,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<Tls>,
     /// The value of the `Host` header.
     pub host_header: HeaderValue,
     /// Path and query, as they stand in the request line.
@@ -60,12 +58,8 @@ impl Address {
         }
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let tls = if is_secure {
-            let name = ServerName::try_from(host.clone())
-                .map_err(|_| refuse("its host is no name that a certificate can have"))?;
-            Some((
-                TlsConnector::from(tls::client_config(&options.extra_roots)?),
-                name,
-            ))
+            let tls = Tls::new(&host, options)?;
+            Some(tls.ok_or_else(|| refuse("its host is no name that a certificate can have"))?)
         } else {
             None
         };
@@ -174,10 +168,7 @@ impl Address {
         stream.set_nodelay(true)?;
         match &self.tls {
             None => Ok(Wire::Plain(stream)),
-            Some((connector, name)) => {
-                let stream = connector.connect(name.clone(), stream).await?;
-                Ok(Wire::Secure(Box::new(stream)))
-            }
+            Some(tls) => Ok(Wire::Secure(Box::new(tls.connect(stream).await?))),
         }
     }
 }
@@ -203,7 +194,7 @@ fn describe(error: &io::Error) -> String {
 /// A socket, with or without TLS.
 pub enum Wire {
     Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+    Secure(Box<Stream>),
 }
 
 impl AsyncRead for Wire {

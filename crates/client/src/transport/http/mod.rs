@@ -14,7 +14,6 @@ use http::Method;
 use mcprove_settings::sync::lock;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
-use rustls::pki_types::CertificateDer;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -22,6 +21,7 @@ use self::address::Address;
 use self::head::Request;
 use self::headers::Headers;
 use self::pool::{Answers, Pool};
+use super::tls::Root;
 use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
 
 pub mod address;
@@ -59,7 +59,7 @@ pub struct HttpOptions {
     /// How long a connection may take to open, TLS included.
     pub connect_timeout: Duration,
     /// Certificates trusted besides the system's.
-    pub extra_roots: Vec<CertificateDer<'static>>,
+    pub extra_roots: Vec<Root>,
 }
 
 impl Default for HttpOptions {
