@@ -8,6 +8,7 @@ mod field;
 mod install;
 mod rules;
 mod schema;
+mod small_build;
 mod step;
 mod test;
 mod workspace;

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::crates::Crates;
 use crate::step::{advise, announce, describe, run_step, succeeds};
 use crate::workspace::Workspace;
-use crate::{docs, install, schema};
+use crate::{docs, install, schema, small_build};
 
 #[derive(Args)]
 pub struct Options {
@@ -45,6 +45,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
         "warnings",
     ];
     run_step("clippy", cargo(&clippy))?;
+    small_build::run(workspace)?;
     check_windows(workspace)?;
     schema::run(workspace, &schema::Options::default())?;
     docs::run(workspace)?;

@@ -96,6 +96,16 @@ impl Transport {
             Self::WebSocket { .. } => "ws",
         }
     }
+
+    /// The address of a server that is not started by us, and the headers for it.
+    pub const fn address(&self) -> Option<(&String, &BTreeMap<String, String>)> {
+        match self {
+            Self::Stdio => None,
+            Self::Http { url, headers }
+            | Self::Sse { url, headers }
+            | Self::WebSocket { url, headers } => Some((url, headers)),
+        }
+    }
 }
 
 impl fmt::Debug for Server {
@@ -116,11 +126,14 @@ impl fmt::Debug for Server {
 
 impl fmt::Debug for Transport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, url, headers) = match self {
-            Self::Stdio => return formatter.write_str("Stdio"),
-            Self::Http { url, headers } => ("Http", url, headers),
-            Self::Sse { url, headers } => ("Sse", url, headers),
-            Self::WebSocket { url, headers } => ("WebSocket", url, headers),
+        let name = match self {
+            Self::Stdio => "Stdio",
+            Self::Http { .. } => "Http",
+            Self::Sse { .. } => "Sse",
+            Self::WebSocket { .. } => "WebSocket",
+        };
+        let Some((url, headers)) = self.address() else {
+            return formatter.write_str(name);
         };
         formatter
             .debug_struct(name)
@@ -174,12 +187,7 @@ impl Server {
 
     /// Where the server listens, if its address names this machine by number or as `localhost`.
     pub fn local_address(&self) -> Option<std::net::SocketAddr> {
-        let (Transport::Http { url, .. }
-        | Transport::Sse { url, .. }
-        | Transport::WebSocket { url, .. }) = &self.transport
-        else {
-            return None;
-        };
+        let (url, _) = self.transport.address()?;
         let uri: http::Uri = url.parse().ok()?;
         let host = uri.host()?.trim_matches(['[', ']']);
         let port = uri.port_u16().unwrap_or(80);
@@ -192,35 +200,20 @@ impl Server {
 
     /// A server at a streamable HTTP endpoint.
     pub fn http(url: impl Into<String>) -> Self {
-        Self::over(
-            String::new(),
-            Transport::Http {
-                url: url.into(),
-                headers: BTreeMap::new(),
-            },
-        )
+        let (url, headers) = (url.into(), BTreeMap::new());
+        Self::over(String::new(), Transport::Http { url, headers })
     }
 
     /// A server at an HTTP+SSE endpoint (revision 2024-11-05).
     pub fn sse(url: impl Into<String>) -> Self {
-        Self::over(
-            String::new(),
-            Transport::Sse {
-                url: url.into(),
-                headers: BTreeMap::new(),
-            },
-        )
+        let (url, headers) = (url.into(), BTreeMap::new());
+        Self::over(String::new(), Transport::Sse { url, headers })
     }
 
     /// A server at a WebSocket address.
     pub fn websocket(url: impl Into<String>) -> Self {
-        Self::over(
-            String::new(),
-            Transport::WebSocket {
-                url: url.into(),
-                headers: BTreeMap::new(),
-            },
-        )
+        let (url, headers) = (url.into(), BTreeMap::new());
+        Self::over(String::new(), Transport::WebSocket { url, headers })
     }
 
     fn over(command: String, transport: Transport) -> Self {
@@ -271,13 +264,11 @@ impl Server {
     /// Adds a header to every request; without effect over stdio.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        match &mut self.transport {
-            Transport::Stdio => {}
-            Transport::Http { headers, .. }
-            | Transport::Sse { headers, .. }
-            | Transport::WebSocket { headers, .. } => {
-                headers.insert(name.into(), value.into());
-            }
+        if let Transport::Http { headers, .. }
+        | Transport::Sse { headers, .. }
+        | Transport::WebSocket { headers, .. } = &mut self.transport
+        {
+            headers.insert(name.into(), value.into());
         }
         self
     }
@@ -313,10 +304,7 @@ impl Server {
         words.extend_from_slice(&self.args);
         let mut secrets = secret::secrets_of_words(&words);
         let mut named = Vec::from_iter(&self.env);
-        if let Transport::Http { url, headers }
-        | Transport::Sse { url, headers }
-        | Transport::WebSocket { url, headers } = &self.transport
-        {
+        if let Some((url, headers)) = self.transport.address() {
             named.extend(headers);
             secrets.extend(secret::within(url));
         }
@@ -351,16 +339,12 @@ impl Server {
     /// assert_eq!(server.describe(), "http://h/mcp?token=<redacted>");
     /// ```
     pub fn describe(&self) -> String {
-        match &self.transport {
-            Transport::Stdio => {
-                let mut words = vec![redact_text(&self.command)];
-                words.extend(redact_arguments(&self.args));
-                words.join(" ")
-            }
-            Transport::Http { url, .. }
-            | Transport::Sse { url, .. }
-            | Transport::WebSocket { url, .. } => redact_urls(url),
+        if let Some((url, _)) = self.transport.address() {
+            return redact_urls(url);
         }
+        let mut words = vec![redact_text(&self.command)];
+        words.extend(redact_arguments(&self.args));
+        words.join(" ")
     }
 }
 

@@ -6,8 +6,10 @@
 
 use mcprove_settings::printable::printable;
 
+#[cfg(feature = "html")]
+use crate::html;
 use crate::style::Style;
-use crate::{html, markdown, terminal};
+use crate::{markdown, terminal};
 
 /// The longest text that is shown whole.
 const TEXT_MAX: usize = 600;
@@ -294,6 +296,7 @@ impl Document {
     }
 
     /// The same in short, for the title of a window.
+    #[cfg(feature = "html")]
     pub(crate) fn window_title(&self) -> String {
         let subject = match self.subject.as_slice() {
             [] => self.heading(),
@@ -306,6 +309,7 @@ impl Document {
     }
 
     /// As an HTML page.
+    #[cfg(feature = "html")]
     pub fn html(&self) -> String {
         html::render(self)
     }

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod figure;
+#[cfg(feature = "html")]
 pub mod html;
 mod markdown;
 pub mod style;

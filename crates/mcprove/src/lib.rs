@@ -23,7 +23,11 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `suite` | suites, agents, cassettes, the proxy: [`run_suites`] |
+//! | `tls` | addresses with `https://` and `wss://` |
+//! | `ws` | WebSocket |
+//! | `html` | `report.html` |
+//! | `suite` | suites, cassettes, the proxy, configs in TOML and YAML: [`run_suites`] |
+//! | `agent` | agents in suites; has `suite` and `tls` |
 //! | `lab` | the server with known failures and its audit, which needs SQLite: [`lab`] |
 //! | `cli` (default) | the program, with all of these |
 //!

@@ -7,7 +7,7 @@
 //! | things chosen by name | [`registry`]; [`json_schema`]: schemas and their check |
 //! | text | [`phrase`], [`quantity`], [`number`], [`printable`], [`text`] |
 //! | secrets | [`secret`]: what is one, and taking it out |
-//! | files and limits | [`input`], [`private_file`], [`whole_file`], [`loss`], [`own_limits`] |
+//! | files and limits | [`input`], [`private_file`], [`whole_file`], [`loss`], [`own_limits`], [`sync`] |
 
 // The derived code names this crate as others do.
 extern crate self as mcprove_settings;
@@ -31,6 +31,7 @@ pub mod reader;
 pub mod registry;
 pub mod secret;
 pub mod setting;
+pub mod sync;
 pub mod table;
 pub mod text;
 pub mod tree;

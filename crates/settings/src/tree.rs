@@ -5,8 +5,14 @@
 
 mod json;
 mod read;
+#[cfg(feature = "files")]
 mod toml;
+#[cfg(not(feature = "files"))]
+mod unread;
+#[cfg(feature = "files")]
 mod yaml;
+#[cfg(not(feature = "files"))]
+use unread::{toml, yaml};
 
 use std::ops::Range;
 
@@ -18,6 +24,16 @@ use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
 use crate::message::Message;
 
 pub use read::{Wanted, not_text, read_text, too_large};
+
+/// Fails, with the reason, unless a text is TOML, as far as this build can tell.
+pub fn check_toml(text: &str) -> Result<(), String> {
+    #[cfg(feature = "files")]
+    text.parse::<::toml::Table>()
+        .map_err(|error| error.to_string())?;
+    #[cfg(not(feature = "files"))]
+    let _ = text;
+    Ok(())
+}
 
 /// The largest file that is read.
 pub const FILE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -283,6 +299,30 @@ impl SyntaxError {
 }
 
 impl Data {
+    /// As a value of TOML; nothing is an empty text.
+    pub fn to_toml(&self) -> ::toml::Value {
+        match self {
+            Self::Null => "".into(),
+            Self::Boolean(value) => (*value).into(),
+            Self::Integer(value) => {
+                i64::try_from(*value).map_or_else(|_| value.to_string().into(), Into::into)
+            }
+            Self::Number(value) => (*value).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::List(nodes) => nodes
+                .iter()
+                .map(|node| node.data.to_toml())
+                .collect::<Vec<_>>()
+                .into(),
+            Self::Table(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|field| (field.name.clone(), field.value.data.to_toml()));
+                ::toml::Value::Table(fields.collect())
+            }
+        }
+    }
+
     /// A list of texts.
     pub fn texts(texts: impl IntoIterator<Item = String>) -> Self {
         Self::List(

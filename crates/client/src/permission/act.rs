@@ -2,53 +2,11 @@
 
 use mcprove_trace::verbs::{Effect, Form, Use, Verb};
 
-use super::prose::{DETERMINERS, Reading, Role, Word, changes, computes, head, is_in};
-
-const DESCRIPTORS: &str = "access at by capability count counts data date dates datetime detail details event events \
-    flag hash histories field fields history id identifier ids info information key keys level list metadata name names note notes \
-    number numbers order permission restriction restrictions permissions privilege privileges rights sha size state status time times \
-    timestamp timestamps title type types url urls user year";
-const NEGATIONS: &str = "not never nothing none nor neither without cannot cant wont doesnt dont isnt arent \
-    no non avoid avoids than";
-/// Words that a denial reaches across: "does not create, modify or delete".
-const CARRIERS: &str =
-    "or and nor be been being is are was were any ever actually also either get gets";
-const MARKERS: &str = "when whenever if whether who whom whose where before until unless how why what which that because \
-    since after once whatever already";
-const SUBJECTS: &str = "you user users they someone people client clients agent agents customer customers author authors \
-    owner owners we i he she developers developer it";
-/// Words behind a noun, where a verb has its object.
-const PREPOSITIONS: &str = "of from by in on at to with for since between and or as is are was were that which who per into \
-    within during via across under over not about around against through without behind";
-const TOOL_WORDS: &str = "tool tools function functions method command endpoint operation operations action actions api \
-    server";
-/// Prepositional "to", and what is permitted: "related to", "allowed to".
-const BEFORE_TO: &str = "up due related relative compared similar according access link links respect close next \
-    prior belonging belongs connected permitted allowed able authorized";
-/// What the caller does with a result: "suitable for editing".
-const PURPOSES: &str = "suitable useful needed required necessary ready helpful essential ideal perfect handy intended \
-    ids id fields used";
+use super::prose::{NOTHING, Reading, Role, Word, head};
+use super::words::{changes, computes, is_in, is_in_list_of};
 
 /// How many words further is far.
 const FAR: usize = 12;
-/// What begins the object of an order.
-const OBJECTS: &str =
-    "a an the it its them their all any every each some one your our my everything everyone";
-/// Words that make a verb of any word before them.
-const PARTICLES: &str = "up down out off away back";
-/// What stays, or costs, when it is generated.
-const THINGS: &str = "file files pdf task tasks ticket tickets image photo photos picture report video videos md branch invoice \
-    ring call payment bot";
-/// Words for an act that changes nothing by itself, with or without an `s`.
-const NEUTRAL: &str = "accept access adapt aggregate allow answer apply ask assess audit build capture collect combine contain \
-    correlate cover crawl demonstrate do ensure explore expose gather generate grab group handle help include \
-    interpret investigate learn let limit load make map match monitor need offer perform process produce profile \
-    provide render report represent require review say scan score simulate support survey take tell trace \
-    understand use verify visualize work";
-/// More of them, which are no orders: "Calls the API and returns".
-const NEUTRAL_THIRD: &str = "assumes avoids calls considers defaults excludes expects follows gives honors ignores implements \
-    indicates keeps leverages means mirrors omits preserves prints prioritizes reflects respects selects skips \
-    spans specifies wraps";
 
 /// A word in its sentence.
 #[derive(Clone, Copy)]
@@ -60,71 +18,73 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn back(&self, steps: usize) -> Option<&'a Word> {
-        let at = self.at.checked_sub(steps)?;
-        self.sentence.get(at)
+    pub(super) fn word(&self) -> &'a Word {
+        self.ahead(0)
     }
 
-    fn next(&self) -> Option<&'a Word> {
-        self.sentence.get(self.at + 1)
+    fn next(&self) -> &'a Word {
+        self.ahead(1)
     }
 
-    /// The same for the word some steps further.
-    fn step(&self, steps: usize) -> Self {
-        let at = self.at + steps;
+    fn ahead(&self, steps: usize) -> &'a Word {
+        self.sentence.get(self.at + steps).unwrap_or(&NOTHING)
+    }
+
+    fn back(&self, steps: usize) -> &'a Word {
+        let at = self.at.checked_sub(steps);
+        at.map_or(&NOTHING, |at| self.moved_to(at).word())
+    }
+
+    fn moved_to(&self, at: usize) -> Self {
         Self { at, ..*self }
     }
 
-    fn word(&self) -> Option<&'a Word> {
-        self.sentence.get(self.at)
-    }
-
-    fn is_after_comma(&self) -> bool {
-        self.word().is_some_and(|word| word.after_comma)
-    }
-
     fn follows(&self, list: &str) -> bool {
-        self.back(1).is_some_and(|word| is_in(list, &word.text))
+        self.back(1).is(list)
     }
 
     fn precedes(&self, list: &str) -> bool {
-        self.next().is_some_and(|word| is_in(list, &word.text))
-    }
-
-    fn has_object(&self) -> bool {
-        self.precedes(DETERMINERS) && self.next().is_some_and(|word| !word.after_comma)
+        self.next().is(list)
     }
 
     fn precedes_soon(&self, list: &str) -> bool {
-        let mut after = self.sentence.iter().skip(self.at + 1).take(4);
-        after.any(|word| is_in(list, &word.text))
+        self.after(4).any(|word| word.is(list))
+    }
+
+    fn has_object(&self) -> bool {
+        self.precedes("DETERMINERS") && !self.next().after_comma
+    }
+
+    fn after(&self, count: usize) -> impl Iterator<Item = &'a Word> {
+        self.sentence.iter().skip(self.at + 1).take(count)
     }
 
     /// The words before it in its clause, the nearest first.
     fn clause(&self) -> impl Iterator<Item = &'a Word> {
-        let mut is_over = self.is_after_comma();
-        let before = self.sentence.get(..self.at).unwrap_or_default();
-        before.iter().rev().take_while(move |word| {
+        let mut is_over = self.word().after_comma;
+        let before = self.sentence.iter().take(self.at).rev();
+        before.take_while(move |word| {
             let was_over = is_over;
             is_over |= word.after_comma;
             !was_over
         })
     }
 
+    fn clause_has(&self, list: &str) -> bool {
+        self.clause().any(|word| word.is(list))
+    }
+
     pub(super) fn names_write(&self) -> bool {
-        let Some(word) = self.word() else {
-            return false;
-        };
-        if is_in("turn turns turning", &word.text) {
+        let word = self.word();
+        if word.is("turn turns turning") {
             return self.precedes_soon("on off");
         }
-        if is_in("place in-place", &word.text) && self.follows("in") && !self.precedes("of") {
+        if word.is("place in-place") && self.follows("in") && !self.precedes("of") {
             return true;
         }
-        if self.is_flag(&word.text) {
+        if self.is_flag() {
             let mut clause = self.clause().take(FAR);
-            let is_condition = clause.any(|word| is_in("if whether when", &word.text));
-            return !is_condition && !self.is_denied(Form::Base) && !self.is_of_another_tool();
+            return !clause.any(|word| word.is("if whether when")) && self.is_own(Form::Base);
         }
         let Some(verb) = word.verb else {
             return self.is_unknown_act();
@@ -133,131 +93,103 @@ impl<'a> Place<'a> {
             Effect::Writes => true,
             Effect::Adds => !self.reading.adds && verb.lemma == "add",
             Effect::Runs => self.role == Role::Lead && self.runs_unknown(),
-            Effect::Reads | Effect::Computes => {
-                if !matches!(verb.form, Form::Base | Form::Third) {
-                    return false;
-                }
-                // "List a product on the market": nobody reads a list of one.
-                let third = self.sentence.get(self.at + 3);
-                if verb.lemma == "list"
-                    && self.precedes("a an")
-                    && third.is_some_and(|word| is_in("on for", &word.text))
-                {
-                    return true;
-                }
-                let mut after = self.sentence.iter().skip(self.at + 1).take(6);
-                after.any(|word| changes(verb.lemma, &word.text))
+            _ if !matches!(verb.form, Form::Base | Form::Third) => false,
+            // "List a product on the market": nobody reads a list of one.
+            _ if verb.lemma == "list" && self.precedes("a an") && self.ahead(3).is("on for") => {
+                return true;
             }
+            _ => self.after(6).any(|word| changes(verb.lemma, &word.text)),
         };
         counts && self.is_act(verb)
     }
 
+    /// Whether it is said without a denial, and not of another tool.
+    fn is_own(&self, form: Form) -> bool {
+        !self.is_denied(form) && !self.is_of_another_tool()
+    }
+
     /// Whether a word that is not known stands where a verb does: "Brews coffee", "Water the plants", "and reaps it".
     fn is_unknown_act(&self) -> bool {
-        let Some(word) = self.word().filter(|_| self.role != Role::Aside) else {
+        let word = self.word();
+        if self.role == Role::Aside {
             return false;
-        };
-        if self.makes_thing(&word.text) {
-            return !self.is_denied(Form::Base) && !self.is_of_another_tool();
         }
-        let is_lead = self.role == Role::Lead;
-        let words = self.sentence.iter().skip(self.at).take(6);
-        let words: Vec<&str> = words.map(|word| word.text.as_str()).collect();
+        // "generate a report", "takes a photo"
+        let makes_thing = self.precedes_soon("MADE") || word.is("make") && self.precedes("one");
+        if word.is("MAKING") && makes_thing {
+            return self.is_own(Form::Base);
+        }
+        let words: Vec<&str> = (0..6)
+            .map(|steps| self.ahead(steps).text.as_str())
+            .collect();
         if !word.may_be_unknown_verb() || computes(&words) {
             return false;
         }
-        let before = self.sentence.get(..self.at).unwrap_or_default();
-        let begins = is_lead && before.iter().all(Word::opens);
-        if begins && self.precedes(PARTICLES) {
+        let is_lead = self.role == Role::Lead;
+        let begins = is_lead && self.sentence.iter().take(self.at).all(Word::opens);
+        if begins && self.precedes("PARTICLES") {
             return true;
         }
-        let is_third = is_in_third_person(&word.text);
         if is_neutral(&word.text) {
             return false;
         }
+        let is_third = word.is_in_third_person();
         if begins && !is_third {
             // "Force-push the branch"
-            let is_compound = self.next().is_some_and(|word| {
-                let is_write = word.verb.is_some_and(|verb| verb.effect == Effect::Writes);
-                let is_unknown = word.verb.is_none() && word.may_be_unknown_verb();
-                !word.after_comma && (is_write || is_unknown && !is_in_third_person(&word.text))
-            });
-            return self.precedes(OBJECTS)
-                || self.at == 0 && is_compound && self.step(1).precedes(OBJECTS);
+            let next = self.next();
+            let is_unknown = next.verb.is_none() && next.may_be_unknown_verb();
+            let is_compound = !next.after_comma
+                && (next.has_effect(Effect::Writes) || is_unknown && !next.is_in_third_person());
+            return self.precedes("OBJECTS")
+                || self.at == 0 && is_compound && self.ahead(2).is("OBJECTS");
         }
         if self.reading.is_hinted {
-            return begins && self.precedes(OBJECTS);
+            return begins && self.precedes("OBJECTS");
         }
         // "Paths the server may read" are things.
         let is_said = is_third
             && (self.at == 0 || self.follows("also then it which"))
             && !self.precedes_soon("is are can may will was were");
-        let number = self.step(1);
-        let is_counted = number.word().is_some_and(Word::is_number)
-            && number.next().is_some_and(|word| !word.is_number())
-            && number.acts_on_next();
-        let is_joined = is_lead && self.follows("and then") && !word.text.ends_with("ly");
+        let is_counted = self.next().is_number()
+            && !self.ahead(2).is_number()
+            && self.moved_to(self.at + 1).acts_on_next();
+        let is_joined = is_lead && self.follows("and then") && !word.is_adverb();
         (is_joined || is_said) && self.has_object()
             || is_said && is_counted
             || is_lead && self.at == 0 && is_third && self.acts_on_next()
     }
 
     /// "This tool has side effects", "DESTRUCTIVE", "uses it up", "costs $5"
-    fn is_flag(&self, text: &str) -> bool {
-        match text {
-            "destructive" | "irreversible" | "irreversibly" | "destructs" => {
-                self.role != Role::Aside
-            }
-            "side" => self.precedes("effect effects"),
-            "gone" => self.follows("is are"),
-            "made" => self.precedes("if when"),
-            "out" => self.follows("go goes"),
+    fn is_flag(&self) -> bool {
+        let word = self.word();
+        let is_listed = |kind, other: &Word| is_in_list_of(kind, &word.text, &other.text);
+        let is_used = |steps| self.back(steps).is("use uses used");
+        is_listed("flag_before", self.next())
+            || is_listed("flag_after", self.back(1))
+            || word.is("DESTRUCTIVE") && self.role != Role::Aside
             // "Get a new token"
-            "new" | "fresh" => {
-                self.follows("a")
-                    && self
-                        .back(2)
-                        .is_some_and(|word| is_in("get gets", &word.text))
-            }
-            "text" => self.follows("type types"),
-            "up" if self.precedes("to") => false,
-            "up" => [1, 2].iter().any(|steps| {
-                self.back(*steps)
-                    .is_some_and(|word| is_in("use uses used", &word.text))
-            }),
-            "costs" => self.next().is_some_and(Word::is_number) || self.precedes("credits money"),
-            _ => false,
-        }
-    }
-
-    /// "generate a report", "takes a photo": a word for making, and what stays or costs when it is made.
-    fn makes_thing(&self, text: &str) -> bool {
-        const MAKING: &str =
-            "build builds generate generates make makes produce produces take takes";
-        is_in(MAKING, text)
-            && (self.precedes_soon(THINGS) || text == "make" && self.precedes("one"))
+            || word.is("new fresh") && self.follows("a") && self.back(2).is("get gets")
+            || word.is("up") && !self.precedes("to") && (is_used(1) || is_used(2))
+            || word.is("costs") && self.next().is_number()
     }
 
     /// Whether what is run may do anything; a server that says that it only reads runs no commands.
     fn runs_unknown(&self) -> bool {
-        let is_program =
-            |word: &Word| is_in("command commands cli script scripts code shell", &word.text);
-        let mut after = self.sentence.iter().skip(self.at + 1);
-        !self.reading.is_hinted || (self.at == 0 && after.any(is_program))
+        let is_program = |word: &Word| word.is("command commands cli script scripts code shell");
+        !self.reading.is_hinted || (self.at == 0 && self.after(usize::MAX).any(is_program))
     }
 
     /// Whether the tool is said to do it.
     fn is_act(&self, verb: Verb) -> bool {
-        if self.is_denied(verb.form) || self.is_of_another_tool() || self.is_idiom(verb) {
+        if !self.is_own(verb.form) || self.is_idiom(verb) {
             return false;
         }
         let is_lead = self.role == Role::Lead;
         match verb.form {
             Form::Past => verb.used != Use::NounOrVerb && self.is_passive_act(),
             Form::Noun => {
-                let is_described = self.precedes(DESCRIPTORS)
-                    || self.follows("last latest since before after upon file");
-                is_lead && !is_described
+                let is_dated = self.follows("last latest since before after upon file");
+                is_lead && !self.precedes("DESCRIPTORS") && !is_dated
             }
             Form::Continuous => {
                 (is_lead || !self.reading.is_hinted && self.role == Role::Plain)
@@ -266,9 +198,8 @@ impl<'a> Place<'a> {
             // A list of occasions says what the caller does, and so do hints to the caller.
             Form::Base if self.role == Role::Aside => false,
             Form::Base if self.reading.is_hinted && !is_lead => {
-                let is_next = self.follows("will then")
-                    || self.follows("also") && self.back(2).is_some_and(|word| word.text == "will");
-                is_next && self.is_finite_act(verb)
+                let is_also = self.follows("also") && self.back(2).is("will");
+                (self.follows("will then") || is_also) && self.is_finite_act(verb)
             }
             Form::Base | Form::Third => self.is_finite_act(verb),
         }
@@ -281,28 +212,24 @@ impl<'a> Place<'a> {
         }
         let mut nouns = 0;
         let mut is_passive = false;
-        let before = self.sentence.get(..self.at).unwrap_or_default();
-        for (steps, word) in before.iter().rev().take(12).enumerate() {
-            let text = word.text.as_str();
-            let at = self.at - steps - 1;
-            let earlier = at.checked_sub(1).and_then(|at| self.sentence.get(at));
-            if is_in(NEGATIONS, text) || text.ends_with("n't") {
-                let next = self.sentence.get(at + 1);
-                let is_only = next.is_some_and(|next| is_in("only just", &next.text));
-                let fits = match text {
+        for steps in 1..=FAR {
+            let (word, earlier) = (self.back(steps), self.back(steps + 1));
+            if word.is("NEGATIONS") || word.text.ends_with("n't") {
+                let fits = match word.text.as_str() {
                     "no" => is_passive || nouns == 0,
                     "nothing" | "none" => is_passive,
-                    "than" => earlier.is_some_and(|word| word.text == "rather"),
+                    "than" => earlier.is("rather"),
                     "never" | "nor" | "neither" => true,
                     _ => form != Form::Third,
                 };
+                let is_only = self.back(steps - 1).is("only just");
                 return fits && !is_only && (nouns == 0 || is_passive);
             }
-            if text == "of" {
-                return nouns == 0 && earlier.is_some_and(|word| word.text == "instead");
+            if word.is("of") {
+                return nouns == 0 && earlier.is("instead");
             }
-            is_passive |= form == Form::Past && is_in("is are be been was were gets get", text);
-            let is_carrier = is_in(CARRIERS, text) || text.ends_with("ly") || word.verb.is_some();
+            is_passive |= form == Form::Past && word.is("is are be been was were gets get");
+            let is_carrier = word.is("CARRIERS") || word.is_adverb() || word.verb.is_some();
             nouns += usize::from(!is_carrier);
             if nouns > 2 {
                 return false;
@@ -313,294 +240,216 @@ impl<'a> Place<'a> {
 
     /// "To create an issue, use `create_issue`", "use `create_issue` to create one".
     fn is_of_another_tool(&self) -> bool {
-        let sentence = self.sentence;
         let names = |at: &usize| {
-            let is_named = sentence.get(*at).is_some_and(|word| word.is_identifier);
-            let before = sentence.get(at.saturating_sub(3)..*at).unwrap_or_default();
-            let mut before = before.iter();
-            is_named && before.any(|word| is_in("use call see prefer try", &word.text))
+            let place = self.moved_to(*at);
+            let is_use = |steps| place.back(steps).is("use call see prefer try");
+            place.word().is_identifier && (1..=3).any(is_use)
         };
-        let Some(other) = (0..sentence.len()).find(names) else {
-            return false;
-        };
-        // "since this call deletes"
-        if self.clause().any(|word| word.text == "this") {
-            return false;
-        }
-        let begins_with_purpose = sentence
-            .first()
-            .is_some_and(|word| is_in("to for if when before after instead", &word.text));
-        other < self.at || begins_with_purpose
+        (0..self.sentence.len()).find(names).is_some_and(|other| {
+            let first = self.moved_to(0).word();
+            let begins_with_purpose = first.is("to for if when before after instead");
+            // "since this call deletes"
+            !self.clause_has("this") && (other < self.at || begins_with_purpose)
+        })
     }
 
     fn is_idiom(&self, verb: Verb) -> bool {
-        let is_named = self.next().is_some_and(|word| word.is_identifier);
-        match verb.lemma {
-            "start" => self.precedes("with from at by of point here index offset date time"),
-            "grant" => self.precedes("you"),
-            "evaluate" => self.precedes_soon("expression expressions formula equation"),
-            "connect" => true,
-            "enable" => {
-                const GOOD: &str = "you users agents clients efficient precise easy fast quick better llms ai";
-                let next = self.next().and_then(|word| word.verb);
-                let is_next_continuous = next.is_some_and(|next| next.form == Form::Continuous);
-                verb.form == Form::Continuous || self.precedes(GOOD) || is_next_continuous
+        let is_listed = |kind, word: &Word| is_in_list_of(kind, verb.lemma, &word.text);
+        let next = self.next();
+        is_listed("idiom", next)
+            || self.after(4).any(|word| is_listed("idiom_soon", word))
+            || match verb.lemma {
+                "connect" => true,
+                "enable" => verb.form == Form::Continuous || next.has_form(Form::Continuous),
+                // Results are cut, not files.
+                "truncate" => verb.form == Form::Past,
+                "set" => next.is_identifier,
+                _ => false,
             }
-            "apply" => self.precedes_soon("filter filters pagination sorting"),
-            // Results are cut, not files.
-            "truncate" => verb.form == Form::Past,
-            "add" => self.precedes("on ons up"),
-            "resolve" => self.precedes_soon("id ids name names dns host hostname domain url urls address path library symbol reference"),
-            "set" => self.precedes("of to") || is_named,
-            "write" => self.precedes("access permission permissions"),
-            "close" => self.precedes("to"),
-            _ => false,
-        }
     }
 
     /// The tool is not the one who does it: "when you create", "before updating", "how to delete".
     fn is_of_others(&self) -> bool {
-        let form = self.word().and_then(|word| word.verb).map(|verb| verb.form);
-        let mut subject = false;
-        let mut words = self.clause().take(10).peekable();
-        if form == Some(Form::Continuous) {
-            let is_joined = self.follows("and or")
-                && self
-                    .back(2)
-                    .and_then(|word| word.verb)
-                    .is_some_and(|verb| verb.form == Form::Continuous);
-            let is_next = words.peek().is_some_and(|word| {
-                is_in(
-                    "before when whenever if how why what whether unless until",
-                    &word.text,
-                )
-            });
+        if self.word().has_form(Form::Continuous) {
+            const BEFORE: &str = "before when whenever if how why what whether unless until";
+            let is_next = self.clause().next().is_some_and(|word| word.is(BEFORE));
+            let is_joined = self.follows("and or") && self.back(2).has_form(Form::Continuous);
             // "before renaming or changing"
-            return is_next
-                || (is_joined
-                    && Self {
-                        at: self.at - 2,
-                        ..*self
-                    }
-                    .is_of_others());
+            return is_next || is_joined && self.moved_to(self.at - 2).is_of_others();
         }
         // "tell the user to migrate"
-        let is_told = self.follows("to")
-            && self.back(2).is_some_and(|word| is_in(SUBJECTS, &word.text))
-            && self
-                .clause()
-                .any(|word| is_in("tell ask advise instruct remind", &word.text));
-        if is_told {
+        if self.follows("to")
+            && self.back(2).is("SUBJECTS")
+            && self.clause_has("tell ask advise instruct remind")
+        {
             return true;
         }
-        for word in words {
-            let text = word.text.as_str();
-            if is_in("how whether", text) {
+        let mut has_subject = false;
+        for word in self.clause().take(10) {
+            if word.is("how whether") {
                 return true;
             }
-            if is_in("that which", text) {
+            if word.is("that which") {
                 return self.describes_result();
             }
-            if is_in(MARKERS, text) && subject {
+            if word.is("MARKERS") && has_subject {
                 return true;
             }
-            subject |= is_in(SUBJECTS, text);
+            has_subject |= word.is("SUBJECTS");
         }
-        self.has_able_subject() && self.describes_result()
-    }
-
-    /// "repositories you can push to", "what users want to delete".
-    fn has_able_subject(&self) -> bool {
-        const BETWEEN: &str =
-            "can could may might want wants need needs have has to allowed able also";
-        let mut before = self.clause().skip_while(|word| is_in(BETWEEN, &word.text));
-        self.follows(BETWEEN)
-            && before
-                .next()
-                .is_some_and(|word| is_in(SUBJECTS, &word.text) || word.text == "who")
+        // "repositories you can push to", "what users want to delete".
+        let mut before = self.clause().skip_while(|word| word.is("BETWEEN"));
+        let is_able = |word: &Word| word.is("SUBJECTS") || word.is("who");
+        self.follows("BETWEEN") && before.next().is_some_and(is_able) && self.describes_result()
     }
 
     /// Whether the sentence begins with a verb that reads, so that a clause within it describes what is read.
     fn describes_result(&self) -> bool {
-        let of_tool = self.clause().any(|word| is_in(TOOL_WORDS, &word.text));
-        self.clause().any(Word::reads) && !of_tool
+        self.clause().any(Word::reads) && !self.clause_has("TOOL")
     }
 
     fn is_passive_act(&self) -> bool {
+        const NEEDS: &str = "waiting scheduled due yet about ready need needs must should can";
         let mut steps = 1;
-        while self.back(steps).is_some_and(|word| {
-            word.text.ends_with("ly") || is_in("also then first immediately", &word.text)
-        }) {
+        while self.back(steps).is_adverb() || self.back(steps).is("also then first immediately") {
             steps += 1;
         }
-        let Some(before) = self.back(steps) else {
+        if steps > self.at {
             // "Removed from the cart" is what was done; "Deleted items" are things.
-            let is_done = self.next().is_none_or(|word| {
-                is_in(DETERMINERS, &word.text) || is_in("from to in into on", &word.text)
-            });
+            let next = self.next();
+            let is_done =
+                next.is_nothing() || next.is("DETERMINERS") || next.is("from to in into on");
             return is_done && self.role == Role::Lead;
-        };
+        }
         if self.is_sequel() || self.follows("then") {
             return true;
         }
         // "If it is stale it is deleted": the tool acts where the clause of the marker has a verb of its own.
         let of_others = || {
-            let mut clause = self.clause().skip(steps);
-            let mut between = clause
-                .by_ref()
-                .take_while(|word| !is_in(MARKERS, &word.text));
-            let is_own = between.any(|word| is_in("is are call called", &word.text));
-            !is_own && self.clause().any(|word| is_in(MARKERS, &word.text))
+            let clause = self.clause().skip(steps);
+            let mut between = clause.take_while(|word| !word.is("MARKERS"));
+            !between.any(|word| word.is("is are call called")) && self.clause_has("MARKERS")
         };
-        let needs = |at: usize| {
-            let word = self.back(at);
-            word.is_some_and(|word| {
-                is_in(
-                    "waiting scheduled due yet about ready need needs must should can",
-                    &word.text,
-                )
-            })
-        };
-        match before.text.as_str() {
-            "get" | "gets" => self.back(steps + 1).is_some() && steps == 1 && !of_others(),
+        let earlier = self.back(steps + 1);
+        match self.back(steps).text.as_str() {
+            "get" | "gets" => self.at > 1 && steps == 1 && !of_others(),
             "is" | "are" | "being" | "it's" | "they're" => !of_others(),
-            "be" => !needs(steps + 1) && !needs(steps + 2) && !of_others(),
+            "be" => !earlier.is(NEEDS) && !self.back(steps + 2).is(NEEDS) && !of_others(),
             "was" | "were" | "been" => !of_others() && !self.sentence.iter().any(Word::reads),
             // "are fetched and deleted"
-            "and" | "or" => self.back(steps + 1).is_some_and(|word| {
-                let is_past = word.text.ends_with("ed")
-                    || word.verb.is_some_and(|verb| verb.form == Form::Past);
-                let at = self.at - steps - 1;
-                is_past && Self { at, ..*self }.is_passive_act()
-            }),
+            "and" | "or" => {
+                let is_past = earlier.text.ends_with("ed") || earlier.has_form(Form::Past);
+                is_past && self.moved_to(self.at - steps - 1).is_passive_act()
+            }
             _ => false,
         }
     }
 
     /// "deleted afterwards", "removed after this call"
     fn is_sequel(&self) -> bool {
-        let mut after = self.sentence.iter().skip(self.at + 1).take(FAR);
-        after.any(|word| is_in("afterwards afterward thereafter", &word.text))
+        let mut after = self.after(FAR);
+        after.any(|word| word.is("afterwards afterward thereafter"))
             || self.precedes("after") && self.precedes_soon("call read reading use retrieval")
     }
 
     fn is_continuous_act(&self, verb: Verb) -> bool {
-        let is_purpose =
-            self.follows("for") && self.back(2).is_some_and(|word| is_in(PURPOSES, &word.text));
-        if is_purpose
+        if self.follows("for") && self.back(2).is("PURPOSES")
             || self.is_of_others()
             || self.follows("about on regarding")
-            || self.precedes(TOOL_WORDS)
+            || self.precedes("TOOL")
         {
             return false;
         }
-        if verb.used == Use::Verb {
-            return true;
-        }
-        let begins = self.at == 0 || self.is_after_comma() || self.follows("and then also or for");
-        (begins && self.has_object()) || self.follows("by while after")
+        let begins = self.begins_clause() || self.follows("and then also or for");
+        verb.used == Use::Verb || (begins && self.has_object()) || self.follows("by while after")
     }
 
     fn is_finite_act(&self, verb: Verb) -> bool {
         if self.is_of_others() {
             return false;
         }
-        let makes = |word: &Word| is_in("make makes making", &word.text);
+        let makes = |word: &Word| word.is("make makes making");
         if verb.lemma == "change" && self.clause().take(3).any(makes) {
-            return !self
-                .clause()
-                .any(|word| is_in("before when if not", &word.text));
+            return !self.clause_has("before when if not");
         }
-        let is_described = self.precedes(DESCRIPTORS);
+        let is_described = self.precedes("DESCRIPTORS");
+        let is_third = verb.form == Form::Third;
+        let is_base = verb.form == Form::Base;
         if verb.used == Use::Verb {
-            let is_allowed = self.follows("to")
-                && self
-                    .back(2)
-                    .is_some_and(|word| is_in(BEFORE_TO, &word.text));
+            let is_allowed = self.follows("to") && self.back(2).is("BEFORE_TO");
             // "status and restart count" is a list of things.
             let is_counted = self.at > 0 && self.precedes("count date time timestamp id history");
-            let is_noun =
-                verb.form == Form::Base && is_described && (is_counted || !self.begins_act());
-            let of_thing =
-                verb.form == Form::Third && self.reading.is_hinted && !self.has_tool_as_subject();
+            let is_noun = is_base && is_described && (is_counted || !self.begins_act());
+            let of_thing = is_third && self.reading.is_hinted && !self.has_tool_as_subject();
             return !is_noun && !is_allowed && !of_thing;
         }
-        let is_third = verb.form == Form::Third;
-        let Some(before) = self.back(1) else {
+        if self.at == 0 {
             // "Moves mails" is an act, "Posts of a user" are things, and so is "Order status".
             let acts = is_third && verb.used == Use::VerbOrNoun && self.acts_on_next();
-            let stands_alone = self.next().is_none_or(|word| word.after_comma);
+            let stands_alone = self.next().after_comma;
             let needs_object = self.role != Role::Lead && !self.precedes("to in as");
             let is_noun = is_described && !is_third;
             return acts || (!is_noun && !stands_alone && (!needs_object || self.has_object()));
-        };
-        if self.is_after_comma() || is_in("and or then plus", &before.text) {
+        }
+        let (before, next) = (self.back(1), self.next());
+        if self.word().after_comma || before.is("and or then plus") {
             return self.is_listed_act(verb, is_described);
         }
-        if verb.form == Form::Base {
-            let is_number = self
-                .next()
-                .is_some_and(|word| word.text.bytes().all(|byte| byte.is_ascii_digit()));
-            return match before.text.as_str() {
-                "to" => {
-                    let before = self.back(2);
-                    let is_preposition = before.is_some_and(|word| is_in(BEFORE_TO, &word.text));
-                    !is_preposition && !is_described && !is_number
-                }
-                "will" | "must" | "should" | "would" | "can" | "may" | "could" | "please"
-                | "also" | "then" => true,
-                text => text.ends_with("ly") && self.has_object(),
-            };
+        if is_base && before.is("to") {
+            let mut digits = next.text.bytes();
+            let is_number = !next.is_nothing() && digits.all(|byte| byte.is_ascii_digit());
+            return !self.back(2).is("BEFORE_TO") && !is_described && !is_number;
+        }
+        if is_base {
+            return before.is("will must should would can may could please also then")
+                || before.is_adverb() && self.has_object();
         }
         let has_object = self.has_object() || self.precedes("to into on off");
         self.has_tool_as_subject() && has_object && !is_described
     }
 
+    fn begins_clause(&self) -> bool {
+        self.at == 0 || self.word().after_comma
+    }
+
     /// Whether a verb in its base form stands where an order or a purpose begins.
     fn begins_act(&self) -> bool {
-        self.at == 0
-            || self.is_after_comma()
+        self.begins_clause()
             || self.follows("and or then to will can may must should would could also please")
-            || self.back(1).is_some_and(|word| word.text.ends_with("ly"))
+            || self.back(1).is_adverb()
     }
 
     /// Whether the next word can be what a verb acts on.
     fn acts_on_next(&self) -> bool {
-        self.next().is_some_and(|word| {
-            let is_past = word.verb.is_some_and(|verb| verb.form == Form::Past);
-            !word.after_comma && !word.is_identifier && !is_past && !is_in(PREPOSITIONS, &word.text)
-        })
+        let next = self.next();
+        let is_past = next.has_form(Form::Past);
+        !next.after_comma && !next.is_identifier && !is_past && !next.is("PREPOSITIONS")
     }
 
     /// Whether the verb begins its clause, or stands behind the tool or what stands for it.
     fn has_tool_as_subject(&self) -> bool {
-        self.at == 0
-            || self.is_after_comma()
+        self.begins_clause()
             || self.follows("it which that this also then and or but")
-            || self.back(1).is_some_and(|word| word.text.ends_with("ly"))
-            || self.follows(TOOL_WORDS)
+            || self.back(1).is_adverb()
+            || self.follows("TOOL")
     }
 
     /// In a list, a word is a verb where it has an object or joins a verb: "and marks them", "get or update".
     fn is_listed_act(&self, verb: Verb, is_described: bool) -> bool {
-        let joined = if self.follows("and or then plus") {
-            2
-        } else {
-            1
-        };
-        let joins_verb = self.back(joined).is_some_and(|word| {
-            word.verb.is_some_and(|other| {
+        let is_joined = self.follows("and or then plus");
+        let joins_verb = self
+            .back(1 + usize::from(is_joined))
+            .verb
+            .is_some_and(|other| {
                 let is_verb = other.effect != Effect::Writes || other.used == Use::Verb;
                 other.form == verb.form && is_verb
-            })
-        });
-        let head = head(self.sentence).and_then(|word| word.verb);
-        let head_is_third = head.is_some_and(|head| head.form == Form::Third);
+            });
+        let head_is_third = head(self.sentence).is_some_and(|head| head.has_form(Form::Third));
         let continues = verb.form == Form::Third
             && head_is_third
             && (self.precedes("to into on as from in up back")
                 || (verb.used == Use::VerbOrNoun && self.acts_on_next()));
-        let has_distant_object = self.precedes("on for") && self.step(1).precedes("it them");
+        let has_distant_object = self.precedes("on for") && self.ahead(2).is("it them");
         self.follows("then")
             || self.has_object()
             || has_distant_object
@@ -614,21 +463,18 @@ impl Word {
     fn may_be_unknown_verb(&self) -> bool {
         let text = self.text.as_str();
         let is_word = text.len() > 2 && text.bytes().all(|byte| byte.is_ascii_lowercase());
-        let is_known = [DETERMINERS, PREPOSITIONS, MARKERS, SUBJECTS, TOOL_WORDS];
-        is_word
-            && !self.is_identifier
-            && !self.opens()
-            && !is_known.iter().any(|list| is_in(list, text))
+        let known = ["DETERMINERS", "PREPOSITIONS", "MARKERS", "SUBJECTS", "TOOL"];
+        is_word && !self.is_identifier && !self.opens() && !known.iter().any(|list| self.is(list))
     }
-}
 
-fn is_in_third_person(text: &str) -> bool {
-    text.ends_with('s') && !["ss", "us", "is"].iter().any(|end| text.ends_with(end))
+    fn is_in_third_person(&self) -> bool {
+        let text = self.text.as_str();
+        text.ends_with('s') && !["ss", "us", "is"].iter().any(|end| text.ends_with(end))
+    }
 }
 
 pub(super) fn is_neutral(text: &str) -> bool {
     let bases = [Some(text), text.strip_suffix('s'), text.strip_suffix("es")];
-    bases.into_iter().flatten().any(|base| is_in(NEUTRAL, base))
-        || is_in(NEUTRAL_THIRD, text)
-        || text == "verifies"
+    let mut bases = bases.into_iter().flatten();
+    bases.any(|base| is_in("NEUTRAL", base)) || is_in("NEUTRAL_THIRD", text)
 }

@@ -8,18 +8,17 @@ mod name;
 mod prose;
 mod schema;
 mod sentences;
+mod words;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use mcprove_trace::protocol::Tool;
-use mcprove_trace::words::{fits, tokens};
-use name::Saying;
-use prose::{Prose, Reading, is_in};
-use schema::Clue;
+use mcprove_trace::verbs::{Effect, find};
+use mcprove_trace::words::fits;
+use prose::{Prose, Reading};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use words::is_in;
 
 /// The rule in short, for people.
 pub const RULE: &str = "\
@@ -66,19 +65,25 @@ pub struct Permission {
 }
 
 /// What decided whether a tool may be called.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The user allows it.
+    #[error("allowed")]
     Allowed,
     /// `readOnlyHint` is true, and nothing contradicts it.
+    #[error("readOnlyHint is true")]
     ReadOnlyHint,
     /// Its first verb reads or computes.
+    #[error("\"{0}\" only reads or computes")]
     Verb(String),
     /// `destructiveHint` is true.
+    #[error("destructiveHint is true")]
     DestructiveHint,
     /// `readOnlyHint` is false.
+    #[error("readOnlyHint is false")]
     NotReadOnly,
     /// A word of its name, title or description names a write.
+    #[error("may write: \"{word}\" in its {place}")]
     Write {
         /// `name`, `title` or `description`.
         place: &'static str,
@@ -86,6 +91,7 @@ pub enum Reason {
         word: String,
     },
     /// A value that an argument can have names a write.
+    #[error("may write: {argument} can be \"{value}\"")]
     Act {
         /// The argument.
         argument: String,
@@ -93,38 +99,20 @@ pub enum Reason {
         value: String,
     },
     /// An argument is a program to run.
+    #[error("runs what {0} says")]
     Program(String),
     /// An argument is a file to write, or to change in place.
+    #[error("may write the file that {0} names")]
     Output(String),
     /// Nothing says that it only reads.
+    #[error("nothing says that it only reads")]
     NoVerb,
     /// The name or the description is in another language.
+    #[error("nothing says in English that it only reads")]
     NotEnglish,
     /// There is too much to read.
+    #[error("its description or schema is too long to judge")]
     TooLong,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Allowed => formatter.write_str("allowed"),
-            Self::ReadOnlyHint => formatter.write_str("readOnlyHint is true"),
-            Self::Verb(word) => write!(formatter, "\"{word}\" only reads or computes"),
-            Self::DestructiveHint => formatter.write_str("destructiveHint is true"),
-            Self::NotReadOnly => formatter.write_str("readOnlyHint is false"),
-            Self::Write { place, word } => {
-                write!(formatter, "may write: \"{word}\" in its {place}")
-            }
-            Self::Act { argument, value } => {
-                write!(formatter, "may write: {argument} can be \"{value}\"")
-            }
-            Self::Program(argument) => write!(formatter, "runs what {argument} says"),
-            Self::Output(argument) => write!(formatter, "may write the file that {argument} names"),
-            Self::NoVerb => formatter.write_str("nothing says that it only reads"),
-            Self::NotEnglish => formatter.write_str("nothing says in English that it only reads"),
-            Self::TooLong => formatter.write_str("its description or schema is too long to judge"),
-        }
-    }
 }
 
 impl Allowance {
@@ -132,9 +120,10 @@ impl Allowance {
     pub fn judge(&self, tool: &Tool) -> Permission {
         let is_named = || self.names.iter().any(|pattern| fits(pattern, &tool.name));
         if self.writes || is_named() {
+            let reason = Reason::Allowed;
             return Permission {
                 may_call: true,
-                reason: Reason::Allowed,
+                reason,
             };
         }
         judge(tool)
@@ -149,16 +138,11 @@ impl Allowance {
 
 /// Whether a tool may be called that nobody named.
 pub fn judge(tool: &Tool) -> Permission {
-    match allow(tool) {
-        Ok(reason) => Permission {
-            may_call: true,
-            reason,
-        },
-        Err(reason) => Permission {
-            may_call: false,
-            reason,
-        },
-    }
+    let (may_call, reason) = match allow(tool) {
+        Ok(reason) => (true, reason),
+        Err(reason) => (false, reason),
+    };
+    Permission { may_call, reason }
 }
 
 /// Tools of one name are called by that name: if one of them may not be called, none may.
@@ -166,12 +150,9 @@ pub(crate) fn settle_repeated(tools: &mut [Tool]) {
     let mut seen = BTreeSet::new();
     let again = tools.iter().filter(|tool| !seen.insert(&tool.name));
     let repeated: BTreeSet<&String> = again.map(|tool| &tool.name).collect();
-    let is_refused = |tool: &&Tool| repeated.contains(&tool.name) && !judge(tool).may_call;
-    let refused = tools
-        .iter()
-        .filter(is_refused)
-        .map(|tool| tool.name.clone());
-    let refused: BTreeSet<String> = refused.collect();
+    let same = tools.iter().filter(|tool| repeated.contains(&tool.name));
+    let refused = same.filter(|tool| !judge(tool).may_call);
+    let refused: BTreeSet<String> = refused.map(|tool| tool.name.clone()).collect();
     for tool in tools.iter_mut().filter(|tool| refused.contains(&tool.name)) {
         let hints = tool.annotations.get_or_insert_default();
         hints.read_only_hint = Some(false);
@@ -189,50 +170,51 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
         return Err(Reason::NotReadOnly);
     }
     let texts = [
-        Some(&tool.name),
-        tool.title.as_ref(),
-        hints.title.as_ref(),
-        tool.description.as_ref(),
+        tool.name.as_str(),
+        tool.title.as_deref().unwrap_or_default(),
+        hints.title.as_deref().unwrap_or_default(),
+        tool.description.as_deref().unwrap_or_default(),
     ];
-    if texts.iter().flatten().map(|text| text.len()).sum::<usize>() > CHARACTERS_MAX {
+    if texts.iter().map(|text| text.len()).sum::<usize>() > CHARACTERS_MAX {
         return Err(Reason::TooLong);
     }
-    let [name, title, other_title, description] = texts.map(|text| text.map(|text| visible(text)));
-    let name = name.unwrap_or_default();
+    let [name, title, other_title, description] = texts.map(visible);
+    let adds = schema::has_numbers_only(&tool.input_schema);
     let saying = name::read(&name);
-    let is_amount = |word: &String| is_in("account amount id item quantity user", word);
-    let adds = schema::has_numbers_only(&tool.input_schema)
-        && !arguments(&tool.input_schema).any(|(name, _)| name.iter().any(is_amount));
     for (place, saying) in [
-        ("name", Some(saying.clone())),
-        ("title", title.as_deref().map(name::read)),
-        ("title", other_title.as_deref().map(name::read)),
+        ("name", saying.clone()),
+        ("title", name::read(&title)),
+        ("title", name::read(&other_title)),
     ] {
-        match saying {
-            Some(Saying::Writes(word)) => return Err(Reason::Write { place, word }),
-            Some(Saying::Adds(word)) if !adds => return Err(Reason::Write { place, word }),
-            Some(Saying::Runs(word)) if !is_read_only => {
-                return Err(Reason::Write { place, word });
+        if let Some((effect, word)) = saying
+            && match effect {
+                Effect::Writes => true,
+                Effect::Adds => !adds,
+                Effect::Runs => !is_read_only,
+                Effect::Reads | Effect::Computes => false,
             }
-            _ => {}
+        {
+            return Err(Reason::Write { place, word });
         }
     }
-    if let Some(word) = name::runs(&name).filter(|_| is_read_only && takes_text(&tool.input_schema))
+    let in_name = |word| Reason::Write {
+        place: "name",
+        word,
+    };
+    if is_read_only
+        && schema::takes_text(&tool.input_schema)
+        && let Some(word) = name::runs(&name)
     {
-        return Err(Reason::Write {
-            place: "name",
-            word,
-        });
+        return Err(in_name(word));
     }
     let reading = Reading {
         is_hinted: is_read_only,
         adds,
     };
-    let [title, other_title, prose] = [title, other_title, description]
-        .map(|text| Prose::new(text.as_deref().unwrap_or_default()));
+    let prose = Prose::new(&description);
     for (place, text) in [
-        ("title", &title),
-        ("title", &other_title),
+        ("title", &Prose::new(&title)),
+        ("title", &Prose::new(&other_title)),
         ("description", &prose),
     ] {
         if let Some(word) = text.write(reading) {
@@ -240,14 +222,7 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
             return Err(Reason::Write { place, word });
         }
     }
-    let clue = schema::clue(&tool.input_schema, is_read_only);
-    match clue.clone() {
-        Some(Clue::Act { argument, value }) => return Err(Reason::Act { argument, value }),
-        Some(Clue::Program(argument)) => return Err(Reason::Program(argument)),
-        Some(Clue::Output(argument)) => return Err(Reason::Output(argument)),
-        Some(Clue::TooLarge) => return Err(Reason::TooLong),
-        Some(Clue::File(_)) | None => {}
-    }
+    let file = schema::find_file(&tool.input_schema, is_read_only)?;
     if !name.is_ascii() || !prose.is_english() {
         return Err(Reason::NotEnglish);
     }
@@ -255,47 +230,22 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
         return Ok(Reason::ReadOnlyHint);
     }
     let verb = match &saying {
-        Saying::Reads(word) | Saying::Adds(word) => word.as_str(),
+        Some((Effect::Reads | Effect::Computes | Effect::Adds, word)) => word.as_str(),
         _ => prose.reading_verb(adds).ok_or(Reason::NoVerb)?,
     };
-    let is_query = mcprove_trace::verbs::find(verb).is_some_and(|verb| verb.lemma == "query");
-    if let Some(argument) = schema::query(&tool.input_schema).filter(|_| is_query) {
-        return Err(Reason::Program(argument.to_owned()));
+    let lemma = find(verb).map_or("", |verb| verb.lemma);
+    if let Some(argument) = schema::query(&tool.input_schema).filter(|_| lemma == "query") {
+        return Err(Reason::Program(argument));
     }
-    match clue {
-        Some(Clue::File(argument)) if changes_in_place(verb) => Err(Reason::Output(argument)),
-        _ if changes_in_place(verb) && names_thing(&tool.input_schema) => Err(Reason::Write {
-            place: "name",
-            word: verb.to_owned(),
-        }),
-        _ => Ok(Reason::Verb(verb.to_owned())),
+    if is_in("IN_PLACE", lemma) {
+        if let Some(file) = file {
+            return Err(Reason::Output(file));
+        }
+        if schema::names_thing(&tool.input_schema) {
+            return Err(in_name(verb.to_owned()));
+        }
     }
-}
-
-/// The arguments of a tool, each with its words and its schema.
-fn arguments(schema: &Value) -> impl Iterator<Item = (Vec<String>, &Value)> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let arguments = properties.into_iter().flatten();
-    arguments.map(|(name, schema)| (tokens(name), schema))
-}
-
-/// Whether an argument is a text that may be a program.
-fn takes_text(schema: &Value) -> bool {
-    const NAMING: &str =
-        "id ids name names url uri path date type format namespace cursor region project";
-    arguments(schema).any(|(name, schema)| {
-        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
-        let is_name = name.last().is_some_and(|word| is_in(NAMING, word));
-        is_text && !is_name && schema.get("enum").is_none() && schema.get("const").is_none()
-    })
-}
-
-/// Whether an argument names a thing that the server keeps, such as a layer or a range of a sheet.
-fn names_thing(schema: &Value) -> bool {
-    arguments(schema).any(|(name, _)| {
-        let is_thing = |word: &String| is_in("range layer track object selection line", word);
-        name.iter().any(is_thing) || (name.len() > 1 && name.ends_with(&["id".to_owned()]))
-    })
+    Ok(Reason::Verb(verb.to_owned()))
 }
 
 /// A text as it is seen: what has no width could split a word.
@@ -303,25 +253,6 @@ fn visible(text: &str) -> String {
     let parts_words = |character: char| character.is_control() || character.is_whitespace();
     let is_seen = |it: &char| parts_words(*it) || !mcprove_settings::printable::is_hidden(*it);
     text.chars().filter(is_seen).collect()
-}
-
-/// Whether a verb that computes changes a file that it is given: `format_file`.
-fn changes_in_place(verb: &str) -> bool {
-    matches!(
-        mcprove_trace::verbs::find(verb).map(|verb| verb.lemma),
-        Some(
-            "format"
-                | "convert"
-                | "sort"
-                | "normalize"
-                | "transform"
-                | "encode"
-                | "decode"
-                | "extract"
-                | "filter"
-                | "round"
-        )
-    )
 }
 
 #[cfg(test)]

@@ -1,92 +1,39 @@
 //! What a name says that a tool does.
 
-use mcprove_trace::verbs::{Effect, Form, Use, Verb, find};
+use mcprove_trace::verbs::{Effect, Form, Use, find};
 use mcprove_trace::words::tokens;
 
-use super::prose::{changes, computes};
+use super::words::{changes, computes, is_in};
 
-/// What a name says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Saying {
-    /// It begins with a verb that reads or computes.
-    Reads(String),
-    /// It computes if all of its arguments are numbers.
-    Adds(String),
-    /// It has a reading verb, behind words that may be anything: `slack_list_channels`, or no verb.
-    Unclear,
-    /// A word of it names a write.
-    Writes(String),
-    /// It starts something with unknown effects.
-    Runs(String),
-}
-
-/// Words that join a second act to the first: `get_or_create`.
-const JOINING: [&str; 5] = ["and", "or", "then", "plus", "n"];
-/// Nouns that ask for what they name, where they are the whole name.
-const READING_NOUNS: [&str; 9] = [
-    "about", "help", "info", "stat", "stats", "status", "uuid", "version", "whoami",
-];
-/// Things that are looked up when they are resolved; anything else is settled.
-const RESOLVABLE: [&str; 24] = [
-    "address",
-    "alias",
-    "dependencies",
-    "dependency",
-    "did",
-    "dns",
-    "domain",
-    "handle",
-    "host",
-    "hostname",
-    "id",
-    "ids",
-    "ip",
-    "library",
-    "link",
-    "name",
-    "names",
-    "package",
-    "path",
-    "ref",
-    "reference",
-    "symbol",
-    "uri",
-    "url",
-];
-/// Behind `create` and `update` these make a date of it.
-const OF_TIME: [&str; 7] = ["at", "by", "date", "dates", "time", "times", "timestamp"];
-
-pub(super) fn read(name: &str) -> Saying {
+/// What the first verb of a name says, or the first word that names a write; nothing where a reading verb stands
+/// behind words that may be anything: `slack_list_channels`.
+pub(super) fn read(name: &str) -> Option<(Effect, String)> {
     let words = tokens(name);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if let Some(word) = (0..words.len()).find(|at| is_write(&words, *at)) {
-        let word = words.get(word).copied().unwrap_or_default();
-        return Saying::Writes(word.to_owned());
+    let first = *words.first()?;
+    if let Some(at) = (0..words.len()).find(|at| is_write(&words, *at)) {
+        return Some((Effect::Writes, words[at].to_owned()));
     }
-    let first = words.first().copied().unwrap_or_default();
-    let to_saying = |verb: Verb| match verb.effect {
-        // `status` is what is asked for; in `status_page` it says nothing.
-        Effect::Reads if READING_NOUNS.contains(&first) && words.len() > 1 => None,
-        Effect::Reads | Effect::Computes if verb.form == Form::Base => {
-            Some(Saying::Reads(first.to_owned()))
-        }
-        Effect::Adds => Some(Saying::Adds(first.to_owned())),
-        Effect::Runs => Some(Saying::Runs(first.to_owned())),
-        _ => None,
-    };
     if computes(&words) {
-        return Saying::Reads(first.to_owned());
+        return Some((Effect::Computes, first.to_owned()));
     }
-    find(first).and_then(to_saying).unwrap_or(Saying::Unclear)
+    let verb = find(first)?;
+    let says = match verb.effect {
+        Effect::Adds | Effect::Runs => true,
+        Effect::Writes => false,
+        // `status` is what is asked for; in `status_page` it says nothing.
+        Effect::Reads if is_in("READING_NOUNS", first) && words.len() > 1 => false,
+        Effect::Reads | Effect::Computes => verb.form == Form::Base,
+    };
+    says.then(|| (verb.effect, first.to_owned()))
 }
 
 /// The verb of a name that says only that something is run: `browser_evaluate`.
 pub(super) fn runs(name: &str) -> Option<String> {
-    let words = tokens(name);
-    let mut verbs = words.iter().filter(|word| find(word).is_some());
-    let first = verbs.next()?;
-    let is_run = |word: &String| find(word).is_some_and(|verb| verb.effect == Effect::Runs);
-    (is_run(first) && verbs.all(is_run)).then(|| first.clone())
+    let words = tokens(name).into_iter();
+    let mut verbs = words.filter_map(|word| Some((find(&word)?.effect, word)));
+    let (effect, first) = verbs.next()?;
+    (effect == Effect::Runs && verbs.all(|(effect, _)| effect == Effect::Runs)).then_some(first)
 }
 
 /// Whether a word of a name is an act that changes something.
@@ -94,44 +41,32 @@ fn is_write(words: &[&str], at: usize) -> bool {
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
     let before = at.checked_sub(1).map_or("", word);
     let next = word(at + 1);
-    let is_joined = JOINING.contains(&before);
+    let is_last = at + 1 == words.len();
+    let is_joined = is_in("JOINING", before);
     let Some(verb) = find(word(at)) else {
         // `find_and_xyz`: what joins a verb is a verb, and this one is not known.
         let joins_verb = is_joined && at == 2 && find(word(0)).is_some();
-        let turns = word(at) == "turn" && matches!(word(words.len() - 1), "on" | "off");
-        return joins_verb || turns;
+        return joins_verb || word(at) == "turn" && is_in("on off", word(words.len() - 1));
     };
-    match verb.effect {
-        Effect::Reads if verb.lemma == "return" => at == 0 || next == "to",
-        Effect::Adds => at > 0 || words.iter().any(|word| changes(verb.lemma, word)),
-        Effect::Reads | Effect::Computes => {
-            let is_left = verb.lemma == "check" && matches!(next, "in" | "out" | "off");
-            is_left || at == 0 && words.iter().any(|word| changes(verb.lemma, word))
+    let changes_thing = || words.iter().any(|word| changes(verb.lemma, word));
+    // `list_push`: a word that ends a name is a verb where the first may be a noun.
+    let ends_as_verb = at > 0 && is_last && is_in("NOUN_FIRST", word(0));
+    match (verb.effect, verb.form, verb.used) {
+        (Effect::Reads, ..) if verb.lemma == "return" => at == 0 || next == "to",
+        (Effect::Adds, ..) => at > 0 || changes_thing(),
+        (Effect::Reads | Effect::Computes, ..) => {
+            verb.lemma == "check" && is_in("in out off", next) || at == 0 && changes_thing()
         }
-        Effect::Runs => at > 0 && is_joined,
-        Effect::Writes => match (verb.form, verb.used) {
-            (Form::Past, _) => false,
-            _ if verb.lemma == "resolve" && words.iter().any(|word| RESOLVABLE.contains(word)) => {
-                false
-            }
-            _ if OF_TIME.contains(&next) && at > 0 => false,
-            (Form::Noun, _) | (_, Use::Verb) => true,
-            (Form::Third, _) => is_joined && before == "then",
-            (Form::Continuous, _) => at == 0,
-            (Form::Base, Use::VerbOrNoun) => at == 0 || is_joined || ends_as_verb(words, at),
-            (Form::Base, Use::NounOrVerb) => is_joined || ends_as_verb(words, at),
-        },
+        (Effect::Runs, ..) => at > 0 && is_joined,
+        (_, Form::Past, _) => false,
+        _ if verb.lemma == "resolve" && words.iter().any(|word| is_in("RESOLVABLE", word)) => false,
+        _ if is_in("OF_TIME", next) && at > 0 => false,
+        (_, Form::Noun, _) | (_, _, Use::Verb) => true,
+        (_, Form::Third, _) => before == "then",
+        (_, Form::Continuous, _) => at == 0,
+        (_, Form::Base, Use::VerbOrNoun) => at == 0 || is_joined || ends_as_verb,
+        (_, Form::Base, Use::NounOrVerb) => is_joined || ends_as_verb,
     }
-}
-
-/// `list_push`: a word that ends a name is a verb where the first may be a noun.
-fn ends_as_verb(words: &[&str], at: usize) -> bool {
-    const NOUN_FIRST: [&str; 15] = [
-        "count", "diff", "echo", "filter", "format", "hash", "info", "lint", "list", "query",
-        "rank", "search", "sort", "status", "view",
-    ];
-    let first = words.first().copied().unwrap_or_default();
-    at > 0 && at + 1 == words.len() && NOUN_FIRST.contains(&first)
 }
 
 #[cfg(test)]
@@ -163,9 +98,9 @@ mod tests {
             "check_status",
         ] {
             let saying = read(name);
-            let resolves = name.starts_with("resolve") && saying == Saying::Unclear;
+            let resolves = name.starts_with("resolve") && saying.is_none();
             assert!(
-                matches!(saying, Saying::Reads(_)) || resolves,
+                matches!(saying, Some((Effect::Reads | Effect::Computes, _))) || resolves,
                 "{name}: {saying:?}"
             );
         }
@@ -199,7 +134,7 @@ mod tests {
             "slack_send_message",
         ] {
             assert!(
-                matches!(read(name), Saying::Writes(_)),
+                matches!(read(name), Some((Effect::Writes, _))),
                 "{name}: {:?}",
                 read(name)
             );
@@ -215,9 +150,9 @@ mod tests {
             "listen",
             "reader",
         ] {
-            assert_eq!(read(name), Saying::Unclear, "{name}");
+            assert_eq!(read(name), None, "{name}");
         }
-        assert_eq!(read("run_sql"), Saying::Runs("run".into()));
-        assert_eq!(read("add"), Saying::Adds("add".into()));
+        assert_eq!(read("run_sql"), Some((Effect::Runs, "run".into())));
+        assert_eq!(read("add"), Some((Effect::Adds, "add".into())));
     }
 }

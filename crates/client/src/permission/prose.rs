@@ -4,10 +4,11 @@
 //! as read", "the cache is cleared". It does not where it is denied ("does not modify"), describes a thing
 //! ("deleted items", "when it was written", "creation time") or is what somebody else does ("before you update").
 
-use mcprove_trace::verbs::{Effect, Verb};
+use mcprove_trace::verbs::{Effect, Form, Verb};
 
 use super::act::{Place, is_neutral};
 use super::sentences;
+use super::words::{computes, is_in};
 
 /// A word of a sentence, in lower case.
 pub(super) struct Word {
@@ -49,16 +50,13 @@ pub(super) struct Reading {
     pub adds: bool,
 }
 
-pub(super) const DETERMINERS: &str = "a an the this that these those it its them their all any every each some one your our my \
-    his her new existing another both multiple several others everything everyone";
-/// Words before the first verb of a description.
-const OPENERS: &str = "this the a an tool tools function method command endpoint operation server api use used useful \
-    using it will can to for that which allows allow allowing lets let enables enable you users user agents clients \
-    helps help please simple optionally primary main your read-only readonly only";
-
-pub(super) fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|listed| listed == word)
-}
+/// What stands beyond the ends of a sentence.
+pub(super) static NOTHING: Word = Word {
+    text: String::new(),
+    verb: None,
+    after_comma: true,
+    is_identifier: false,
+};
 
 /// Whether a word mixes letters of scripts, or has letters of another width or style: "d\u{435}lete".
 fn is_disguised(word: &str) -> bool {
@@ -79,10 +77,6 @@ impl Prose {
 
     /// Whether a text of some length has words of English, and no word in letters that look like others.
     pub(super) fn is_english(&self) -> bool {
-        const COMMON: &str =
-            "a an the of for in on by to with from is are and as at all your this that it if or";
-        const PLAIN: &str =
-            "available current data details given information number random text time user users";
         let mut words = 0;
         let mut foreign = 0;
         let mut known = 0;
@@ -92,11 +86,10 @@ impl Prose {
             }
             words += 1;
             foreign += usize::from(!word.text.is_ascii());
-            let is_plain = is_in(PLAIN, &word.text);
-            known += if word.verb.is_some() || is_plain {
+            known += if word.verb.is_some() || word.is("PLAIN") {
                 2
             } else {
-                usize::from(is_in(COMMON, &word.text) || is_neutral(&word.text))
+                usize::from(word.is("COMMON") || is_neutral(&word.text))
             };
         }
         foreign * 5 <= words && (words < 3 || known > 1)
@@ -106,18 +99,14 @@ impl Prose {
     pub(super) fn reading_verb(&self, adds: bool) -> Option<&str> {
         // "Notion | Retrieve a page"
         for sentence in self.sentences.iter().take(3) {
-            let words: Vec<&str> = sentence
-                .words
-                .iter()
-                .take(6)
-                .map(|word| word.text.as_str())
-                .collect();
+            let words = sentence.words.iter().take(6);
+            let words: Vec<&str> = words.map(|word| word.text.as_str()).collect();
             if computes(&words) {
                 return words.first().copied();
             }
             if let Some(verb) = head(&sentence.words) {
-                let counts = adds && verb.verb.is_some_and(|verb| verb.effect == Effect::Adds);
-                return (verb.reads() || counts).then_some(verb.text.as_str());
+                let counts = verb.reads() || adds && verb.has_effect(Effect::Adds);
+                return counts.then_some(verb.text.as_str());
             }
             if sentence.words.len() > 3 {
                 return None;
@@ -129,100 +118,71 @@ impl Prose {
     /// The first word that names a write.
     pub(super) fn write(&self, reading: Reading) -> Option<&str> {
         self.sentences.iter().find_map(|sentence| {
-            let place = |at| Place {
+            let mut places = (0..sentence.words.len()).map(|at| Place {
                 sentence: &sentence.words,
                 role: sentence.role,
                 reading,
                 at,
-            };
-            let place = (0..sentence.words.len()).find(|at| place(*at).names_write())?;
-            sentence.words.get(place).map(|word| word.text.as_str())
+            });
+            let place = places.find(Place::names_write)?;
+            Some(place.word().text.as_str())
         })
     }
 }
 
-/// Whether words begin with one that computes only with what follows: `generate_uuid`, "Roll two dice".
-pub(super) fn computes(words: &[&str]) -> bool {
-    let things = match words.first().copied().unwrap_or_default() {
-        "generate" | "generates" => "uuid uuids guid ulid random",
-        "test" | "tests" => "regex regexp regular",
-        "roll" | "rolls" => "dice die",
-        _ => return false,
-    };
-    words.iter().any(|word| is_in(things, word))
-}
-
-/// Whether a verb that reads or computes changes such a thing: to format a disk, to list a product for sale.
-pub(super) fn changes(lemma: &str, thing: &str) -> bool {
-    let things = match lemma {
-        "format" => {
-            "disk disks drive drives volume partition partitions usb device sdcard card hdd ssd filesystem file files \
-            project workspace cells"
-        }
-        "sort" | "filter" => "file files inbox emails mails",
-        "extract" => "archive archives zip tar tarball",
-        "convert" => "lead leads quote trial prospect opportunity points wallet layer",
-        "transform" | "normalize" | "encode" | "round" => {
-            "database table object track layer corners bucket"
-        }
-        "add" | "subtract" => "account balance cart credits funds group item points user",
-        "rank" => "up",
-        "get" => "rid",
-        "show" | "display" => {
-            "popup toast dialog banner tv wall led screen desktop lights slide audience off"
-        }
-        "ping" => "team user users channel slack everyone",
-        "echo" | "explain" => "channel customer",
-        "check" => "off checkbox",
-        "recall" => "email message drone vehicle",
-        "identify" => "light bulb lamp blinking",
-        "suggest" => "change changes attendees",
-        "sleep" => "computer machine pc device",
-        _ => return false,
-    };
-    is_in(things, thing)
-}
-
 impl Word {
+    pub(super) fn is(&self, list: &str) -> bool {
+        is_in(list, &self.text)
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(super) fn has_form(&self, form: Form) -> bool {
+        self.verb.is_some_and(|verb| verb.form == form)
+    }
+
+    pub(super) fn has_effect(&self, effect: Effect) -> bool {
+        self.verb.is_some_and(|verb| verb.effect == effect)
+    }
+
     pub(super) fn reads(&self) -> bool {
-        self.verb
-            .is_some_and(|verb| matches!(verb.effect, Effect::Reads | Effect::Computes))
+        self.has_effect(Effect::Reads) || self.has_effect(Effect::Computes)
     }
 
     pub(super) fn is_number(&self) -> bool {
-        let mut bytes = self.text.bytes();
-        bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+        self.text.starts_with(|first: char| first.is_ascii_digit())
+    }
+
+    pub(super) fn is_adverb(&self) -> bool {
+        self.text.ends_with("ly")
     }
 
     /// Whether it can stand before the first verb.
     pub(super) fn opens(&self) -> bool {
-        is_in(OPENERS, &self.text) || self.text.ends_with("ly") || !self.text.is_ascii()
+        self.is("OPENERS") || self.is_adverb() || !self.text.is_ascii()
     }
 }
 
 /// The verb that a sentence begins with, behind "This tool", "Use this to" and adverbs.
 pub(super) fn head(sentence: &[Word]) -> Option<&Word> {
-    let mut words = sentence.iter().enumerate().take(10).peekable();
-    while let Some((at, word)) = words.next() {
-        if is_in("perform performs performing do does", &word.text) {
+    let start = sentence.get(..10).unwrap_or(sentence);
+    for (at, word) in start.iter().enumerate() {
+        let rest = start.get(at + 1..).unwrap_or_default();
+        if word.is("perform performs performing do does") {
             // "Performs a web search": the noun says what.
-            return words
-                .take(4)
-                .map(|(_, word)| word)
-                .find(|word| word.reads());
+            return rest.iter().take(4).find(|word| word.reads());
         }
-        let opens = word.opens();
-        if word.verb.is_some() && !(opens && words.peek().is_some()) {
+        if word.verb.is_some() && (!word.opens() || rest.is_empty()) {
             return Some(word);
         }
-        if !opens {
+        if !word.opens() {
             // "Fast code search across": a noun behind adjectives.
-            let rest = sentence.get(at..).unwrap_or_default();
-            let is_plain = |word: &&Word| {
-                !is_in(DETERMINERS, &word.text) && !is_in("in of for on to from with", &word.text)
-            };
-            let mut nouns = rest.iter().take(5).take_while(is_plain);
-            return nouns.find(|word| is_in("search lookup query", &word.text));
+            let is_plain =
+                |word: &&Word| !word.is("DETERMINERS") && !word.is("in of for on to from with");
+            let mut nouns = sentence.iter().skip(at).take(5).take_while(is_plain);
+            return nouns.find(|word| word.is("search lookup query"));
         }
     }
     None

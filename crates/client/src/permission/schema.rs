@@ -7,45 +7,17 @@ use mcprove_trace::verbs::{Effect, Form, Use, find};
 use mcprove_trace::words::tokens;
 use serde_json::Value;
 
-use super::prose::is_in;
+use super::Reason;
+use super::words::is_in;
 
 /// How many values of a schema are looked at; a larger one is not known.
 const VALUES_MAX: usize = 20_000;
+/// How much of a description is read.
+const DESCRIPTION_BYTES_MAX: usize = 2000;
 
-/// What an argument says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Clue {
-    /// One of the values that it can have names a write.
-    Act { argument: String, value: String },
-    /// It is a program, a command or a query in a language that can write.
-    Program(String),
-    /// It names a file to be written.
-    Output(String),
-    /// It names a file.
-    File(String),
-    /// The schema is too large to be read.
-    TooLarge,
-}
-
-/// Names of arguments that choose what is done.
-const CHOICES: &str = "act action actions operation operations op command cmd subcommand method mode verb task intent \
-    function do power relay state";
-/// Names of arguments that are programs, whatever is said of them.
-const PROGRAMS: &str = "sql command cmd commands shell script bash powershell javascript argv cypher mutation exec program";
-/// Languages that make an argument a program wherever they stand in its name: `sql_query`, `python_code`.
-const LANGUAGE_NAMES: &str = "sql cypher javascript js python bash shell powershell graphql";
-/// Names of arguments that are programs when the description says so.
-const TEXTS: &str =
-    "code query function expression statement statements queries program input source filter where";
-const LANGUAGES: &str = "sql cypher javascript js python shell bash command commands script code mutation sparql graphql";
-/// What is no program although a language stands before it.
-const ABOUT: &str = "version type dialect id name path file enabled";
-const FILES: &str = "path paths file files filename filepath dir directory folder";
-const OUTPUTS: &str = "output out dest destination save target export download";
-
-/// The first clue that speaks against a call, else a file, else nothing.
+/// The first argument that is a file, or the reason that speaks against a call.
 /// Of a tool that is said to only read, a switch counts where it has to be given.
-pub(super) fn clue(schema: &Value, is_hinted: bool) -> Option<Clue> {
+pub(super) fn find_file(schema: &Value, is_hinted: bool) -> Result<Option<String>, Reason> {
     let mut file = None;
     let mut open = vec![("", schema, true)];
     let mut followed = BTreeSet::new();
@@ -53,24 +25,16 @@ pub(super) fn clue(schema: &Value, is_hinted: bool) -> Option<Clue> {
     while let Some((argument, value, is_required)) = open.pop() {
         seen += 1;
         if seen > VALUES_MAX {
-            return Some(Clue::TooLarge);
+            return Err(Reason::TooLong);
         }
         match value {
             Value::Array(items) => {
                 open.extend(items.iter().map(|item| (argument, item, is_required)));
             }
             Value::Object(map) => {
-                let property = Property {
-                    argument,
-                    schema: value,
-                    is_required,
-                    is_hinted,
-                };
-                match property.clue() {
-                    Some(Clue::File(name)) => file = file.or(Some(Clue::File(name))),
-                    Some(clue) => return Some(clue),
-                    None => {}
-                }
+                let property = Property::new(argument, value, is_required);
+                let found = property.file(is_required || !is_hinted)?;
+                file = file.or_else(|| found.then(|| argument.to_owned()));
                 for (key, inner) in map {
                     match (key.as_str(), inner) {
                         ("properties", Value::Object(properties)) => {
@@ -95,59 +59,105 @@ pub(super) fn clue(schema: &Value, is_hinted: bool) -> Option<Clue> {
             _ => {}
         }
     }
-    file
+    Ok(file)
 }
 
 /// A part of a schema, with the argument that it is about.
 struct Property<'a> {
     argument: &'a str,
+    /// The words of the argument's name.
+    name: Vec<String>,
+    /// The words that describe it.
+    words: Vec<String>,
     schema: &'a Value,
     is_required: bool,
-    is_hinted: bool,
+}
+
+/// The arguments of a tool.
+fn arguments(schema: &Value) -> impl Iterator<Item = Property<'_>> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = properties.into_iter().flatten();
+    properties.map(|(name, schema)| Property::new(name, schema, true))
 }
 
 impl<'a> Property<'a> {
-    /// What it says.
-    fn clue(&self) -> Option<Clue> {
-        let name = tokens(self.argument);
-        let last_is = |list: &str| name.last().is_some_and(|word| is_in(list, word));
-        if let Some(value) = self.act(last_is(CHOICES)) {
-            return Some(self.to_act(value));
-        }
-        let is_listed = self.schema.get("enum").is_some() || self.schema.get("const").is_some();
-        if self.argument.is_empty() {
-            return None;
-        }
-        let counts = self.is_required || !self.is_hinted;
-        if is_listed && !self.is_yes_or_no() {
-            return (counts && is_write_name(&name)).then(|| self.to_act("any value"));
-        }
-        if self.has_kind("boolean") || self.is_yes_or_no() {
-            if is_safeguard(self.argument) {
-                return Some(self.to_act("false"));
-            }
-            let is_switch =
-                is_switch(&name) || self.words().first().is_some_and(|word| is_write(word));
-            return (counts && is_switch).then(|| self.to_act("true"));
-        }
-        let is_text = self.has_kind("string") || self.has_kind("array");
-        let said = is_text.then(|| self.text_clue(&name)).flatten();
-        match said {
-            None | Some(Clue::File(_))
-                if counts && (is_write_name(&name) || self.asks_for_write()) =>
-            {
-                Some(self.to_act("any value"))
-            }
-            said => said,
+    fn new(argument: &'a str, schema: &'a Value, is_required: bool) -> Self {
+        let description = schema.get("description").and_then(Value::as_str);
+        let description = description.unwrap_or_default();
+        let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
+        Self {
+            argument,
+            name: tokens(argument),
+            words: tokens(description.get(..end).unwrap_or_default()),
+            schema,
+            is_required,
         }
     }
 
-    /// A value that it can have, or is suggested, that names a write.
-    fn act(&self, chooses: bool) -> Option<&'a str> {
-        let mut values = Vec::new();
-        for key in ["enum", "const", "default", "examples"] {
-            add_texts(self.schema.get(key), &mut values);
+    fn is_named(&self, list: &str) -> bool {
+        self.name.iter().any(|word| is_in(list, word))
+    }
+
+    fn first_is(&self, list: &str) -> bool {
+        self.name.first().is_some_and(|word| is_in(list, word))
+    }
+
+    fn last_is(&self, list: &str) -> bool {
+        self.name.last().is_some_and(|word| is_in(list, word))
+    }
+
+    fn says(&self, list: &str) -> bool {
+        self.words.iter().any(|word| is_in(list, word))
+    }
+
+    /// Whether it is a file; or the reason why it speaks against a call, where a switch counts if `counts`.
+    fn file(&self, counts: bool) -> Result<bool, Reason> {
+        let refuse = |value: &str| {
+            Err(Reason::Act {
+                argument: self.argument.to_owned(),
+                value: value.to_owned(),
+            })
+        };
+        if let Some(value) = self.act() {
+            return refuse(value);
         }
+        if self.argument.is_empty() {
+            return Ok(false);
+        }
+        let is_write_name = counts && self.has_write_name();
+        let is_switch = self.is_yes_or_no();
+        if self.is_listed() && !is_switch {
+            return if is_write_name {
+                refuse("any value")
+            } else {
+                Ok(false)
+            };
+        }
+        if self.has_kind("boolean") || is_switch {
+            if is_safeguard(self.argument) {
+                return refuse("false");
+            }
+            let asks = self.words.first().is_some_and(|word| is_write(word));
+            let writes = counts && (self.is_writing_switch() || asks);
+            return if writes { refuse("true") } else { Ok(false) };
+        }
+        let is_text = self.has_kind("string") || self.has_kind("array");
+        let is_file = is_text && self.is_file()?;
+        if is_write_name || counts && self.asks_for_write() {
+            return refuse("any value");
+        }
+        Ok(is_file)
+    }
+
+    /// Whether its values are listed.
+    fn is_listed(&self) -> bool {
+        self.schema.get("enum").is_some() || self.schema.get("const").is_some()
+    }
+
+    /// A value that it can have, or is suggested, that names a write.
+    fn act(&self) -> Option<&'a str> {
+        let chooses = self.last_is("CHOICES");
+        let mut values = self.texts(&["enum", "const", "default", "examples"]);
         let free = |key| self.schema.get(key).and_then(Value::as_str);
         if chooses {
             // `^(list|delete)$`, and words that stand for numbers.
@@ -166,13 +176,6 @@ impl<'a> Property<'a> {
         values.into_iter().find(|value| is_act(value, chooses))
     }
 
-    fn to_act(&self, value: &str) -> Clue {
-        Clue::Act {
-            argument: self.argument.to_owned(),
-            value: value.to_owned(),
-        }
-    }
-
     fn has_kind(&self, kind: &str) -> bool {
         match self.schema.get("type") {
             Some(Value::Array(kinds)) => kinds.iter().any(|other| other == kind),
@@ -181,85 +184,95 @@ impl<'a> Property<'a> {
         }
     }
 
+    /// Every text in the values of these keywords.
+    fn texts(&self, keywords: &[&str]) -> Vec<&'a str> {
+        let mut texts = Vec::new();
+        for keyword in keywords {
+            add_texts(self.schema.get(keyword), &mut texts);
+        }
+        texts
+    }
+
     /// Whether its values are the texts `true` and `false`.
     fn is_yes_or_no(&self) -> bool {
-        let mut values = Vec::new();
-        add_texts(self.schema.get("enum"), &mut values);
+        let values = self.texts(&["enum"]);
         let is_one = |value: &&str| is_in("true false yes no 0 1", &value.to_lowercase());
         !values.is_empty() && values.iter().all(is_one)
     }
 
-    /// The words that describe it.
-    fn words(&self) -> Vec<String> {
-        let description = self.schema.get("description").and_then(Value::as_str);
-        let description = description.unwrap_or_default();
-        let end = description.floor_char_boundary(2000);
-        tokens(description.get(..end).unwrap_or_default())
-    }
-
     /// Whether it is described as what is written: "Message to send", "The record to create".
     fn asks_for_write(&self) -> bool {
-        let words = self.words();
-        let mut pairs = words.windows(2).take(6);
-        pairs.any(|pair| {
-            let posts = |word: &String| is_write(word) || is_in("post update upload share", word);
-            pair.first().is_some_and(|word| word == "to") && pair.get(1).is_some_and(posts)
-        })
+        let posts = |word: &str| is_write(word) || is_in("post update upload share", word);
+        let mut pairs = self.words.windows(2).take(6);
+        pairs.any(|pair| pair[0] == "to" && posts(&pair[1]))
     }
 
-    /// What a text says: that it is a program, or a file.
-    fn text_clue(&self, name: &[String]) -> Option<Clue> {
-        let named = |list: &str| name.iter().any(|word| is_in(list, word));
-        let last_is = |list: &str| name.last().is_some_and(|word| is_in(list, word));
-        let words = self.words();
-        let says = |list: &str| words.iter().any(|word| is_in(list, word));
-        let runs = words
-            .iter()
-            .any(|word| find(word).is_some_and(|verb| verb.effect == Effect::Runs));
-        let is_program = last_is(PROGRAMS)
-            || (named(LANGUAGE_NAMES) && !last_is(ABOUT))
-            || (named("command") && last_is("line args arguments"))
-            || (named(TEXTS) && says(LANGUAGES) && (runs || says("sql cypher mutation graphql")))
-            || (named("expression filter where") && says("python javascript js"))
-            || words
-                .windows(3)
-                .any(|said| said[0] == "command" && said[1] == "to" && runs)
-            || (last_is("pipeline") && self.has_kind("array"))
+    /// Whether a text is a file that is read; an error if it is a program, or a file that is written.
+    fn is_file(&self) -> Result<bool, Reason> {
+        let has_verb = |is_one: fn(Effect, &str) -> bool| {
+            let mut verbs = self.words.iter().filter_map(|word| find(word));
+            verbs.any(|verb| is_one(verb.effect, verb.lemma))
+        };
+        let runs = has_verb(|effect, _| effect == Effect::Runs);
+        let mut pairs = self.words.windows(3);
+        let is_program = self.last_is("PROGRAMS")
+            || (self.is_named("LANGUAGE_NAMES") && !self.last_is("ABOUT"))
+            || (self.is_named("command") && self.last_is("line args arguments"))
+            || (self.is_named("TEXTS")
+                && self.says("LANGUAGES")
+                && (runs || self.says("sql cypher mutation graphql")))
+            || (self.is_named("expression filter where") && self.says("python javascript js"))
+            || pairs.any(|said| said[0] == "command" && said[1] == "to" && runs)
+            || (self.last_is("pipeline") && self.has_kind("array"))
             || self.suggests_sql();
         if is_program {
-            return Some(Clue::Program(self.argument.to_owned()));
+            return Err(Reason::Program(self.argument.to_owned()));
         }
-        let is_file = named(FILES) || says("path file filename");
-        let is_written = named(OUTPUTS)
-            || (last_is("filename") && !self.is_required && words.is_empty())
-            || words.iter().any(|word| {
-                find(word).is_some_and(|verb| {
-                    is_in("save write store download export overwrite", verb.lemma)
-                })
-            });
-        if named(FILES) && is_written || is_file && named("output out dest destination") {
-            return Some(Clue::Output(self.argument.to_owned()));
+        let is_file = self.is_named("FILES");
+        let is_written = self.is_named("OUTPUTS")
+            || (self.last_is("filename") && !self.is_required && self.words.is_empty())
+            || has_verb(|_, lemma| is_in("save write store download export overwrite", lemma));
+        let is_output = self.is_named("output out dest destination");
+        if is_file && (is_written || is_output) || is_output && self.says("path file filename") {
+            return Err(Reason::Output(self.argument.to_owned()));
         }
-        named(FILES).then(|| Clue::File(self.argument.to_owned()))
+        Ok(is_file)
     }
 
     /// Whether a suggested value is SQL that writes.
     fn suggests_sql(&self) -> bool {
-        const WRITES: [&str; 5] = [
-            "drop ",
-            "delete from",
-            "insert into",
-            "truncate ",
-            "alter table",
-        ];
-        let mut values = Vec::new();
-        add_texts(self.schema.get("default"), &mut values);
-        add_texts(self.schema.get("examples"), &mut values);
-        let is_sql = |value: &str| {
+        const WRITES: &str = "drop |delete from|insert into|truncate |alter table";
+        self.texts(&["default", "examples"]).iter().any(|value| {
             let value = value.to_lowercase();
-            WRITES.iter().any(|words| value.contains(words))
+            WRITES.split('|').any(|words| value.contains(words))
+        })
+    }
+
+    /// Whether a yes or no asks for a write: `clear`, `mark_as_read`, `auto_remove`.
+    fn is_writing_switch(&self) -> bool {
+        let writes = |(at, word): (usize, &String)| {
+            let verb = find(word).filter(|verb| {
+                verb.effect == Effect::Writes
+                    && verb.form == Form::Base
+                    && (verb.used == Use::Verb || (at == 0 && verb.used == Use::VerbOrNoun))
+                    && !is_in("HARMLESS_SWITCHES", verb.lemma)
+            });
+            verb.is_some() || is_in("WRITING_SWITCHES", word)
         };
-        values.into_iter().any(is_sql)
+        !self.first_is("SHOWS") && self.name.iter().enumerate().any(writes)
+    }
+
+    /// Whether an argument of this name is something to write: `delete_id`, `new_name`, `replacement`.
+    fn has_write_name(&self) -> bool {
+        let is_write_first = self.name.first().is_some_and(|word| is_write(word));
+        let mut pairs = self.name.windows(2);
+        (is_write_first && !self.last_is("at time date by after before"))
+            || (self.name.len() > 1 && self.first_is("new desired set"))
+            || self.first_is("SENT")
+            || self
+                .name
+                .starts_with(&["email".to_owned(), "to".to_owned()])
+            || pairs.any(|pair| pair[0] == "to" && is_write(&pair[1]))
     }
 }
 
@@ -279,7 +292,6 @@ fn add_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
 
 /// Whether a value to choose names a write; where it chooses an act, any word and nouns that can be verbs count.
 fn is_act(value: &str, chooses: bool) -> bool {
-    const OF_TIME: &str = "at by date time times timestamp asc desc";
     let words = tokens(value);
     if chooses && (is_in("on off", &value.to_lowercase())) {
         return true;
@@ -288,7 +300,9 @@ fn is_act(value: &str, chooses: bool) -> bool {
     let considered = if words.len() <= 4 { words.len() } else { 1 };
     words.iter().take(considered).enumerate().any(|(at, word)| {
         let Some(verb) = find(word) else { return false };
-        let of_time = words.get(at + 1).is_some_and(|word| is_in(OF_TIME, word));
+        let next = words.get(at + 1);
+        let of_time =
+            next.is_some_and(|word| is_in("at by date time times timestamp asc desc", word));
         let counts = match verb.effect {
             Effect::Writes => verb.used == Use::Verb || (chooses && at == 0),
             Effect::Adds | Effect::Runs => chooses && at == 0,
@@ -296,41 +310,6 @@ fn is_act(value: &str, chooses: bool) -> bool {
         };
         counts && matches!(verb.form, Form::Base | Form::Third) && !of_time
     })
-}
-
-/// Whether a yes or no asks for a write: `clear`, `mark_as_read`, `auto_remove`.
-fn is_switch(name: &[String]) -> bool {
-    const HARMLESS: &str = "cache complete empty refresh sync update";
-    const SHOWS: &str = "include includes with show has is only list return can allow was without exclude skip ignore";
-    const OTHERS: &str = "ack autofix confirm consume permanent permanently yes";
-    if name.first().is_some_and(|word| is_in(SHOWS, word)) {
-        return false;
-    }
-    name.iter().enumerate().any(|(at, word)| {
-        let verb = find(word).filter(|verb| {
-            verb.effect == Effect::Writes
-                && verb.form == Form::Base
-                && (verb.used == Use::Verb || (at == 0 && verb.used == Use::VerbOrNoun))
-                && !is_in(HARMLESS, verb.lemma)
-        });
-        verb.is_some() || is_in(OTHERS, word)
-    })
-}
-
-/// Whether an argument of this name is something to write: `delete_id`, `new_name`, `replacement`.
-fn is_write_name(name: &[String]) -> bool {
-    const SENDS: &str = "webhook callback body payload replacement";
-    let first = name.first();
-    let is_time = name
-        .last()
-        .is_some_and(|word| is_in("at time date by after before", word));
-    let is_new = name.len() > 1 && first.is_some_and(|word| is_in("new desired set", word));
-    let is_sent = first.is_some_and(|word| is_in(SENDS, word))
-        || name.starts_with(&["email".to_owned(), "to".to_owned()]);
-    let is_given = name
-        .windows(2)
-        .any(|pair| pair[0] == "to" && is_write(&pair[1]));
-    (first.is_some_and(|word| is_write(word)) && !is_time) || is_new || is_sent || is_given
 }
 
 /// Whether a word is a verb that writes, in its base form.
@@ -341,51 +320,42 @@ fn is_write(word: &str) -> bool {
 }
 
 /// The argument that is a query in a language that is not named; of a tool that queries, it decides what is done.
-pub(super) fn query(schema: &Value) -> Option<&str> {
-    let properties = schema.get("properties").and_then(Value::as_object)?;
-    let is_query = |(name, schema): &(&String, &Value)| {
-        let property = Property {
-            argument: name,
-            schema,
-            is_required: true,
-            is_hinted: false,
-        };
-        let is_search = |word: &String| {
-            is_in(
-                "search term terms keyword keywords text question natural language find match name",
-                word,
-            )
-        };
-        let is_named = tokens(name)
-            .last()
-            .is_some_and(|word| is_in("q query statement", word));
-        is_named && property.has_kind("string") && !property.words().iter().any(is_search)
+pub(super) fn query(schema: &Value) -> Option<String> {
+    let is_query = |property: &Property<'_>| {
+        property.last_is("q query statement")
+            && property.has_kind("string")
+            && !property.says("SEARCH")
     };
-    let mut properties = properties.iter();
-    properties.find(is_query).map(|(name, _)| name.as_str())
+    let found = arguments(schema).find(is_query)?;
+    Some(found.argument.to_owned())
+}
+
+/// Whether an argument is a text that may be a program.
+pub(super) fn takes_text(schema: &Value) -> bool {
+    arguments(schema).any(|property| {
+        let kind = property.schema.get("type");
+        kind.is_none_or(|kind| kind == "string")
+            && !property.last_is("NAMING")
+            && !property.is_listed()
+    })
+}
+
+/// Whether an argument names a thing that the server keeps, such as a layer or a range of a sheet.
+pub(super) fn names_thing(schema: &Value) -> bool {
+    arguments(schema).any(|property| {
+        property.is_named("THINGS") || (property.name.len() > 1 && property.last_is("id"))
+    })
 }
 
 /// Whether every argument is a number, and there is one.
 pub(super) fn has_numbers_only(schema: &Value) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties.is_some_and(|properties| {
-        let is_number = |schema: &Value| {
-            let items = schema.get("items").unwrap_or(schema);
-            matches!(
-                items.get("type").and_then(Value::as_str),
-                Some("number" | "integer")
-            )
-        };
-        // What is counted or owned is no mere number.
-        let is_thing = |name: &String| {
-            let words = tokens(name);
-            words
-                .iter()
-                .any(|word| is_in("id ids account user item quantity amount stock", word))
-        };
-        let is_thing = properties.keys().any(is_thing);
-        !properties.is_empty() && !is_thing && properties.values().all(is_number)
-    })
+    let is_number = |property: Property<'_>| {
+        let items = property.schema.get("items").unwrap_or(property.schema);
+        let kind = items.get("type").and_then(Value::as_str);
+        matches!(kind, Some("number" | "integer")) && !property.is_named("OWNED")
+    };
+    let mut properties = arguments(schema).peekable();
+    properties.peek().is_some() && properties.all(is_number)
 }
 
 #[cfg(test)]
@@ -397,65 +367,65 @@ mod tests {
     #[test]
     fn arguments_that_act_run_or_write_are_found() {
         let of = |properties: Value| {
-            clue(
+            find_file(
                 &json!({ "type": "object", "properties": properties }),
                 false,
             )
         };
         assert!(matches!(
             of(json!({"action": {"enum": ["list", "create"]}})),
-            Some(Clue::Act { .. })
+            Err(Reason::Act { .. })
         ));
         assert!(matches!(
             of(
                 json!({"a": {"properties": {"mode": {"anyOf": [{"const": "dry_run"}, {"const": "apply"}]}}}})
             ),
-            Some(Clue::Act { .. })
+            Err(Reason::Act { .. })
         ));
         assert!(matches!(
             of(json!({"method": {"enum": ["GET", "POST"]}})),
-            Some(Clue::Act { .. })
+            Err(Reason::Act { .. })
         ));
         assert_eq!(
             of(json!({"sort": {"enum": ["created", "updated", "create_time"]}})),
-            None
+            Ok(None)
         );
         assert_eq!(
             of(json!({"kind": {"enum": ["commit", "post", "tag"]}})),
-            None
+            Ok(None)
         );
         assert!(matches!(
             of(json!({"sql": {"type": "string"}})),
-            Some(Clue::Program(_))
+            Err(Reason::Program(_))
         ));
         let query = json!({"query": {"type": "string", "description": "SQL to execute"}});
-        assert!(matches!(of(query), Some(Clue::Program(_))));
+        assert!(matches!(of(query), Err(Reason::Program(_))));
         assert_eq!(
             of(json!({"query": {"type": "string", "description": "What to look for"}})),
-            None
+            Ok(None)
         );
         assert_eq!(
             of(json!({"code": {"type": "string", "description": "Currency code"}})),
-            None
+            Ok(None)
         );
         let saved = json!({"filename": {"type": "string", "description": "File to save the screenshot to"}});
-        assert!(matches!(of(saved), Some(Clue::Output(_))));
+        assert!(matches!(of(saved), Err(Reason::Output(_))));
         assert!(matches!(
             of(json!({"output_path": {"type": "string"}})),
-            Some(Clue::Output(_))
+            Err(Reason::Output(_))
         ));
         assert!(matches!(
             of(json!({"path": {"type": "string"}})),
-            Some(Clue::File(_))
+            Ok(Some(_))
         ));
         let large = json!({"a": {"enum": vec!["x"; VALUES_MAX]}});
-        assert_eq!(of(large), Some(Clue::TooLarge));
+        assert_eq!(of(large), Err(Reason::TooLong));
     }
 
     #[test]
     fn names_defaults_references_and_switches_are_read() {
-        let of = |properties: Value| clue(&json!({ "properties": properties }), false);
-        let acts = |properties: Value| matches!(of(properties), Some(Clue::Act { .. }));
+        let of = |properties: Value| find_file(&json!({ "properties": properties }), false);
+        let acts = |properties: Value| matches!(of(properties), Err(Reason::Act { .. }));
         for properties in [
             json!({"action": {"type": "string", "default": "delete"}}),
             json!({"op": {"type": "string", "examples": ["delete", "purge"]}}),
@@ -488,7 +458,10 @@ mod tests {
             "$defs": {"Action": {"enum": ["list", "post", "drop"]}, "Tree": {"properties": {"a": {"$ref": "#/$defs/Tree"}}}},
             "properties": {"action": {"$ref": "#/$defs/Action"}, "tree": {"$ref": "#/$defs/Tree"}}
         });
-        assert!(matches!(clue(&referred, false), Some(Clue::Act { .. })));
+        assert!(matches!(
+            find_file(&referred, false),
+            Err(Reason::Act { .. })
+        ));
         for name in [
             "sql_query",
             "python_code",
@@ -498,13 +471,13 @@ mod tests {
             "graphql",
         ] {
             let found = of(json!({ name: {"type": "string"} }));
-            assert!(matches!(found, Some(Clue::Program(_))), "{name}");
+            assert!(matches!(found, Err(Reason::Program(_))), "{name}");
         }
         let long = format!("{}é SQL to execute", "x ".repeat(990));
         let found = of(json!({"query": {"type": "string", "description": long}}));
-        assert!(matches!(found, Some(Clue::Program(_))));
+        assert!(matches!(found, Err(Reason::Program(_))));
         let injected = json!({"where": {"type": "string", "default": "1=1; DROP TABLE users"}});
-        assert!(matches!(of(injected), Some(Clue::Program(_))));
+        assert!(matches!(of(injected), Err(Reason::Program(_))));
         for properties in [
             json!({"include_deleted": {"type": "boolean"}}),
             json!({"only_open": {"type": "boolean"}}),
@@ -514,7 +487,7 @@ mod tests {
             json!({"query": {"type": "string", "examples": ["how to create a bucket"]}}),
             json!({"limit": {"type": "integer", "description": "How many to return"}}),
         ] {
-            assert_eq!(of(properties.clone()), None, "{properties}");
+            assert_eq!(of(properties.clone()), Ok(None), "{properties}");
         }
     }
 }

@@ -2,12 +2,8 @@
 
 use mcprove_trace::verbs::{Effect, Form, find};
 
-use super::prose::{Role, Sentence, Word, head, is_in};
-
-/// Words of a heading over occasions, examples or fields, where verbs are not what the tool does.
-const HEADINGS: &str = "when need needs cases case workflow example examples tip tips note notes guidance usage feature \
-    features include includes including returns return parameters parameter args arguments options option error \
-    errors fields for values types input inputs output outputs purpose hints hint prerequisites keys syntax";
+use super::prose::{Role, Sentence, Word, head};
+use super::words::is_in;
 
 /// How many words a sentence has; a longer one is cut.
 const WORDS_MAX: usize = 200;
@@ -39,26 +35,27 @@ impl Cutter {
     fn cut(mut self, text: &str) -> Vec<Sentence> {
         let characters: Vec<char> = text.chars().collect();
         let mut at = 0;
+        let text = |from: usize, to: usize| -> String {
+            let part = characters.get(from..to).unwrap_or_default();
+            part.iter().collect()
+        };
         while let Some(&character) = characters.get(at) {
             if characters.get(at..at + 3) == Some(&['`', '`', '`']) {
                 self.end();
                 self.is_code = !self.is_code;
                 at += 3;
-                continue;
-            }
-            if let Some(end) = code_end(&characters, at) {
-                let name: String = characters
-                    .get(at + 1..end)
-                    .unwrap_or_default()
-                    .iter()
-                    .collect();
-                self.add_name(name.to_lowercase());
+            } else if let Some(end) = code_end(&characters, at) {
+                self.push(text(at + 1, end).to_lowercase(), true);
                 at = end + 1;
             } else if is_word_character(character) {
                 let end = word_end(&characters, at);
-                let word: String = characters.get(at..end).unwrap_or_default().iter().collect();
                 let is_named = characters.get(end) == Some(&'=');
-                self.add(&word, is_named);
+                if self.words.len() >= WORDS_MAX {
+                    self.end();
+                }
+                for (part, is_identifier) in split_word(&text(at, end)) {
+                    self.push(part, is_identifier || is_named);
+                }
                 at = end;
             } else {
                 self.punctuate(&characters, at);
@@ -69,28 +66,12 @@ impl Cutter {
         self.done
     }
 
-    fn add(&mut self, word: &str, is_named: bool) {
-        if self.words.len() >= WORDS_MAX {
-            self.end();
-        }
-        for (text, is_identifier) in split_word(word) {
-            let is_identifier = is_identifier || is_named;
-            self.words.push(Word {
-                verb: (!is_identifier).then(|| find(&text)).flatten(),
-                text,
-                after_comma: std::mem::take(&mut self.after_comma),
-                is_identifier,
-            });
-        }
-    }
-
-    /// Adds the name of a tool, a field or a method.
-    fn add_name(&mut self, text: String) {
+    fn push(&mut self, text: String, is_identifier: bool) {
         self.words.push(Word {
+            verb: find(&text).filter(|_| !is_identifier),
             text,
-            verb: None,
             after_comma: std::mem::take(&mut self.after_comma),
-            is_identifier: true,
+            is_identifier,
         });
     }
 
@@ -98,20 +79,20 @@ impl Cutter {
         let character = characters.get(at).copied().unwrap_or_default();
         let next = characters.get(at + 1);
         let is_spaced = next.is_none_or(|next| next.is_whitespace());
+        let last = self.words.last();
         self.after_comma |= matches!(character, ',' | '/' | '&' | '+');
         match character {
-            '.' if is_spaced && !self.is_abbreviated() => {
+            '.' if is_spaced && !last.is_some_and(|word| word.is("e.g i.e etc vs")) => {
                 // "1. Run this": the number of an item.
                 let is_number = |word: &Word| word.text.bytes().all(|byte| byte.is_ascii_digit());
-                let is_item = self.words.len() == 1 && self.words.iter().all(is_number);
+                let is_item = self.words.len() == 1 && last.is_some_and(is_number);
                 self.end();
                 self.is_item = is_item;
             }
             '\n' => {
                 let rest = characters.get(at + 1..).unwrap_or_default();
-                let first = rest
-                    .iter()
-                    .find(|next| !next.is_whitespace() || **next == '\n');
+                let mut rest = rest.iter();
+                let first = rest.find(|next| !next.is_whitespace() || **next == '\n');
                 // A line that begins with a small letter goes on with the sentence.
                 if !first.is_some_and(|first| first.is_lowercase()) {
                     self.end();
@@ -132,17 +113,12 @@ impl Cutter {
                 self.depth = self.depth.saturating_sub(1);
             }
             ':' => {
-                self.is_aside = self.words.iter().any(|word| is_in(HEADINGS, &word.text));
+                self.is_aside = self.words.iter().any(|word| word.is("HEADINGS"));
                 self.end();
             }
             '!' | '?' | ';' | '|' | '。' | '→' | '=' => self.end(),
             _ => {}
         }
-    }
-
-    fn is_abbreviated(&self) -> bool {
-        let last = self.words.last();
-        last.is_some_and(|word| is_in("e.g i.e etc vs", &word.text))
     }
 
     fn end(&mut self) {

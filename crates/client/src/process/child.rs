@@ -15,8 +15,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use super::platform::{self, Pipes, Process};
-use super::{SpawnError, StderrLog, error};
+use super::platform::{self, Pipes};
+use super::{Process, SpawnError, StderrLog, error};
 use crate::server::Server;
 
 /// How long a process may take to exit after it was told to terminate.
@@ -31,7 +31,7 @@ const KEEPER_STACK_BYTES: usize = 256 * 1024;
 /// A process that was started for a server. Dropping it kills the process and all it started.
 #[derive(Debug)]
 pub struct Child {
-    process: Arc<Process>,
+    process: Arc<dyn Process>,
     life: watch::Receiver<Life>,
     /// Closes when stderr was read to its end.
     draining: watch::Receiver<()>,
@@ -132,16 +132,16 @@ impl Child {
     /// all that the process started is gone as well, and stderr was read.
     pub async fn stop(&self, patience: Duration) -> Closing {
         let mut forced = false;
-        self.beside_runtime(Process::observe).await;
+        self.beside_runtime(|process| process.observe()).await;
         let mut exit = timeout(patience, self.wait()).await.ok();
         if exit.is_none() {
             forced = true;
-            if self.beside_runtime(Process::terminate).await == Some(true) {
+            if self.beside_runtime(|process| process.terminate()).await == Some(true) {
                 exit = timeout(TERMINATE_WAIT, self.wait()).await.ok();
             }
         }
         if exit.is_none() {
-            self.beside_runtime(Process::kill).await;
+            self.beside_runtime(|process| process.kill()).await;
             exit = timeout(KILL_WAIT, self.wait()).await.ok();
         }
         if exit.is_some() {
@@ -180,13 +180,13 @@ impl Child {
     /// the process is over.
     async fn beside_runtime<T: Send + 'static>(
         &self,
-        action: impl FnOnce(&Process) -> T + Send + 'static,
+        action: impl FnOnce(&dyn Process) -> T + Send + 'static,
     ) -> Option<T> {
         if self.is_swept() {
             return None;
         }
         let process = Arc::clone(&self.process);
-        tokio::task::spawn_blocking(move || action(&process))
+        tokio::task::spawn_blocking(move || action(process.as_ref()))
             .await
             .ok()
     }
@@ -212,7 +212,7 @@ fn keep(
     // On Windows the pipes belong to the runtime from the start.
     let context = runtime.enter();
     let (process, pipes) = match platform::start(server) {
-        Ok((process, pipes)) => (Arc::new(process), pipes),
+        Ok(started) => started,
         Err(error) => {
             let _ = answer.send(Err(error));
             return;

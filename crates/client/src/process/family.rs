@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{process, thread};
 
+use mcprove_settings::sync::lock;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::tree::{Claim, Identity, Snapshot};
-use super::{MARK_VARIABLE, lock};
+use super::{MARK_VARIABLE, Process};
 
 /// How long descendants may take to follow a process that exited on its own.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -149,51 +150,6 @@ impl Family {
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
-        self.raw_pid().unsigned_abs()
-    }
-
-    /// Kills the process and all it started.
-    pub(super) fn kill(&self) {
-        self.killed.store(true, Ordering::Relaxed);
-        for _ in 0..KILL_ROUNDS {
-            // Before the first signal: the death of a parent hides whose its children are.
-            if self.kill_members(&self.snapshot()) == 0 {
-                break;
-            }
-        }
-    }
-
-    /// Waits, as long as it takes, until the process exited, and leaves it a zombie.
-    pub(super) fn wait_for_exit(&self) -> ExitStatus {
-        let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        if self.owns_all {
-            options |= WaitIdOptions::NOHANG;
-        }
-        loop {
-            if self.owns_all {
-                self.wait_for_any();
-            }
-            match waitid(WaitId::Pid(self.pid), options) {
-                Ok(Some(status)) => {
-                    let core_dumped = if status.dumped() { 0x80 } else { 0 };
-                    let raw = match (status.exit_status(), status.terminating_signal()) {
-                        (Some(code), _) => (code & 0xff) << 8,
-                        (None, Some(signal)) => signal | core_dumped,
-                        (None, None) => UNKNOWN_STATUS,
-                    };
-                    return ExitStatus::from_raw(raw);
-                }
-                Ok(None) | Err(Errno::INTR) => {}
-                Err(_) => {
-                    // Somebody waits for all children of this program, so the id is free already.
-                    lock(&self.state).reaped = true;
-                    return ExitStatus::from_raw(UNKNOWN_STATUS);
-                }
-            }
-        }
-    }
-
     /// Waits until the process or an orphan exited, and reaps orphans.
     fn wait_for_any(&self) {
         let any = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -207,61 +163,12 @@ impl Family {
         }
     }
 
-    /// Notes the descendants, before their parents end and hide whose they are.
-    pub(super) fn observe(&self) {
-        self.look(&self.snapshot());
-    }
-
     fn snapshot(&self) -> Arc<Snapshot> {
         #[cfg(target_os = "linux")]
         if self.owns_all {
             return Arc::new(Snapshot::of_our_descendants());
         }
         Snapshot::shared()
-    }
-
-    /// Tells the group to terminate. Returns whether waiting for that makes sense.
-    pub(super) fn terminate(&self) -> bool {
-        self.observe();
-        self.signal_group(&lock(&self.state), Signal::TERM)
-    }
-
-    /// After the exit: lets descendants finish, kills those that do not, and reaps all. Returns
-    /// those that had to be killed only because the process had left them behind.
-    pub(super) fn sweep(&self) -> Vec<u32> {
-        let start = Instant::now();
-        let leftovers = loop {
-            let alive = self.look(&self.snapshot()).living;
-            if self.killed.load(Ordering::Relaxed) {
-                break Vec::new();
-            }
-            if alive.is_empty() || start.elapsed() >= LEFTOVER_GRACE {
-                break alive
-                    .iter()
-                    .map(|identity| identity.pid.unsigned_abs())
-                    .collect();
-            }
-            thread::sleep(SWEEP_PAUSE);
-        };
-        let mut rounds = 0..SWEEP_ROUNDS;
-        loop {
-            let snapshot = self.snapshot();
-            // Most servers start nothing; they should not cost another look.
-            if self.look(&snapshot).living.is_empty() {
-                self.reap();
-                if !self.owns_all || !has_children() {
-                    break;
-                }
-            }
-            self.kill_members(&snapshot);
-            match rounds.next() {
-                Some(_) => thread::sleep(SWEEP_PAUSE),
-                None if self.owns_all => thread::sleep(LONG_PAUSE),
-                None => break,
-            }
-        }
-        self.reap();
-        leftovers
     }
 
     /// Takes the status of the process, which exited.
@@ -327,6 +234,96 @@ impl Family {
 
     fn raw_pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
+    }
+}
+
+impl Process for Family {
+    fn pid(&self) -> u32 {
+        self.raw_pid().unsigned_abs()
+    }
+
+    fn wait_for_exit(&self) -> ExitStatus {
+        let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        if self.owns_all {
+            options |= WaitIdOptions::NOHANG;
+        }
+        loop {
+            if self.owns_all {
+                self.wait_for_any();
+            }
+            match waitid(WaitId::Pid(self.pid), options) {
+                Ok(Some(status)) => {
+                    let core_dumped = if status.dumped() { 0x80 } else { 0 };
+                    let raw = match (status.exit_status(), status.terminating_signal()) {
+                        (Some(code), _) => (code & 0xff) << 8,
+                        (None, Some(signal)) => signal | core_dumped,
+                        (None, None) => UNKNOWN_STATUS,
+                    };
+                    return ExitStatus::from_raw(raw);
+                }
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(_) => {
+                    // Somebody waits for all children of this program, so the id is free already.
+                    lock(&self.state).reaped = true;
+                    return ExitStatus::from_raw(UNKNOWN_STATUS);
+                }
+            }
+        }
+    }
+
+    fn observe(&self) {
+        self.look(&self.snapshot());
+    }
+
+    fn terminate(&self) -> bool {
+        self.observe();
+        self.signal_group(&lock(&self.state), Signal::TERM)
+    }
+
+    fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+        for _ in 0..KILL_ROUNDS {
+            // Before the first signal: the death of a parent hides whose its children are.
+            if self.kill_members(&self.snapshot()) == 0 {
+                break;
+            }
+        }
+    }
+
+    fn sweep(&self) -> Vec<u32> {
+        let start = Instant::now();
+        let leftovers = loop {
+            let alive = self.look(&self.snapshot()).living;
+            if self.killed.load(Ordering::Relaxed) {
+                break Vec::new();
+            }
+            if alive.is_empty() || start.elapsed() >= LEFTOVER_GRACE {
+                break alive
+                    .iter()
+                    .map(|identity| identity.pid.unsigned_abs())
+                    .collect();
+            }
+            thread::sleep(SWEEP_PAUSE);
+        };
+        let mut rounds = 0..SWEEP_ROUNDS;
+        loop {
+            let snapshot = self.snapshot();
+            // Most servers start nothing; they should not cost another look.
+            if self.look(&snapshot).living.is_empty() {
+                self.reap();
+                if !self.owns_all || !has_children() {
+                    break;
+                }
+            }
+            self.kill_members(&snapshot);
+            match rounds.next() {
+                Some(_) => thread::sleep(SWEEP_PAUSE),
+                None if self.owns_all => thread::sleep(LONG_PAUSE),
+                None => break,
+            }
+        }
+        self.reap();
+        leftovers
     }
 }
 

@@ -60,6 +60,8 @@ mod usage;
 #[cfg(windows)]
 mod windows;
 
+use std::process::ExitStatus;
+
 #[cfg(unix)]
 use unix as platform;
 #[cfg(windows)]
@@ -70,10 +72,38 @@ pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
 pub use supervisor::supervise;
-pub use usage::{Usage, UsageMeter, UsageSample, process_listening_on};
+pub use usage::{UsageMeter, UsageSample, process_listening_on};
 
 /// The environment variable that marks a child, and with it all that it starts.
 pub const MARK_VARIABLE: &str = "MCPROVE_CHILD";
+
+/// A process that was started for a server, and all it started.
+trait Process: std::fmt::Debug + Send + Sync {
+    fn pid(&self) -> u32;
+
+    /// Waits, as long as it takes, until the process exited.
+    fn wait_for_exit(&self) -> ExitStatus;
+
+    /// Whether it ended because its supervisor was killed.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    /// Notes the descendants, before their parents end and hide whose they are.
+    fn observe(&self) {}
+
+    /// Tells the group to terminate. Returns whether waiting for that makes sense.
+    fn terminate(&self) -> bool {
+        false
+    }
+
+    /// Kills the process and all it started.
+    fn kill(&self);
+
+    /// After the exit: lets descendants finish, and ends what is left. Returns what had to be killed
+    /// only because the process had left it behind.
+    fn sweep(&self) -> Vec<u32>;
+}
 
 /// The descendants of `process` that ended, and that their parent takes no notice of; none where
 /// the system has no such thing.
@@ -87,11 +117,4 @@ pub fn zombies_under(process: u32) -> Vec<u32> {
         let _ = process;
         Vec::new()
     }
-}
-
-/// A value locked whatever happened to the thread that held it: all states here stay valid.
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -15,10 +15,9 @@ use std::sync::{Arc, Mutex};
 use mcprove_settings::loss::{Loss, Losses, Missing};
 use mcprove_settings::private_file;
 use mcprove_settings::secret::{Redactor, StreamRedactor};
+use mcprove_settings::sync::lock;
 use mcprove_trace::contained::contain_call;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-
-use super::lock;
 
 /// How much of the end is kept in memory.
 pub const TAIL_BYTES: usize = 64 * 1024;
@@ -145,18 +144,6 @@ impl StderrLog {
     /// How many bytes arrived in all.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// How many bytes are missing in the file: over the limit, or after it could not be written.
-    pub fn bytes_missing_in_file(&self) -> u64 {
-        self.file.as_ref().map_or(0, |file| lock(file).dropped)
-    }
-
-    /// Why the file could not be written, if so.
-    pub fn file_error(&self) -> Option<String> {
-        self.file
-            .as_ref()
-            .and_then(|file| lock(file).error.as_ref().map(ToString::to_string))
     }
 
     /// Reads `stderr` to its end.
@@ -338,8 +325,8 @@ mod tests {
         log.write(b"one\n");
         log.write(b"two\n");
         assert_eq!(log.tail(), "one\ntwo\n");
-        assert_eq!(log.bytes_missing_in_file(), 8);
-        assert!(log.file_error().is_some());
+        let file = lock(log.file.as_ref().unwrap());
+        assert!(file.dropped == 8 && file.error.is_some());
         assert_eq!(losses.all()[0].missing, Missing::Bytes(8));
     }
 }

@@ -1,17 +1,19 @@
 //! Processes on Windows: each in a job object, which ends all its processes when its last handle
-//! closes. Only we have one, so that happens whatever ends us. A supervisor is not needed.
+//! closes. Only we have one, so that happens whatever ends us. A supervisor is not needed, and there is no polite way
+//! to end a process without a window.
 
 use std::io;
 use std::os::windows::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use mcprove_settings::sync::lock;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use super::{MARK_VARIABLE, SpawnError, lock};
+use super::{MARK_VARIABLE, Process, SpawnError};
 use crate::server::Server;
 
 /// How often a process is asked whether it exited.
@@ -22,7 +24,7 @@ const UNKNOWN_STATUS: u32 = 255;
 
 /// A process that we started.
 #[derive(Debug)]
-pub(super) struct Process {
+struct Job {
     pid: u32,
     job: Mutex<Box<dyn ChildWrapper>>,
 }
@@ -47,7 +49,7 @@ impl Pipes {
 }
 
 /// Starts the command of `server`.
-pub(super) fn start(server: &Server) -> Result<(Process, Pipes), SpawnError> {
+pub(super) fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     let mut command = CommandWrap::with_new(&server.command, |command| {
         command
             .args(&server.args)
@@ -70,28 +72,17 @@ pub(super) fn start(server: &Server) -> Result<(Process, Pipes), SpawnError> {
         stderr: child.stderr().take(),
     };
     let pid = child.id().unwrap_or_default();
-    Ok((
-        Process {
-            pid,
-            job: Mutex::new(child),
-        },
-        pipes,
-    ))
+    let job = Mutex::new(child);
+    Ok((Arc::new(Job { pid, job }), pipes))
 }
 
-impl Process {
-    pub(super) fn pid(&self) -> u32 {
+impl Process for Job {
+    fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// There is no supervisor to lose: the job ends the process with us.
-    #[expect(clippy::unused_self, reason = "as elsewhere")]
-    pub(super) const fn is_lost(&self) -> bool {
-        false
-    }
-
     /// Waits, as long as it takes, until the process exited.
-    pub(super) fn wait_for_exit(&self) -> ExitStatus {
+    fn wait_for_exit(&self) -> ExitStatus {
         loop {
             match lock(&self.job).try_wait() {
                 Ok(Some(status)) => return status,
@@ -102,24 +93,14 @@ impl Process {
         }
     }
 
-    /// Nothing: the job knows its processes.
-    #[expect(clippy::unused_self, reason = "the other systems have to look")]
-    pub(super) fn observe(&self) {}
-
-    /// There is no polite way to end a process without a window.
-    #[expect(clippy::unused_self, reason = "the other systems have a way")]
-    pub(super) fn terminate(&self) -> bool {
-        false
-    }
-
     /// Kills the process and all it started.
-    pub(super) fn kill(&self) {
+    fn kill(&self) {
         // A job without processes is what was wanted.
         let _ = lock(&self.job).start_kill();
     }
 
     /// Ends what is left in the job. What that was is not known.
-    pub(super) fn sweep(&self) -> Vec<u32> {
+    fn sweep(&self) -> Vec<u32> {
         self.kill();
         Vec::new()
     }

@@ -13,16 +13,16 @@ use mcprove_trace::protocol::{
     DiscoverResult, Era, Implementation, InitializeResult, META_SERVER_INFO, RequestMeta, Revision,
 };
 use mcprove_trace::stream::Recorder;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::ServerFacts;
 use super::call::{Call, CallError, Reply};
 use super::connect_error::ConnectError;
-use super::core::{Core, Refused};
+use super::core::Core;
 use super::discovery::{Discovery, other_version};
 use super::inbound::SessionInbox;
 use super::options::{ProtocolChoice, SessionOptions, client_info};
 use super::request::Request;
-use super::{ServerFacts, Session};
 use crate::server::{Server, Transport};
 use crate::transport::{self, Detail, Failure};
 
@@ -33,14 +33,8 @@ const VERSION_TRIES_MAX: u32 = 3;
 /// How much of a revision that nobody knows is shown.
 const CHOSEN_CHARACTERS_MAX: usize = 60;
 
-/// What was agreed on.
-pub(super) struct Agreed {
-    revision: Revision,
-    implementation: Implementation,
-    capabilities: Value,
-    instructions: Option<String>,
-    warnings: Vec<String>,
-}
+/// What was agreed on, and what was odd about it.
+pub(super) type Agreed = (ServerFacts, Vec<String>);
 
 /// Why nothing was agreed on.
 pub(super) enum Disagreement {
@@ -80,14 +74,13 @@ impl Attempt {
         let began = Instant::now();
         let core = Core::new(options.clone(), Arc::clone(recorder));
         let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
-        let channel_options = options.channel_options();
         let opening = async {
             let Some(layer) = &options.layer else {
-                return transport::open(server, &channel_options, inbox).await;
+                return transport::open(server, options, inbox).await;
             };
             let (session, max_frame) = (options.session_number, options.max_frame);
             let layered = layer.connection(inbox, session, recorder, max_frame);
-            let channel = transport::open(server, &channel_options, layered.inbox()).await?;
+            let channel = transport::open(server, options, layered.inbox()).await?;
             Ok(layered.around(channel))
         };
         let channel = tokio::time::timeout(server.startup_timeout, opening)
@@ -137,27 +130,17 @@ impl Attempt {
             .saturating_sub(self.began.elapsed())
     }
 
-    fn start(&self, request: &Request) -> Result<Call, CallError> {
-        self.core.start(request).map_err(|refused| match refused {
-            Refused::Failed(error) => error,
-            Refused::Full => CallError::unsent(Failure::new(
-                ErrorCategory::Timeout,
-                "the server does not read its input",
-            )),
-        })
-    }
-
     /// `auto`: asks `server/discover`, and `initialize` when that leads nowhere.
     async fn find_out(&self) -> Result<Agreed, Disagreement> {
-        self.core.speak_before_agreement(Revision::LATEST_STATELESS);
-        let mut discover = Box::pin(self.start(&self.discover_request())?);
+        self.core
+            .set_revision_before_agreement(Revision::LATEST_STATELESS);
+        let mut discover = Box::pin(self.start_discovery()?);
         let answer = tokio::time::timeout(DISCOVER_HEAD_START, &mut discover).await;
         if let Ok(answer) = answer {
             return self.follow_discovery(answer).await;
         }
         self.core.forget_agreement();
-        let mut initialize =
-            Box::pin(self.start(&self.initialize_request(Revision::LATEST_HANDSHAKE))?);
+        let mut initialize = Box::pin(self.start_handshake(Revision::LATEST_HANDSHAKE)?);
         tokio::select! {
             biased;
             answer = &mut discover => match answer {
@@ -208,9 +191,9 @@ impl Attempt {
 
     /// A stateless revision and nothing else.
     async fn discover(&self, asked: Revision) -> Result<Agreed, Disagreement> {
-        self.core.speak_before_agreement(asked);
+        self.core.set_revision_before_agreement(asked);
         for _ in 0..VERSION_TRIES_MAX {
-            let answer = self.start(&self.discover_request())?.await;
+            let answer = self.start_discovery()?.await;
             match Discovery::read(&answer) {
                 Discovery::Stateless(result) => return Ok(self.agree_stateless(*result)),
                 Discovery::Retry => {}
@@ -239,25 +222,26 @@ impl Attempt {
 
     fn agree_stateless(&self, result: DiscoverResult) -> Agreed {
         let revision = Revision::LATEST_STATELESS;
-        self.core.speak(revision);
+        self.core.set_revision(revision);
         let implementation = result
             .meta
             .get(META_SERVER_INFO)
             .or(result.server_info.as_ref())
             .map(Implementation::read)
             .unwrap_or_default();
-        Agreed {
-            revision,
+        let facts = ServerFacts {
             implementation,
             capabilities: result.capabilities,
             instructions: result.instructions,
-            warnings: Vec::new(),
-        }
+            revision,
+            startup: self.began.elapsed(),
+        };
+        (facts, Vec::new())
     }
 
     /// The handshake.
     pub(super) async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
-        let answer = self.start(&self.initialize_request(asked))?.await;
+        let answer = self.start_handshake(asked)?.await;
         self.follow_initialize(asked, answer).await
     }
 
@@ -271,27 +255,28 @@ impl Attempt {
             Err(error) => match other_version(&error, asked) {
                 // Asked once more, with what the server itself offers; then its word stands.
                 Some(offered) if self.options.protocol == ProtocolChoice::Auto => {
-                    self.start(&self.initialize_request(offered))?.await?
+                    self.start_handshake(offered)?.await?
                 }
                 _ => return Err(error.into()),
             },
         };
         let result: InitializeResult = reply.parse().map_err(Disagreement::Failed)?;
         let (revision, warnings) = self.judge_revision(asked, &result.protocol_version)?;
-        self.core.speak(revision);
+        self.core.set_revision(revision);
         if self.options.sends_initialized {
             self.core.notify("notifications/initialized", None);
             if let Some(channel) = self.core.channel.get() {
                 channel.listen().await;
             }
         }
-        Ok(Agreed {
-            revision,
+        let facts = ServerFacts {
             implementation: result.server_info,
             capabilities: result.capabilities,
             instructions: result.instructions,
-            warnings,
-        })
+            revision,
+            startup: self.began.elapsed(),
+        };
+        Ok((facts, warnings))
     }
 
     /// What a chosen version means: the same as asked, another one, or one that nobody knows.
@@ -326,30 +311,14 @@ impl Attempt {
         }
     }
 
-    fn discover_request(&self) -> Request {
-        Request::new("server/discover").timeout(self.time_left())
+    fn start_discovery(&self) -> Result<Call, CallError> {
+        let request = Request::new("server/discover").timeout(self.time_left());
+        self.core.start(&request)
     }
 
-    fn initialize_request(&self, revision: Revision) -> Request {
-        let params = json!({
-            "protocolVersion": revision.as_str(),
-            "capabilities": self.options.responder.capabilities(revision),
-            "clientInfo": client_info(),
-        });
-        Request::new("initialize")
-            .params(&params)
-            .timeout(self.time_left())
-    }
-
-    pub(super) fn into_session(self, agreed: Agreed) -> Session {
-        let facts = ServerFacts {
-            implementation: agreed.implementation,
-            capabilities: agreed.capabilities,
-            instructions: agreed.instructions,
-            revision: agreed.revision,
-            startup: self.began.elapsed(),
-        };
-        Session::new(self.core, facts, agreed.warnings)
+    fn start_handshake(&self, revision: Revision) -> Result<Call, CallError> {
+        let request = self.core.initialize_request(revision, self.time_left());
+        self.core.start(&request)
     }
 
     pub(super) fn failed(&self, error: &CallError) -> ConnectError {
@@ -378,7 +347,7 @@ impl Attempt {
                         violation.kind.explanation(),
                         violation.message
                     );
-                    let failure = Failure::new(ErrorCategory::Malformed, message);
+                    let failure = Failure::malformed(message);
                     ConnectError::Handshake {
                         failure,
                         is_violation: true,
@@ -405,14 +374,23 @@ impl Attempt {
 
 impl Core {
     /// Metadata of `revision` on requests, before the server has agreed to it.
-    fn speak_before_agreement(&self, revision: Revision) {
+    pub(super) fn set_revision_before_agreement(&self, revision: Revision) {
         let capabilities = self.options.responder.capabilities(revision);
-        self.lock()
-            .set_meta(RequestMeta::new(revision, &client_info(), &capabilities));
+        let meta = RequestMeta::new(revision, &client_info(), &capabilities);
+        self.lock().meta = meta;
     }
 
     fn forget_agreement(&self) {
-        self.lock().set_meta(RequestMeta::default());
+        self.lock().meta = RequestMeta::default();
+    }
+
+    fn initialize_request(&self, revision: Revision, timeout: Duration) -> Request {
+        let params = json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.options.responder.capabilities(revision),
+            "clientInfo": client_info(),
+        });
+        Request::new("initialize").params(&params).timeout(timeout)
     }
 
     /// Agrees anew after the server forgot our session (HTTP 404).
@@ -422,21 +400,10 @@ impl Core {
         timeout: Duration,
     ) -> Result<(), CallError> {
         let channel = self.channel().map_err(CallError::unsent)?;
-        channel.speak(None);
-        let params = json!({
-            "protocolVersion": revision.as_str(),
-            "capabilities": self.options.responder.capabilities(revision),
-            "clientInfo": client_info(),
-        });
-        let request = Request::new("initialize").params(&params).timeout(timeout);
-        let call = self.start(&request).map_err(|refused| match refused {
-            Refused::Failed(error) => error,
-            Refused::Full => {
-                CallError::unsent(Failure::new(ErrorCategory::Timeout, "no room to send"))
-            }
-        })?;
+        channel.set_revision(None);
+        let call = self.start(&self.initialize_request(revision, timeout))?;
         let result: InitializeResult = call.await?.parse()?;
-        self.speak(result.protocol_version.parse().unwrap_or(revision));
+        self.set_revision(result.protocol_version.parse().unwrap_or(revision));
         self.notify("notifications/initialized", None);
         channel.listen().await;
         Ok(())

@@ -56,15 +56,15 @@ impl Reply {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, CallError> {
         parse_bounded(self.result()).map_err(|error| {
             let message = format!("the result does not have the expected form: {error}");
-            FailedCall {
-                failure: Failure::new(ErrorCategory::Malformed, message),
-                request_id: self.request_id,
-                duration: self.duration,
-                reply: Some(self.clone()),
-                error: None,
-            }
-            .into()
+            self.refused(Failure::malformed(message))
         })
+    }
+
+    /// The failure of a call that was answered with this.
+    pub(super) fn refused(&self, failure: Failure) -> CallError {
+        let mut error = CallError::sent(failure, self.request_id, self.duration);
+        error.reply = Some(self.clone());
+        error
     }
 }
 
@@ -88,12 +88,6 @@ pub struct FailedCall {
     pub error: Option<RpcError>,
 }
 
-impl From<FailedCall> for CallError {
-    fn from(call: FailedCall) -> Self {
-        Self(Box::new(call))
-    }
-}
-
 impl Deref for CallError {
     type Target = FailedCall;
 
@@ -110,14 +104,17 @@ impl DerefMut for CallError {
 
 impl CallError {
     pub fn unsent(failure: Failure) -> Self {
-        FailedCall {
+        Self::sent(failure, 0, Duration::ZERO)
+    }
+
+    pub(super) fn sent(failure: Failure, request_id: u64, duration: Duration) -> Self {
+        Self(Box::new(FailedCall {
             failure,
-            request_id: 0,
-            duration: Duration::ZERO,
+            request_id,
+            duration,
             reply: None,
             error: None,
-        }
-        .into()
+        }))
     }
 
     /// The category.

@@ -9,7 +9,7 @@ use mcprove_trace::contained::contain_call;
 use mcprove_trace::protocol::{FailedAnswer, RpcError};
 use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind, RequestKey};
 
-use super::call::{CallError, FailedCall, Reply};
+use super::call::{CallError, Reply};
 use super::core::{Core, Waiting};
 use super::options::ResultCheck;
 use super::request::Label;
@@ -62,15 +62,11 @@ impl Core {
                 (failure, None, None)
             }
         };
-        let error = CallError::from(FailedCall {
-            failure,
-            request_id: id,
-            duration,
-            reply,
-            error,
-        });
-        self.emit_error(label, &error, waiting.tag, now);
-        Err(error)
+        let mut failed = CallError::sent(failure, id, duration);
+        failed.reply = reply;
+        failed.error = error;
+        self.emit_error(label, &failed, waiting.tag, now);
+        Err(failed)
     }
 
     /// Why a result is a failure, if it is.
@@ -97,7 +93,7 @@ impl Core {
         contain_call(|| check(tool, result)).unwrap_or_else(|words| {
             self.note_panic("the check of results", &words);
             let message = format!("the check of the result panicked: {words}");
-            Some(Failure::new(ErrorCategory::Cancelled, message))
+            Some(Failure::cancelled(message))
         })
     }
 

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::stream::Recorder;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -19,7 +18,7 @@ use super::inbound::SessionInbox;
 use super::options::{ProtocolChoice, SessionOptions};
 use crate::server::{Server, Transport};
 use crate::transport::Failure;
-use crate::transport::memory::MemoryChannel;
+use crate::transport::stdio::LineChannel;
 
 /// Starts or reaches the server and agrees on a revision.
 pub(super) async fn connect(
@@ -42,7 +41,7 @@ async fn try_connect(
     let attempt = Attempt::open(server, &options, recorder).await?;
     let agreed = attempt.agree().await;
     match agreed {
-        Ok(agreed) => Ok(attempt.into_session(agreed)),
+        Ok((facts, warnings)) => Ok(Session::new(attempt.core, facts, warnings)),
         Err(Disagreement::Died) => {
             let attempt = Attempt::open(server, &options, recorder).await?;
             let agreed = attempt.initialize(Revision::LATEST_HANDSHAKE).await;
@@ -72,7 +71,7 @@ pub(super) async fn connect_streams(
 ) -> Result<Session, ConnectError> {
     let core = Core::new(options.clone(), recorder);
     let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
-    let channel = MemoryChannel::open(input, output, options.max_frame, inbox);
+    let channel = LineChannel::open(input, output, options.max_frame, inbox);
     let _ = core.channel.set(channel);
     let server = Server::stdio("in memory");
     let attempt = Attempt {
@@ -87,18 +86,16 @@ pub(super) async fn connect_streams(
 
 fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Session, ConnectError> {
     match agreed {
-        Ok(agreed) => Ok(attempt.into_session(agreed)),
+        Ok((facts, warnings)) => Ok(Session::new(attempt.core, facts, warnings)),
         Err(Disagreement::Refused(error)) => Err(error),
         Err(Disagreement::Failed(error) | Disagreement::NotStreamable(error)) => {
             Err(attempt.failed(&error))
         }
         Err(Disagreement::Died) => {
-            let failure = attempt.core.closed().unwrap_or_else(|| {
-                Failure::new(
-                    ErrorCategory::Disconnected,
-                    "the server closed the connection",
-                )
-            });
+            let failure = attempt
+                .core
+                .closed()
+                .unwrap_or_else(|| Failure::disconnected("the server closed the connection"));
             Err(attempt.failed(&CallError::unsent(failure)))
         }
     }

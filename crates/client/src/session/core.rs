@@ -7,20 +7,21 @@
 use std::collections::hash_map::Entry;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use mcprove_settings::sync::lock;
 use mcprove_trace::protocol::{self, RequestMeta, Revision};
 use mcprove_trace::stream::Recorder;
-use mcprove_trace::{CallTag, ErrorCategory, EventKind, RequestKey};
+use mcprove_trace::{CallTag, EventKind, RequestKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::Notify;
 
 use super::call::{Call, CallError, InFlight, Reply};
 use super::conclusion::Ending;
-use super::giving_up::watch_deadlines;
-use super::options::{SessionOptions, client_info};
+use super::deadlines::watch_deadlines;
+use super::options::SessionOptions;
 use super::raw::RawTraffic;
 use super::request::{Deadline, Label, Request};
 use super::violation::Violations;
@@ -40,6 +41,7 @@ pub(crate) struct Core {
     pub(super) is_injecting: AtomicBool,
 }
 
+#[derive(Default)]
 pub(super) struct State {
     pub(super) next_id: u64,
     pub(super) waiting: FxHashMap<u64, Waiting>,
@@ -49,7 +51,7 @@ pub(super) struct State {
     pub(super) is_ending: bool,
     pub(super) wake_at: Option<Instant>,
     scratch: Vec<u8>,
-    meta: RequestMeta,
+    pub(super) meta: RequestMeta,
     pub(super) revision: Option<Revision>,
     pub(super) violations: Violations,
     pub(super) changes: ListChanges,
@@ -99,22 +101,24 @@ pub(crate) enum Refused {
     Failed(CallError),
 }
 
+impl From<Refused> for CallError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Full => Self::unsent(not_reading()),
+            Refused::Failed(error) => error,
+        }
+    }
+}
+
+pub(super) fn not_reading() -> Failure {
+    Failure::timeout("the server does not read its input")
+}
+
 impl Core {
     pub(crate) fn new(options: SessionOptions, recorder: Arc<Recorder>) -> Arc<Self> {
         let state = State {
             next_id: 1,
-            waiting: FxHashMap::default(),
-            abandoned: FxHashSet::default(),
-            closed: None,
-            is_ending: false,
-            wake_at: None,
-            scratch: Vec::with_capacity(1024),
-            meta: RequestMeta::default(),
-            revision: None,
-            violations: Violations::default(),
-            changes: ListChanges::default(),
-            late_replies: 0,
-            raw: RawTraffic::default(),
+            ..State::default()
         };
         let core = Arc::new(Self {
             channel: OnceLock::new(),
@@ -129,7 +133,7 @@ impl Core {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether what arrives now was made up by an injected fault.
@@ -141,25 +145,21 @@ impl Core {
     pub(crate) fn channel(&self) -> Result<&Arc<dyn Channel>, Failure> {
         self.channel
             .get()
-            .ok_or_else(|| Failure::new(ErrorCategory::Disconnected, "the session is not open"))
+            .ok_or_else(|| Failure::disconnected("the session is not open"))
     }
 
     /// Takes `revision` as agreed: decides the metadata of every later request.
-    pub(crate) fn speak(&self, revision: Revision) {
-        let capabilities = self.options.responder.capabilities(revision);
-        let meta = RequestMeta::new(revision, &client_info(), &capabilities);
-        let mut state = self.lock();
-        state.meta = meta;
-        state.revision = Some(revision);
-        drop(state);
+    pub(crate) fn set_revision(&self, revision: Revision) {
+        self.set_revision_before_agreement(revision);
+        self.lock().revision = Some(revision);
         if let Some(channel) = self.channel.get() {
-            channel.speak(Some(revision));
+            channel.set_revision(Some(revision));
         }
     }
 
     /// Sends a request.
-    pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, Refused> {
-        self.start_as(request, &Start::default())
+    pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, CallError> {
+        Ok(self.start_as(request, &Start::default())?)
     }
 
     /// Sends a request as `start` says.
@@ -298,7 +298,7 @@ impl Core {
     pub(super) fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
         let mut state = self.lock();
         let Entry::Occupied(mut entry) = state.waiting.entry(id) else {
-            let failure = Failure::new(ErrorCategory::Cancelled, "the call was given up");
+            let failure = Failure::cancelled("the call was given up");
             return Poll::Ready(Err(CallError::unsent(failure)));
         };
         let waiting = entry.get_mut();
@@ -376,14 +376,6 @@ impl Core {
 }
 
 impl State {
-    pub(super) fn meta(&self) -> &RequestMeta {
-        &self.meta
-    }
-
-    pub(super) fn set_meta(&mut self, meta: RequestMeta) {
-        self.meta = meta;
-    }
-
     pub(super) fn remember_abandoned(&mut self, id: u64) {
         if self.abandoned.len() < ABANDONED_MAX {
             self.abandoned.insert(id);

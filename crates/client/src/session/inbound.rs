@@ -7,7 +7,6 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use mcprove_settings::loss::{Loss, Missing};
 use mcprove_settings::text::{shorten, shorten_bytes};
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::contained::contain_call;
 use mcprove_trace::protocol::{
     self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError,
@@ -187,10 +186,8 @@ impl Core {
                 id: Id::Number(id),
                 reason,
             } => {
-                let failure = Failure::new(
-                    ErrorCategory::Malformed,
-                    format!("the reply is no valid JSON-RPC message: {reason}"),
-                );
+                let failure =
+                    Failure::malformed(format!("the reply is no valid JSON-RPC message: {reason}"));
                 if !self.settle(id, Ending::Failure(failure))
                     && !self.takes_raw_rubbish(Id::Number(id), &frame)
                 {
@@ -215,10 +212,10 @@ impl Core {
             self.violate(ViolationKind::Noise, show(frame));
             return;
         }
-        let failure = Failure::new(
-            ErrorCategory::Malformed,
-            format!("the reply is not valid JSON ({reason}): {}", show(frame)),
-        );
+        let failure = Failure::malformed(format!(
+            "the reply is not valid JSON ({reason}): {}",
+            show(frame)
+        ));
         let id = protocol::find_id(frame)
             .filter(|id| self.waits_for(*id))
             .or_else(|| self.only_call());
@@ -238,10 +235,7 @@ impl Core {
             format!("{reason}: {}", show(frame)),
         );
         if let Some(id) = self.only_call() {
-            let failure = Failure::new(
-                ErrorCategory::Malformed,
-                format!("the reply is broken: {reason}"),
-            );
+            let failure = Failure::malformed(format!("the reply is broken: {reason}"));
             self.settle(id, Ending::Failure(failure));
         }
     }
@@ -390,10 +384,9 @@ fn keep_related_task(params: &Value, result: &mut Value) {
 fn error_ending(error: &str) -> Ending {
     match protocol::parse_bounded::<RpcError>(error) {
         Ok(error) => Ending::Error(error),
-        Err(reason) => Ending::Failure(Failure::new(
-            ErrorCategory::Malformed,
-            format!("the reply has an error without a proper code and message: {reason}"),
-        )),
+        Err(reason) => Ending::Failure(Failure::malformed(format!(
+            "the reply has an error without a proper code and message: {reason}"
+        ))),
     }
 }
 

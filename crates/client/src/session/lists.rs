@@ -1,11 +1,11 @@
 //! Lists with pages, and what a list of tools says about calling them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::ErrorCategory;
+use mcprove_settings::sync::lock;
 use mcprove_trace::protocol::parameter_headers::ParameterHeaders;
 use mcprove_trace::protocol::{Era, Tool, VALUES_MAX, count_values};
 use serde_json::{Value, json};
@@ -22,33 +22,30 @@ const ITEMS_MAX: usize = 100_000;
 const CALL_TIMEOUTS_MAX: u32 = 10;
 
 /// What the last list of tools says about calling them.
-#[derive(Default)]
-pub(super) struct ToolRules {
-    rules: Mutex<HashMap<String, ToolRule>>,
-}
+pub(super) type ToolRules = Mutex<HashMap<String, ToolRule>>;
 
-struct ToolRule {
+pub(super) struct ToolRule {
     requires_task: bool,
     headers: Option<ParameterHeaders>,
 }
 
-impl ToolRules {
+impl Session {
     pub(super) fn requires_task(&self, tool: &str) -> bool {
-        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = lock(&self.tools);
         rules.get(tool).is_some_and(|rule| rule.requires_task)
     }
 
-    /// The `Mcp-Param-*` headers for a call of `tool`.
-    pub(super) fn headers(&self, tool: &str, arguments: &Value) -> Vec<(String, String)> {
-        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let headers = rules.get(tool).and_then(|rule| rule.headers.as_ref());
-        headers
-            .map(|headers| headers.extract(arguments))
-            .unwrap_or_default()
+    /// A call of `tool` with the headers that its definition asks for, to be sent any number of
+    /// times.
+    pub fn tool_request(&self, tool: &str, arguments: &Value) -> Request {
+        let mut request = Request::tool(tool, arguments);
+        let rules = lock(&self.tools);
+        if let Some(headers) = rules.get(tool).and_then(|rule| rule.headers.as_ref()) {
+            request.headers = headers.extract(arguments);
+        }
+        request
     }
-}
 
-impl Session {
     /// Every tool of the server, all pages of the list. Over HTTP in the stateless era, tools with
     /// invalid `x-mcp-header` annotations are left out, as the revision demands.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, CallError> {
@@ -59,7 +56,7 @@ impl Session {
         for item in items {
             let tool: Tool = serde_json::from_value(item).map_err(|error| {
                 let message = format!("tools/list has an item that is no tool: {error}");
-                CallError::unsent(Failure::new(ErrorCategory::Malformed, message))
+                CallError::unsent(Failure::malformed(message))
             })?;
             let headers = match ParameterHeaders::from_schema(&tool.input_schema) {
                 Ok(headers) => mirrors_headers.then_some(headers),
@@ -77,11 +74,7 @@ impl Session {
             rules.insert(tool.name.clone(), rule);
             tools.push(tool);
         }
-        *self
-            .tools
-            .rules
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = rules;
+        *lock(&self.tools) = rules;
         settle_repeated(&mut tools);
         Ok(tools)
     }
@@ -118,7 +111,7 @@ impl Session {
             let mut page: Value = reply.parse()?;
             let Some(Value::Array(more)) = page.get_mut(key).map(Value::take) else {
                 let message = format!("the result of {method} has no list {key:?}");
-                let failure = Failure::new(ErrorCategory::Malformed, message);
+                let failure = Failure::malformed(message);
                 return Err(CallError::unsent(failure));
             };
             items.extend(more);
@@ -176,5 +169,5 @@ impl Size {
 
 fn endless(method: &str, reason: &str) -> CallError {
     let message = format!("{method} does not end: it {reason}");
-    CallError::unsent(Failure::new(ErrorCategory::Malformed, message))
+    CallError::unsent(Failure::malformed(message))
 }

@@ -9,8 +9,8 @@ mod conclusion;
 mod connect;
 mod connect_error;
 mod core;
+mod deadlines;
 mod discovery;
-mod giving_up;
 mod inbound;
 mod lists;
 pub mod options;
@@ -27,12 +27,12 @@ mod violation;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcprove_trace::{ErrorCategory, Strike};
+use mcprove_trace::Strike;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-use self::core::{Core, Refused};
+use self::core::{Core, Refused, not_reading};
 
 pub use self::core::{ListChanges, Start};
 use mcprove_settings::own_limits::OwnLimit;
@@ -177,12 +177,7 @@ impl Session {
 
     /// [`Session::start`], with what differs between one sending and the next.
     pub fn start_as(&self, request: &Request, start: &Start<'_>) -> Result<Call, CallError> {
-        self.core
-            .start_as(request, start)
-            .map_err(|refused| match refused {
-                Refused::Failed(error) => error,
-                Refused::Full => CallError::unsent(not_reading()),
-            })
+        Ok(self.core.start_as(request, start)?)
     }
 
     /// Sends a request and waits for its answer, whatever it is.
@@ -251,7 +246,7 @@ impl Session {
         timeout: Duration,
     ) -> Result<Reply, CallError> {
         // Only one revision has the client ask for a task; later the server decides.
-        if self.supports_task_calls() && self.tools.requires_task(tool) {
+        if self.supports_task_calls() && self.requires_task(tool) {
             return self.run_as_task(tool, arguments, timeout).await;
         }
         let request = self.tool_request(tool, arguments).timeout(timeout);
@@ -264,14 +259,6 @@ impl Session {
             }
             outcome => outcome,
         }
-    }
-
-    /// A call of `tool` with the headers that its definition asks for, to be sent any number of
-    /// times.
-    pub fn tool_request(&self, tool: &str, arguments: &Value) -> Request {
-        let mut request = Request::tool(tool, arguments);
-        request.headers = self.tools.headers(tool, arguments);
-        request
     }
 
     /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era. An error is an answer, too:
@@ -351,7 +338,7 @@ impl Session {
     pub fn kill(&self) {
         // A process that we end ourselves does not crash.
         self.core.lock().is_ending = true;
-        let failure = Failure::new(ErrorCategory::Cancelled, "the server was ended by us");
+        let failure = Failure::cancelled("the server was ended by us");
         self.core.close_with(&failure);
         if let Ok(channel) = self.core.channel() {
             channel.kill();
@@ -383,7 +370,7 @@ impl Session {
         if let Ok(channel) = self.core.channel() {
             channel.sever();
         }
-        let failure = Failure::new(ErrorCategory::Cancelled, "the session was abandoned");
+        let failure = Failure::cancelled("the session was abandoned");
         self.core.close_with(&failure);
     }
 
@@ -399,12 +386,8 @@ impl Session {
             Ok(channel) => channel.close().await,
             Err(_) => Closing::default(),
         };
-        let failure = Failure::new(ErrorCategory::Cancelled, "the session was closed");
+        let failure = Failure::cancelled("the session was closed");
         self.core.close_with(&failure);
         closing
     }
-}
-
-fn not_reading() -> Failure {
-    Failure::new(ErrorCategory::Timeout, "the server does not read its input")
 }

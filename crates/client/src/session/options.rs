@@ -16,7 +16,7 @@ use mcprove_trace::protocol::{Revision, UnknownRevision};
 use serde_json::{Value, json};
 
 use super::respond::{Decline, Responder};
-use crate::transport::{BytesHandler, ChannelLayer, ChannelOptions, Failure, MAX_FRAME};
+use crate::transport::{BytesHandler, ChannelLayer, Failure, MAX_FRAME};
 
 /// How long a call may take, unless set otherwise.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -158,19 +158,6 @@ impl Default for SessionOptions {
             sends_initialized: true,
             fall_back_to_sse: true,
             layer: None,
-        }
-    }
-}
-
-impl SessionOptions {
-    pub(crate) fn channel_options(&self) -> ChannelOptions {
-        ChannelOptions {
-            max_frame: self.max_frame,
-            max_connections: self.max_connections,
-            on_stderr: self.on_stderr.clone(),
-            stderr_file: self.stderr_file.clone(),
-            losses: self.losses.clone(),
-            redactor: self.redactor.clone(),
         }
     }
 }

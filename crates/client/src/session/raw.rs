@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::Session;
-use super::core::{Core, State};
+use super::core::{Core, State, not_reading};
 use super::inbound::show;
 use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
 
@@ -248,13 +248,13 @@ impl Session {
         };
         self.core.send_raw(&message).map_err(|error| match error {
             SendError::Closed(failure) => failure,
-            SendError::Full => super::not_reading(),
+            SendError::Full => not_reading(),
         })
     }
 
     /// The members of `_meta` in every request, as JSON without the braces around them.
     pub fn request_meta(&self) -> String {
-        self.core.lock().meta().members().to_owned()
+        self.core.lock().meta.members().to_owned()
     }
 
     /// An id that no call has or will have, for a raw message.
@@ -299,7 +299,7 @@ impl Session {
             };
             tokio::time::timeout(patience, sending)
                 .await
-                .unwrap_or_else(|_| Err(super::not_reading()))?;
+                .unwrap_or_else(|_| Err(not_reading()))?;
         }
         Ok(exchange)
     }

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::Era;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{CallError, FailedCall, Reply, Request, Session};
+use super::{CallError, Reply, Request, Session};
 use crate::transport::Failure;
 
 /// A server that still asks after this many rounds is going in circles.
@@ -53,10 +52,7 @@ impl Session {
             }
         }
         let message = format!("the server still asks for input after {ROUNDS_MAX} rounds");
-        Err(CallError::unsent(Failure::new(
-            ErrorCategory::Malformed,
-            message,
-        )))
+        Err(CallError::unsent(Failure::malformed(message)))
     }
 
     /// The original request again, with the answers to what the server asked.
@@ -96,10 +92,8 @@ impl Session {
                 }
                 // There is no way to send an error, so the call ends here, declined by us.
                 Err((_, message)) => {
-                    let failure = Failure::new(
-                        ErrorCategory::Cancelled,
-                        format!("the tool asked for {method}: {message}"),
-                    );
+                    let failure =
+                        Failure::cancelled(format!("the tool asked for {method}: {message}"));
                     return Err(CallError::unsent(failure));
                 }
             }
@@ -120,12 +114,5 @@ fn result_type(reply: &Reply) -> Result<Option<String>, CallError> {
 }
 
 pub(super) fn malformed(reply: &Reply, message: String) -> CallError {
-    FailedCall {
-        failure: Failure::new(ErrorCategory::Malformed, message),
-        request_id: reply.request_id,
-        duration: reply.duration,
-        reply: Some(reply.clone()),
-        error: None,
-    }
-    .into()
+    reply.refused(Failure::malformed(message))
 }

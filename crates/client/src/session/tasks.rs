@@ -145,10 +145,7 @@ impl Session {
                 task.status,
                 describe_duration(timeout)
             );
-            return Err(CallError::unsent(Failure::new(
-                ErrorCategory::Timeout,
-                message,
-            )));
+            return Err(CallError::unsent(Failure::timeout(message)));
         }
         tokio::time::sleep(task.pause()).await;
         let reply = self.task_request("tasks/get", &task.id, left, "").await?;

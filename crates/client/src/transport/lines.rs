@@ -3,11 +3,11 @@
 //! Writing goes through one shared buffer. Whoever sends appends to it; the writer task takes it
 //! whole, so a thousand messages sent in one turn leave in one system call.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::{Bytes, BytesMut};
 use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::ErrorCategory;
+use mcprove_settings::sync::lock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
@@ -53,7 +53,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Unsent> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Appends a message and its line break.
@@ -123,7 +123,7 @@ impl Outbox {
             };
             if let Err(error) = written.await {
                 let message = format!("the server closed its input: {error}");
-                let failure = Failure::new(ErrorCategory::Disconnected, message);
+                let failure = Failure::disconnected(message);
                 self.close(failure.of_limit(OwnLimit::of(&error)));
                 return;
             }
@@ -179,7 +179,7 @@ fn make_room(buffer: &mut BytesMut, wanted: usize) -> usize {
 
 fn too_long(size: u64, head: Bytes, limit: usize) -> Failure {
     let message = format!("a message of {size} bytes or more, over the limit of {limit} bytes");
-    Failure::new(ErrorCategory::Malformed, message).with(Detail::Oversized { size, head })
+    Failure::malformed(message).with(Detail::Oversized { size, head })
 }
 
 /// A stream that ends within a line leaves a message that is cut short.
@@ -190,7 +190,7 @@ fn unfinished(rest: &Bytes) -> Failure {
         rest.len()
     );
     let size = rest.len() as u64;
-    Failure::new(ErrorCategory::Malformed, message).with(Detail::Oversized { size, head })
+    Failure::malformed(message).with(Detail::Oversized { size, head })
 }
 
 /// Cuts a stream of bytes into lines, with bounded memory.

@@ -5,14 +5,11 @@
 //! pays for no channel hop per message.
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcprove_settings::loss::Losses;
 use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::secret::Redactor;
 use mcprove_settings::text::shorten;
 use mcprove_trace::protocol::{FailedAnswer, Revision, RpcError};
 use mcprove_trace::stream::Recorder;
@@ -20,17 +17,22 @@ use mcprove_trace::{ErrorCategory, Strike};
 
 use crate::process::SpawnError;
 use crate::server::{Server, Transport};
+use crate::session::SessionOptions;
 
 pub use crate::process::Closing;
 
 pub mod http;
 mod lines;
-pub mod memory;
 pub mod sse;
 pub mod stdio;
 #[cfg(test)]
 mod testing;
+#[cfg(feature = "tls")]
 mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
+mod tls;
+#[cfg(feature = "ws")]
 pub mod websocket;
 
 /// The largest message accepted, unless set otherwise.
@@ -44,23 +46,6 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Called with bytes.
 pub type BytesHandler = Arc<dyn Fn(&[u8]) + Send + Sync>;
-
-/// The limits and listeners of a channel.
-#[derive(Clone)]
-pub struct ChannelOptions {
-    /// The largest message accepted.
-    pub max_frame: usize,
-    /// How many HTTP connections may be open at once.
-    pub max_connections: usize,
-    /// Who gets the server's stderr, live and whole lines at a time.
-    pub on_stderr: Option<BytesHandler>,
-    /// Where the server's stderr is kept.
-    pub stderr_file: Option<PathBuf>,
-    /// Where it is noted what that file, or whoever gets stderr, did not get.
-    pub losses: Losses,
-    /// Takes secrets out of it; unless set, those of the server.
-    pub redactor: Option<Redactor>,
-}
 
 /// Why a channel did not open.
 #[derive(Debug, thiserror::Error)]
@@ -76,34 +61,35 @@ pub enum OpenError {
 /// Starts or reaches `server`; what arrives goes to `inbox`.
 pub async fn open(
     server: &Server,
-    options: &ChannelOptions,
+    options: &SessionOptions,
     inbox: Arc<dyn Inbox>,
 ) -> Result<Arc<dyn Channel>, OpenError> {
-    match &server.transport {
-        Transport::Stdio => Ok(stdio::StdioChannel::open(server, options, inbox).await?),
-        Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
-            url,
-            headers,
-            http_options(server, options),
-            inbox,
-        )?),
-        Transport::Sse { url, headers } => {
-            let options = http_options(server, options);
-            Ok(sse::SseChannel::connect(url, headers, options, inbox).await?)
-        }
-        Transport::WebSocket { url, headers } => {
-            let options = http_options(server, options);
-            Ok(websocket::WebSocketChannel::connect(url, headers, options, inbox).await?)
-        }
-    }
-}
-
-fn http_options(server: &Server, options: &ChannelOptions) -> http::HttpOptions {
-    http::HttpOptions {
+    let http_options = http::HttpOptions {
         max_frame: options.max_frame,
         max_connections: options.max_connections,
         connect_timeout: server.startup_timeout,
         ..http::HttpOptions::default()
+    };
+    match &server.transport {
+        Transport::Stdio => Ok(stdio::LineChannel::start(server, options, inbox).await?),
+        Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
+            url,
+            headers,
+            http_options,
+            inbox,
+        )?),
+        Transport::Sse { url, headers } => {
+            Ok(sse::SseChannel::connect(url, headers, http_options, inbox).await?)
+        }
+        #[cfg(feature = "ws")]
+        Transport::WebSocket { url, headers } => {
+            Ok(websocket::WebSocketChannel::connect(url, headers, http_options, inbox).await?)
+        }
+        #[cfg(not(feature = "ws"))]
+        Transport::WebSocket { .. } => {
+            let message = "this build of mcprove has no WebSocket; build it with the feature `ws`";
+            Err(Failure::disconnected(message).into())
+        }
     }
 }
 
@@ -164,7 +150,7 @@ pub trait Channel: Send + Sync + 'static {
 
     /// The revision that is in force from now on; decides headers and session handling.
     /// `None` puts the channel back before the handshake and forgets the session.
-    fn speak(&self, revision: Option<Revision>) {
+    fn set_revision(&self, revision: Option<Revision>) {
         let _ = revision;
     }
 
@@ -325,6 +311,26 @@ impl Failure {
             },
             detail: Detail::None,
         }
+    }
+
+    /// A connection that ended, or could not be made.
+    pub fn disconnected(message: impl Into<String>) -> Self {
+        Self::new(ErrorCategory::Disconnected, message)
+    }
+
+    /// Something that arrived and cannot be read.
+    pub fn malformed(message: impl Into<String>) -> Self {
+        Self::new(ErrorCategory::Malformed, message)
+    }
+
+    /// Something that did not come in time.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::new(ErrorCategory::Timeout, message)
+    }
+
+    /// Something that we gave up.
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        Self::new(ErrorCategory::Cancelled, message)
     }
 
     /// What this process ran out of, if it is that.

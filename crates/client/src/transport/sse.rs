@@ -44,10 +44,6 @@ impl SseChannel {
         options: HttpOptions,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Arc<Self>, Failure> {
-        let options = HttpOptions {
-            max_connections: options.max_connections.max(1),
-            ..options
-        };
         let address = Address::parse(url, ("http", "https"), &options)?;
         let headers = Headers::new(&address.host_header, headers)?;
         let opening = open(&address, &headers, &options);
@@ -134,7 +130,7 @@ async fn open(
         }
     }
     let message = "the server closed the event stream before it named its endpoint";
-    Err(Failure::new(ErrorCategory::Disconnected, message))
+    Err(Failure::disconnected(message))
 }
 
 /// Delivers what arrives until the stream ends, and with it the channel.
@@ -147,12 +143,12 @@ async fn read(pool: Arc<Pool>, mut stream: Stream) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 let message = "the server closed the event stream";
-                break Failure::new(ErrorCategory::Disconnected, message);
+                break Failure::disconnected(message);
             }
             Err(failure) if failure.category == ErrorCategory::Malformed => {
                 let message = format!("the event stream cannot be read on: {failure}");
                 pool.inbox.fail(None, failure);
-                break Failure::new(ErrorCategory::Disconnected, message);
+                break Failure::disconnected(message);
             }
             Err(failure) => break failure,
         }

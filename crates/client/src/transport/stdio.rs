@@ -1,34 +1,44 @@
-//! Lines of JSON on the standard streams of a child process.
+//! One message per line: on the standard streams of a child process, or on a pair of byte streams to a server in
+//! this process, behind a Unix socket or a TCP connection.
 
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcprove_settings::sync::lock;
 use mcprove_trace::{BoxFuture, ErrorCategory};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 
 use super::lines::{Outbox, read_lines};
-use super::{Channel, ChannelOptions, Closing, Detail, Failure, Inbox, Outgoing, SendError};
+use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
 use crate::process::{Child, SpawnError, StderrLog};
 use crate::server::Server;
+use crate::session::SessionOptions;
 
 /// How long a process whose stdout ended may take to exit, before it counts as still running.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 
-/// A channel to a child process.
-pub struct StdioChannel {
-    child: Arc<Child>,
+/// A channel of lines.
+pub struct LineChannel {
+    process: Option<Process>,
     outbox: Arc<Outbox>,
-    stderr: Arc<StderrLog>,
-    shutdown_timeout: Duration,
+    /// The writer and the reader; each owns one of the streams.
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl StdioChannel {
+/// The process that was started for it.
+struct Process {
+    child: Arc<Child>,
+    stderr: Arc<StderrLog>,
+    shutdown_timeout: Duration,
+}
+
+impl LineChannel {
     /// Starts the server's process.
-    pub async fn open(
+    pub async fn start(
         server: &Server,
-        options: &ChannelOptions,
+        options: &SessionOptions,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Arc<Self>, SpawnError> {
         let redactor = options.redactor.clone();
@@ -47,16 +57,51 @@ impl StdioChannel {
         }
         let stderr = Arc::new(log);
         let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
-        let child = Arc::new(child);
+        let process = Process {
+            child: Arc::new(child),
+            stderr,
+            shutdown_timeout: server.shutdown_timeout,
+        };
+        Ok(Self::over(
+            stdout,
+            stdin,
+            options.max_frame,
+            inbox,
+            Some(process),
+        ))
+    }
+
+    /// Reads answers from `input` and writes messages to `output`.
+    pub fn open(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        max_frame: usize,
+        inbox: Arc<dyn Inbox>,
+    ) -> Arc<Self> {
+        Self::over(input, output, max_frame, inbox, None)
+    }
+
+    fn over(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        max_frame: usize,
+        inbox: Arc<dyn Inbox>,
+        process: Option<Process>,
+    ) -> Arc<Self> {
         let outbox = Outbox::new();
-        let writer = tokio::spawn(Arc::clone(&outbox).write_to(stdin));
-        let max_frame = options.max_frame;
+        let writer = tokio::spawn(Arc::clone(&outbox).write_to(output));
+        let child = process.as_ref().map(|process| Arc::clone(&process.child));
         let reader = tokio::spawn({
-            let (child, outbox) = (Arc::clone(&child), Arc::clone(&outbox));
+            let outbox = Arc::clone(&outbox);
             async move {
-                let unfinished = read_lines(stdout, max_frame, inbox.as_ref()).await;
-                let exit = tokio::time::timeout(EXIT_WAIT, child.wait()).await.ok();
-                let failure = describe_end(exit).of_limit(child.lost_supervisor());
+                let unfinished = read_lines(input, max_frame, inbox.as_ref()).await;
+                let failure = match child {
+                    Some(child) => {
+                        let exit = tokio::time::timeout(EXIT_WAIT, child.wait()).await.ok();
+                        describe_end(exit).of_limit(child.lost_supervisor())
+                    }
+                    None => Failure::disconnected("the server closed the connection"),
+                };
                 outbox.close(failure.clone());
                 if let Some(unfinished) = unfinished {
                     inbox.fail(None, unfinished);
@@ -64,13 +109,11 @@ impl StdioChannel {
                 inbox.closed(failure);
             }
         });
-        Ok(Arc::new(Self {
-            child,
+        Arc::new(Self {
+            process,
             outbox,
-            stderr,
-            shutdown_timeout: server.shutdown_timeout,
             tasks: Mutex::new(vec![writer, reader]),
-        }))
+        })
     }
 }
 
@@ -86,15 +129,13 @@ async fn finish(task: Option<JoinHandle<()>>) {
 /// Why a process's stdout ended.
 fn describe_end(exit: Option<ExitStatus>) -> Failure {
     match exit {
-        None => Failure::new(
-            ErrorCategory::Disconnected,
-            "the server closed its stdout, but its process is still running",
-        ),
-        Some(status) if status.success() => Failure::new(
-            ErrorCategory::Disconnected,
-            "the server process exited with status 0",
-        )
-        .with(Detail::Exit(Some(0))),
+        None => {
+            Failure::disconnected("the server closed its stdout, but its process is still running")
+        }
+        Some(status) if status.success() => {
+            Failure::disconnected("the server process exited with status 0")
+                .with(Detail::Exit(Some(0)))
+        }
         Some(status) => Failure::new(
             ErrorCategory::Crash,
             format!("the server process ended: {status}"),
@@ -103,9 +144,13 @@ fn describe_end(exit: Option<ExitStatus>) -> Failure {
     }
 }
 
-impl Channel for StdioChannel {
+impl Channel for LineChannel {
     fn name(&self) -> &'static str {
-        "stdio"
+        if self.process.is_some() {
+            "stdio"
+        } else {
+            "memory"
+        }
     }
 
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
@@ -117,52 +162,46 @@ impl Channel for StdioChannel {
     }
 
     fn process(&self) -> Option<u32> {
-        Some(self.child.pid())
+        self.process.as_ref().map(|process| process.child.pid())
     }
 
     fn kill(&self) {
-        self.child.kill_now();
+        if let Some(process) = &self.process {
+            process.child.kill_now();
+        }
     }
 
     fn leftovers(&self) -> Vec<u32> {
-        self.child.leftovers()
+        let process = self.process.as_ref();
+        process.map_or_else(Vec::new, |process| process.child.leftovers())
     }
 
     fn stderr_tail(&self) -> String {
-        self.stderr.tail()
+        let process = self.process.as_ref();
+        process.map_or_else(String::new, |process| process.stderr.tail())
     }
 
     fn sever(&self) {
-        self.outbox.close(Failure::new(
-            ErrorCategory::Cancelled,
-            "the connection was dropped",
-        ));
-        // Each task owns one end of a pipe.
-        for task in self
-            .tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
+        self.outbox
+            .close(Failure::cancelled("the connection was dropped"));
+        for task in lock(&self.tasks).drain(..) {
             task.abort();
         }
     }
 
     fn close(&self) -> BoxFuture<'_, Closing> {
+        self.outbox
+            .close(Failure::cancelled("the session was closed"));
+        let Some(process) = &self.process else {
+            return Box::pin(std::future::ready(Closing::default()));
+        };
         Box::pin(async {
             // The writer ends when everything is written, and with it stdin; a server that does
             // not read would keep it, so it does not get to.
-            self.outbox.close(Failure::new(
-                ErrorCategory::Cancelled,
-                "the session was closed",
-            ));
-            let mut tasks = {
-                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-                std::mem::take(&mut *tasks).into_iter()
-            };
+            let mut tasks = std::mem::take(&mut *lock(&self.tasks)).into_iter();
             let (writer, reader) = (tasks.next(), tasks.next());
             finish(writer).await;
-            let closing = self.child.stop(self.shutdown_timeout).await;
+            let closing = process.child.stop(process.shutdown_timeout).await;
             // The last words on stdout count too.
             finish(reader).await;
             closing
@@ -170,10 +209,10 @@ impl Channel for StdioChannel {
     }
 }
 
-impl Drop for StdioChannel {
+impl Drop for LineChannel {
     fn drop(&mut self) {
         self.sever();
-        self.child.kill_now();
+        self.kill();
     }
 }
 
@@ -181,23 +220,14 @@ impl Drop for StdioChannel {
 #[cfg(unix)]
 mod tests {
     use super::*;
-    use crate::transport::MAX_FRAME;
     use crate::transport::testing::RecordingInbox;
-    use mcprove_settings::loss::Losses;
 
-    async fn open(script: &str) -> (Arc<StdioChannel>, Arc<RecordingInbox>) {
+    async fn open(script: &str) -> (Arc<LineChannel>, Arc<RecordingInbox>) {
         let inbox = Arc::new(RecordingInbox::default());
-        let options = ChannelOptions {
-            max_frame: MAX_FRAME,
-            max_connections: 1,
-            on_stderr: None,
-            stderr_file: None,
-            losses: Losses::default(),
-            redactor: None,
-        };
+        let options = SessionOptions::default();
         let server = Server::stdio("sh").args(["-c", script]);
         let recording: Arc<dyn Inbox> = Arc::<RecordingInbox>::clone(&inbox);
-        let channel = StdioChannel::open(&server, &options, recording)
+        let channel = LineChannel::start(&server, &options, recording)
             .await
             .unwrap();
         (channel, inbox)

@@ -3,21 +3,50 @@
 //! The roots are the system's (`SSL_CERT_FILE` overrides them), read once per process, plus
 //! those that [`HttpOptions`](super::http::HttpOptions) adds.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 
-use mcprove_trace::ErrorCategory;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::Failure;
+use super::http::HttpOptions;
+
+/// A certificate that is trusted besides the system's.
+pub type Root = CertificateDer<'static>;
+/// A socket with TLS.
+pub type Stream = TlsStream<TcpStream>;
+
+/// How a host is spoken to.
+#[derive(Clone)]
+pub struct Tls {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// For a host; none if no certificate can have its name.
+    pub fn new(host: &str, options: &HttpOptions) -> Result<Option<Self>, Failure> {
+        let Ok(name) = ServerName::try_from(host.to_owned()) else {
+            return Ok(None);
+        };
+        let connector = client_config(&options.extra_roots)?.into();
+        Ok(Some(Self { connector, name }))
+    }
+
+    pub async fn connect(&self, stream: TcpStream) -> io::Result<Stream> {
+        self.connector.connect(self.name.clone(), stream).await
+    }
+}
 
 /// Only HTTP/1.1 is spoken here, also by WebSocket.
 const PROTOCOL: &[u8] = b"http/1.1";
 
 /// A client configuration that trusts the system's roots and `extra_roots`.
-pub(super) fn client_config(
-    extra_roots: &[CertificateDer<'static>],
-) -> Result<Arc<ClientConfig>, Failure> {
+fn client_config(extra_roots: &[Root]) -> Result<Arc<ClientConfig>, Failure> {
     static SYSTEM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
 
     if let (true, Some(config)) = (extra_roots.is_empty(), SYSTEM.get()) {
@@ -29,7 +58,7 @@ pub(super) fn client_config(
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for root in extra_roots {
         roots.add(root.clone()).map_err(|error| {
-            failure(&format!("an extra root certificate is not usable: {error}"))
+            Failure::disconnected(format!("an extra root certificate is not usable: {error}"))
         })?;
     }
     let config = build(roots)?;
@@ -43,13 +72,9 @@ fn build(roots: RootCertStore) -> Result<Arc<ClientConfig>, Failure> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| failure(&format!("TLS cannot be set up: {error}")))?
+        .map_err(|error| Failure::disconnected(format!("TLS cannot be set up: {error}")))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
     Ok(Arc::new(config))
-}
-
-fn failure(message: &str) -> Failure {
-    Failure::new(ErrorCategory::Disconnected, message)
 }

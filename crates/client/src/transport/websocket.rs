@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use mcprove_settings::sync::lock;
+use mcprove_trace::BoxFuture;
 use mcprove_trace::guarded::{Guarded, PONG_BYTES_MAX, Pongs};
-use mcprove_trace::{BoxFuture, ErrorCategory};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
@@ -111,10 +112,7 @@ impl WebSocketChannel {
     }
 
     fn take_reader(&self) -> Option<JoinHandle<()>> {
-        self.reader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        lock(&self.reader).take()
     }
 }
 
@@ -219,7 +217,7 @@ impl Shared {
 
 fn closed() -> SendError {
     let message = "the channel is closed; connect again";
-    SendError::Closed(Failure::new(ErrorCategory::Disconnected, message))
+    SendError::Closed(Failure::disconnected(message))
 }
 
 /// Dials and shakes hands. `None` if the server did not choose the subprotocol on offer.
@@ -327,7 +325,7 @@ async fn read(
                             size: 0,
                             head: Bytes::new(),
                         };
-                        let broken = Failure::new(ErrorCategory::Malformed, message.clone());
+                        let broken = Failure::malformed(message.clone());
                         inbox.fail(None, broken.with(detail));
                     }
                     _ => {}
@@ -339,7 +337,7 @@ async fn read(
     };
     // An end of our own making is no news.
     if !shared.close() {
-        inbox.closed(Failure::new(ErrorCategory::Disconnected, end));
+        inbox.closed(Failure::disconnected(end));
     }
 }
 

@@ -179,9 +179,9 @@ impl Channel for FaultyChannel {
         self.inner.abandon(id) || (was_unsent && self.inner.name() == "http")
     }
 
-    fn speak(&self, revision: Option<Revision>) {
-        self.shared.speak(revision);
-        self.inner.speak(revision);
+    fn set_revision(&self, revision: Option<Revision>) {
+        self.shared.set_revision(revision);
+        self.inner.set_revision(revision);
     }
 
     fn listen(&self) -> BoxFuture<'_, ()> {

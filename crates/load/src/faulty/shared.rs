@@ -79,7 +79,7 @@ impl Shared {
         self.channel.get()?.upgrade()
     }
 
-    pub fn speak(&self, revision: Option<Revision>) {
+    pub fn set_revision(&self, revision: Option<Revision>) {
         let is_stateless = revision.map(Revision::era) == Some(Era::Stateless);
         self.is_stateless.store(is_stateless, Ordering::Relaxed);
     }

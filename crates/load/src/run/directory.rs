@@ -143,6 +143,9 @@ impl RunDirectory {
                 &crate::report::document(report, None).markdown(),
             );
         }
+        #[cfg(not(feature = "html"))]
+        let _ = html;
+        #[cfg(feature = "html")]
         if html {
             put(&self.html(), &crate::report::document(report, None).html());
         }
@@ -158,6 +161,7 @@ impl RunDirectory {
     }
 
     /// Writes `report.html`.
+    #[cfg(feature = "html")]
     pub fn write_html(&self, report: &Report) -> io::Result<()> {
         write(&self.html(), &crate::report::document(report, None).html())
     }

@@ -12,6 +12,7 @@ use mcprove_settings::message::{Diagnostic, message, setting as setting_name};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::Redactor;
 use mcprove_settings::setting::{self, Settings};
+use mcprove_settings::tree::check_toml;
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::stream::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
 use serde_json::{Value, json};
@@ -195,7 +196,7 @@ fn open(run: &Run) -> Result<Opened, RunError> {
         }
         if let Some(config) = &run.config {
             let config = redactor_of(run).plain(config);
-            if let Err(error) = config.parse::<toml::Table>() {
+            if let Err(error) = check_toml(&config) {
                 let message = format!("config.toml cannot be redacted: {error}");
                 return Err(RunError::Io(io::Error::other(message)));
             }

@@ -15,6 +15,7 @@ use super::http_endpoint;
 use super::http_limits::CONNECTIONS_MAX;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
+#[cfg(feature = "ws")]
 use super::serve_websocket;
 
 /// How long what was said before the end may take to reach the client.
@@ -28,6 +29,7 @@ pub enum Kind {
     /// HTTP+SSE of 2024-11-05, at `/sse`.
     Sse,
     /// One message per text frame, subprotocol `mcp`.
+    #[cfg(feature = "ws")]
     WebSocket,
 }
 
@@ -94,6 +96,7 @@ impl Listening {
                     Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
                 })
             }
+            #[cfg(feature = "ws")]
             Kind::WebSocket => {
                 let host = Arc::clone(&host);
                 Box::new(move |stream, ends| {
@@ -124,6 +127,7 @@ impl Listening {
         match self.kind {
             Kind::Http => format!("http://{}/mcp", self.addr),
             Kind::Sse => format!("http://{}/sse", self.addr),
+            #[cfg(feature = "ws")]
             Kind::WebSocket => format!("ws://{}/", self.addr),
         }
     }

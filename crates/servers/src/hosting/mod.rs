@@ -35,6 +35,7 @@ pub mod page;
 mod serve_http;
 mod serve_sse;
 pub mod serve_stdio;
+#[cfg(feature = "ws")]
 mod serve_websocket;
 pub(crate) mod session;
 mod slots;

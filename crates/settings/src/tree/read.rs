@@ -40,6 +40,7 @@ impl Document {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let parse = match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("toml") => Self::from_toml,
+            Some("json") if cfg!(not(feature = "files")) => Self::from_json,
             // JSON is YAML.
             Some("yml" | "yaml" | "json") => Self::from_yaml,
             _ => {

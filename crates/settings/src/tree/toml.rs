@@ -57,32 +57,6 @@ fn hint(text: &str, start: usize) -> &'static str {
     }
 }
 
-impl Data {
-    /// As a value of TOML; nothing is an empty text.
-    pub fn to_toml(&self) -> toml::Value {
-        match self {
-            Self::Null => "".into(),
-            Self::Boolean(value) => (*value).into(),
-            Self::Integer(value) => {
-                i64::try_from(*value).map_or_else(|_| value.to_string().into(), Into::into)
-            }
-            Self::Number(value) => (*value).into(),
-            Self::Text(text) => text.as_str().into(),
-            Self::List(nodes) => nodes
-                .iter()
-                .map(|node| node.data.to_toml())
-                .collect::<Vec<_>>()
-                .into(),
-            Self::Table(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|field| (field.name.clone(), field.value.data.to_toml()));
-                toml::Value::Table(fields.collect())
-            }
-        }
-    }
-}
-
 fn table_node(table: DeTable<'_>, span: Range<usize>, report: Report<'_>) -> Node {
     let mut fields: Vec<Field> = table
         .into_iter()

@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcprove_settings::own_limits as limits;
+use mcprove_settings::sync::lock;
 
 use super::message::{KILL, Order, Report, TERMINATE};
 use super::{NAME, SUPERVISE};
 use crate::process::family::{Family, Pipes};
-use crate::process::{SpawnError, lock};
+use crate::process::{Process, SpawnError};
 use crate::server::Server;
 
 /// How long a supervisor may take to start a server: much, on a machine that is busy.
@@ -114,12 +115,17 @@ impl Link {
         Ok((link, pipes))
     }
 
-    pub fn pid(&self) -> u32 {
+    fn order(&self, order: u8) -> bool {
+        !self.is_lost() && (&self.socket).write_all(&[order]).is_ok()
+    }
+}
+
+impl Process for Link {
+    fn pid(&self) -> u32 {
         self.family.pid()
     }
 
-    /// Waits, as long as it takes, until the server exited.
-    pub fn wait_for_exit(&self) -> ExitStatus {
+    fn wait_for_exit(&self) -> ExitStatus {
         if let Ok(Report::Exited { status }) = read(&mut lock(&self.reports)) {
             return ExitStatus::from_raw(status);
         }
@@ -128,26 +134,21 @@ impl Link {
         ExitStatus::from_raw(KILLED)
     }
 
-    /// Whether the supervisor was gone before the server exited; known at the exit.
-    pub fn is_lost(&self) -> bool {
+    fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Has the supervisor tell the server to terminate; `false` if it cannot.
-    pub fn terminate(&self) -> bool {
+    fn terminate(&self) -> bool {
         self.order(TERMINATE)
     }
 
-    /// Has the supervisor kill the server and all it started.
-    pub fn kill(&self) {
+    fn kill(&self) {
         if !self.order(KILL) {
             self.family.kill();
         }
     }
 
-    /// After the exit: waits until all that the server started is gone. Returns what was left though
-    /// nobody had killed the server.
-    pub fn sweep(&self) -> Vec<u32> {
+    fn sweep(&self) -> Vec<u32> {
         let mut leftovers = None;
         if !self.is_lost()
             && let Ok(Report::Swept { leftovers: found }) = read(&mut lock(&self.reports))
@@ -158,10 +159,6 @@ impl Link {
         let leftovers = leftovers.unwrap_or_else(|| self.family.sweep());
         let _ = lock(&self.supervisor).wait();
         leftovers
-    }
-
-    fn order(&self, order: u8) -> bool {
-        !self.is_lost() && (&self.socket).write_all(&[order]).is_ok()
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::stdio::{dup2_stdin, stdin};
 
 use super::launch;
 use super::message::{KILL, Order, Report, TERMINATE};
+use crate::process::Process as _;
 use crate::process::family::{Family, Streams};
 
 /// The lowest descriptor that is no standard stream.

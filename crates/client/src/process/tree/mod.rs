@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::lock;
+use mcprove_settings::sync::lock;
 
 #[cfg(target_os = "linux")]
 mod proc;

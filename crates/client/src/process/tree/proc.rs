@@ -5,13 +5,14 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::sync::Mutex;
 
+use mcprove_settings::sync::lock;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal,
     waitid,
 };
 
 use super::{Entry, Identity};
-use crate::process::{MARK_VARIABLE, lock};
+use crate::process::MARK_VARIABLE;
 
 /// How much of an environment is searched for the mark.
 const ENVIRONMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;

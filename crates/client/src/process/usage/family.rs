@@ -50,8 +50,10 @@ pub(super) struct Family {
     /// The members as they were at the last look, by process id.
     members: FxHashMap<u32, Member>,
     last_look: Option<u64>,
-    cpu_time: Duration,
-    cpu_time_observed: Duration,
+    /// The CPU time of all members there ever were.
+    pub(super) cpu_time: Duration,
+    /// The part of it that was used under our eyes.
+    pub(super) cpu_time_observed: Duration,
 }
 
 #[derive(Debug)]
@@ -83,16 +85,6 @@ impl Family {
     /// Whether a process with this id was a member at the last look.
     pub(super) fn has_member(&self, pid: u32) -> bool {
         self.members.contains_key(&pid)
-    }
-
-    /// The CPU time of all members there ever were.
-    pub(super) fn cpu_time(&self) -> Duration {
-        self.cpu_time
-    }
-
-    /// The part of [`cpu_time`](Self::cpu_time) that was used under our eyes.
-    pub(super) fn cpu_time_observed(&self) -> Duration {
-        self.cpu_time_observed
     }
 
     /// Takes notice of `moment`; returns the members that live.

@@ -8,7 +8,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use self::family::{Family, Reading};
+use self::family::Family;
 use self::platform::Source;
 
 mod family;
@@ -28,22 +28,6 @@ use linux as platform;
 use other as platform;
 
 const BYTES_PER_MB: f64 = 1e6;
-
-/// What a tree of processes uses at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Resident memory. What processes share counts once for each.
-    pub rss_bytes: u64,
-    /// User and system time of all processes that were ever seen in the tree, and of their
-    /// children that ended. Never less than before, whatever ends.
-    pub cpu_time: Duration,
-    /// Threads; `None` where the system does not tell.
-    pub threads: Option<u32>,
-    /// Open files, sockets and the like; `None` where the system does not tell.
-    pub descriptors: Option<u32>,
-    /// Living processes.
-    pub processes: u32,
-}
 
 /// What a tree of processes uses, and how busy it was since the last sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,60 +87,42 @@ impl UsageMeter {
         }
     }
 
-    /// What the tree uses now; `None` if none of its processes is alive.
+    /// What the tree uses now, and how busy it was since the last sample; `None` if none of its
+    /// processes is alive.
     ///
     /// Looks at the processes of the system, which takes some 10 µs for each process of the tree
-    /// and 1 µs for each other one.
-    pub fn usage(&mut self) -> Option<Usage> {
+    /// and 1 µs for each other one. What a process did before it came under measurement does not
+    /// count as done since the last sample.
+    pub fn sample(&mut self) -> Option<UsageSample> {
+        let now = Instant::now();
         let family = &mut self.family;
         let moment = self.source.look(|pid| family.has_member(pid));
         let living = family.update(moment);
-        if living.is_empty() {
-            return None;
-        }
-        let threads = living.iter().filter_map(|reading| reading.threads);
-        Some(Usage {
-            rss_bytes: sum(&living, |reading| reading.rss_bytes),
-            cpu_time: self.family.cpu_time(),
-            threads: threads.reduce(u32::saturating_add),
-            descriptors: self.source.count_descriptors(&living),
-            processes: u32::try_from(living.len()).unwrap_or(u32::MAX),
-        })
-    }
-
-    /// What the tree uses now, and how busy it was since the last sample; `None` if none of its
-    /// processes is alive. Costs as much as [`usage`](Self::usage).
-    ///
-    /// What a process did before it came under measurement does not count as done since the last
-    /// sample.
-    pub fn sample(&mut self) -> Option<UsageSample> {
-        let now = Instant::now();
-        let usage = self.usage();
-        let counted = self.family.cpu_time_observed();
+        let counted = family.cpu_time_observed;
         let cpu_share = self.last.map_or(0.0, |(then, before)| {
             let used = counted.saturating_sub(before).as_secs_f64();
             let elapsed = now.saturating_duration_since(then).as_secs_f64();
             if elapsed > 0.0 { used / elapsed } else { 0.0 }
         });
         self.last = Some((now, counted));
-        let usage = usage?;
+        if living.is_empty() {
+            return None;
+        }
+        let threads = living.iter().filter_map(|reading| reading.threads);
+        let memory = living.iter().map(|reading| reading.rss_bytes);
         #[expect(
             clippy::cast_precision_loss,
             reason = "exact for any memory that exists"
         )]
-        let rss_mb = usage.rss_bytes as f64 / BYTES_PER_MB;
+        let rss_bytes = memory.fold(0, u64::saturating_add) as f64;
         Some(UsageSample {
-            rss_mb,
+            rss_mb: rss_bytes / BYTES_PER_MB,
             cpu_pct: cpu_share * 100.0,
-            threads: usage.threads,
-            descriptors: usage.descriptors,
-            processes: usage.processes,
+            threads: threads.reduce(u32::saturating_add),
+            descriptors: self.source.count_descriptors(&living),
+            processes: u32::try_from(living.len()).unwrap_or(u32::MAX),
         })
     }
-}
-
-fn sum(readings: &[Reading], value: impl Fn(&Reading) -> u64) -> u64 {
-    readings.iter().map(value).fold(0, u64::saturating_add)
 }
 
 /// The process that accepts connections at `address`, if that is a loopback address, on Linux.

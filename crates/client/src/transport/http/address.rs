@@ -11,21 +11,19 @@ use http::uri::{Scheme, Uri};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::ErrorCategory;
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
 use super::HttpOptions;
-use crate::transport::{Detail, Failure, tls};
+use crate::transport::tls::{Stream, Tls};
+use crate::transport::{Detail, Failure};
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]
 pub struct Address {
     host: String,
     port: u16,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<Tls>,
     /// The value of the `Host` header.
     pub host_header: HeaderValue,
     /// Path and query, as they stand in the request line.
@@ -42,7 +40,7 @@ impl Address {
         let refuse = |why: &str| {
             let shown = redact_urls(url);
             let message = format!("cannot use the address {shown}: {why}");
-            Failure::new(ErrorCategory::Disconnected, message)
+            Failure::disconnected(message)
         };
         let uri: Uri = url.parse().map_err(|error| refuse(&format!("{error}")))?;
         let scheme = uri.scheme().map_or("", Scheme::as_str);
@@ -60,12 +58,8 @@ impl Address {
         }
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let tls = if is_secure {
-            let name = ServerName::try_from(host.clone())
-                .map_err(|_| refuse("its host is no name that a certificate can have"))?;
-            Some((
-                TlsConnector::from(tls::client_config(&options.extra_roots)?),
-                name,
-            ))
+            let tls = Tls::new(&host, options)?;
+            Some(tls.ok_or_else(|| refuse("its host is no name that a certificate can have"))?)
         } else {
             None
         };
@@ -85,7 +79,7 @@ impl Address {
     pub fn join(&self, reference: &str) -> Result<Self, Failure> {
         let refuse = |why: &str| {
             let message = format!("the server named the endpoint {reference:?}: {why}");
-            Failure::new(ErrorCategory::Malformed, message)
+            Failure::malformed(message)
         };
         let base = self.path.path();
         let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
@@ -158,7 +152,7 @@ impl Address {
     pub fn unreachable(&self, why: &str) -> Failure {
         let host = self.host_header.to_str().unwrap_or(&self.host);
         let message = format!("cannot connect to {host}: {why}");
-        Failure::new(ErrorCategory::Disconnected, message)
+        Failure::disconnected(message)
     }
 
     /// The failure of a server that can be reached, for all we know, and says nothing.
@@ -174,10 +168,7 @@ impl Address {
         stream.set_nodelay(true)?;
         match &self.tls {
             None => Ok(Wire::Plain(stream)),
-            Some((connector, name)) => {
-                let stream = connector.connect(name.clone(), stream).await?;
-                Ok(Wire::Secure(Box::new(stream)))
-            }
+            Some(tls) => Ok(Wire::Secure(Box::new(tls.connect(stream).await?))),
         }
     }
 }
@@ -203,7 +194,7 @@ fn describe(error: &io::Error) -> String {
 /// A socket, with or without TLS.
 pub enum Wire {
     Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+    Secure(Box<Stream>),
 }
 
 impl AsyncRead for Wire {

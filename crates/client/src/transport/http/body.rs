@@ -3,7 +3,6 @@
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::sse::HEAD_LENGTH;
 
 use super::connection::Connection;
@@ -50,7 +49,7 @@ fn check_size(body: &[u8], limit: usize) -> Result<(), Failure> {
 /// The failure of a message over the limit.
 pub fn oversized(size: u64, limit: usize, head: Bytes) -> Failure {
     let message = format!("a message of {size} bytes or more, over the limit of {limit} bytes");
-    Failure::new(ErrorCategory::Malformed, message).with(Detail::Oversized { size, head })
+    Failure::malformed(message).with(Detail::Oversized { size, head })
 }
 
 /// What a response says its body is.

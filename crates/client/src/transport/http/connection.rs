@@ -235,7 +235,7 @@ impl Sending {
 
 fn no_http(why: &str) -> Failure {
     let message = format!("the server did not answer in HTTP/1.1: {why}");
-    Failure::new(ErrorCategory::Malformed, message)
+    Failure::malformed(message)
 }
 
 fn closed(error: Option<&io::Error>) -> Failure {
@@ -243,5 +243,5 @@ fn closed(error: Option<&io::Error>) -> Failure {
     if let Some(error) = error {
         message = format!("{message}: {error}");
     }
-    Failure::new(ErrorCategory::Disconnected, message).of_limit(error.and_then(OwnLimit::of))
+    Failure::disconnected(message).of_limit(error.and_then(OwnLimit::of))
 }

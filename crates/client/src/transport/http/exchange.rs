@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, LOCATION};
 use http::{HeaderMap, Method, StatusCode};
-use mcprove_trace::ErrorCategory;
 
 use super::body::{ContentType, content_type, read_body};
 use super::connection::Connection;
@@ -38,7 +37,7 @@ pub(super) async fn run(
             .unwrap_or_else(|_| {
                 let seconds = UNASKED_TIMEOUT.as_secs();
                 let message = format!("a message without an id got no response within {seconds} s");
-                Err(Failure::new(ErrorCategory::Timeout, message))
+                Err(Failure::timeout(message))
             })
     };
     result.unwrap_or_else(|failure| {
@@ -80,7 +79,7 @@ async fn exchange(
     let in_response = pool.answers == Answers::InResponse;
     if in_response && let Some(encoding) = unasked_encoding(&head.headers) {
         let message = format!("the answer is encoded as {encoding:?}, which was not asked for");
-        return Err(Failure::new(ErrorCategory::Malformed, message));
+        return Err(Failure::malformed(message));
     }
     let kind = content_type(&head.headers);
     if in_response && head.status.is_success() && kind == ContentType::Events {
@@ -145,8 +144,7 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
             && !may_be_empty
         {
             let message = format!("HTTP {status} with a body that is no answer{excerpt}");
-            pool.inbox
-                .fail(Some(id), Failure::new(ErrorCategory::Malformed, message));
+            pool.inbox.fail(Some(id), Failure::malformed(message));
         }
         return;
     } else if status == StatusCode::ACCEPTED {
@@ -156,8 +154,5 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
         "a body that is neither application/json nor text/event-stream"
     };
     let message = format!("HTTP {status} with {problem}{}", status::excerpt(&body));
-    pool.inbox.fail(
-        job.request(),
-        Failure::new(ErrorCategory::Malformed, message),
-    );
+    pool.inbox.fail(job.request(), Failure::malformed(message));
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Era, Revision, encode_header_value};
 
 use crate::transport::{Failure, Outgoing};
@@ -88,7 +87,7 @@ impl Headers {
     }
 
     /// Changes the revision; `None` also forgets the session.
-    pub fn speak(&mut self, revision: Option<Revision>) {
+    pub fn set_revision(&mut self, revision: Option<Revision>) {
         self.revision = revision;
         if self.era() != Some(Era::Handshake) {
             self.session = None;
@@ -183,7 +182,7 @@ pub fn parse_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue)
     let refuse = |what: &str| {
         let message =
             format!("the header {name:?} cannot be sent: its {what} is not allowed in HTTP");
-        Failure::new(ErrorCategory::Disconnected, message)
+        Failure::disconnected(message)
     };
     let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refuse("name"))?;
     let value = HeaderValue::from_str(value).map_err(|_| refuse("value"))?;
@@ -220,7 +219,7 @@ mod tests {
     #[test]
     fn initialize_carries_neither_session_nor_version() {
         let mut headers = headers();
-        headers.speak(Some(Revision::V2025_11_25));
+        headers.set_revision(Some(Revision::V2025_11_25));
         headers.join_session(HeaderValue::from_static("s"));
         let post = headers.post(&message("initialize", None));
         assert!(!post.shared.contains_key(SESSION_ID) && !post.has_session);
@@ -236,7 +235,7 @@ mod tests {
         {
             let mut headers = headers();
             headers.join_session(HeaderValue::from_static("s"));
-            headers.speak(Some(revision));
+            headers.set_revision(Some(revision));
             let post = headers.post(&message("tools/call", Some("echo")));
             assert_eq!(post.shared[SESSION_ID], "s");
             assert_eq!(headers.get()[SESSION_ID], "s");
@@ -263,7 +262,7 @@ mod tests {
     fn the_stateless_era_names_method_and_target_and_has_no_session() {
         let mut headers = headers();
         headers.join_session(HeaderValue::from_static("s"));
-        headers.speak(Some(Revision::V2026_07_28));
+        headers.set_revision(Some(Revision::V2026_07_28));
         let post = headers.post(&message("tools/call", Some("Hello, 世界")));
         let name = "=?base64?SGVsbG8sIOS4lueVjA==?=";
         assert_eq!(
@@ -277,7 +276,7 @@ mod tests {
     fn speaking_nothing_forgets_the_session() {
         let mut headers = headers();
         headers.join_session(HeaderValue::from_static("s"));
-        headers.speak(None);
+        headers.set_revision(None);
         assert!(!headers.has_session() && !headers.get().contains_key(SESSION_ID));
     }
 

@@ -7,13 +7,13 @@
 //! are the way to the server, on which `head` and `framing` tell messages apart.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::Method;
+use mcprove_settings::sync::lock;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
-use rustls::pki_types::CertificateDer;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
@@ -21,6 +21,7 @@ use self::address::Address;
 use self::head::Request;
 use self::headers::Headers;
 use self::pool::{Answers, Pool};
+use super::tls::Root;
 use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
 
 pub mod address;
@@ -58,7 +59,7 @@ pub struct HttpOptions {
     /// How long a connection may take to open, TLS included.
     pub connect_timeout: Duration,
     /// Certificates trusted besides the system's.
-    pub extra_roots: Vec<CertificateDer<'static>>,
+    pub extra_roots: Vec<Root>,
 }
 
 impl Default for HttpOptions {
@@ -88,10 +89,6 @@ impl HttpChannel {
         options: HttpOptions,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Arc<Self>, Failure> {
-        let options = HttpOptions {
-            max_connections: options.max_connections.max(1),
-            ..options
-        };
         let address = Address::parse(url, ("http", "https"), &options)?;
         let headers = Headers::new(&address.host_header, headers)?;
         let pool = Pool::new(address, options, Answers::InResponse, headers, inbox);
@@ -102,7 +99,7 @@ impl HttpChannel {
     }
 
     fn set_listener(&self, listener: Option<AbortHandle>) {
-        let mut current = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.listener);
         if let Some(previous) = std::mem::replace(&mut *current, listener) {
             previous.abort();
         }
@@ -146,8 +143,8 @@ impl Channel for HttpChannel {
         self.pool.abandon(id)
     }
 
-    fn speak(&self, revision: Option<Revision>) {
-        self.pool.headers().speak(revision);
+    fn set_revision(&self, revision: Option<Revision>) {
+        self.pool.headers().set_revision(revision);
         if revision.map(Revision::era) != Some(Era::Handshake) {
             self.set_listener(None);
         }

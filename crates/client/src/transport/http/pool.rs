@@ -5,10 +5,10 @@
 //! while anything is delivered. What a worker does with its message is in `worker`.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use mcprove_trace::ErrorCategory;
+use mcprove_settings::sync::lock;
 use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -104,7 +104,10 @@ impl Pool {
     ) -> Arc<Self> {
         Arc::new(Self {
             address,
-            options,
+            options: HttpOptions {
+                max_connections: options.max_connections.max(1),
+                ..options
+            },
             answers,
             inbox,
             headers: Mutex::new(headers),
@@ -128,10 +131,7 @@ impl Pool {
         let mut state = lock(&self.state);
         if state.is_closed {
             let message = "the channel is closed; connect again";
-            return Err(SendError::Closed(Failure::new(
-                ErrorCategory::Disconnected,
-                message,
-            )));
+            return Err(SendError::Closed(Failure::disconnected(message)));
         }
         if !state.has_room(message.bytes.len()) {
             state.is_awaited = true;
@@ -316,9 +316,4 @@ impl State {
         }
         self.barrier |= job.is_barrier;
     }
-}
-
-/// A panic while the lock was held leaves the state whole: nothing in between can fail.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{CONTENT_ENCODING, DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Method};
-use mcprove_trace::ErrorCategory;
 
 use super::HttpOptions;
 use super::address::Address;
@@ -50,7 +49,7 @@ impl Post {
             // The value may be a secret, so it is not told.
             let value = HeaderValue::from_str(value).map_err(|_| {
                 let message = format!("the value of the header {name} cannot be sent");
-                Failure::new(ErrorCategory::Disconnected, message)
+                Failure::disconnected(message)
             })?;
             all.insert(HeaderName::from_static(name), value);
         }
@@ -82,7 +81,7 @@ impl Post {
             && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
         {
             let message = "the answer is compressed, which was not asked for";
-            return Err(Failure::new(ErrorCategory::Malformed, message));
+            return Err(Failure::malformed(message));
         }
         let body = read_body(&mut connection, self.options.max_frame).await?;
         Ok(Posted {

@@ -85,7 +85,7 @@ fn describe(
     };
     if is_expired {
         let message = format!("HTTP {status}: the server no longer knows the session{said}");
-        return Failure::new(ErrorCategory::Disconnected, message).with(Detail::SessionExpired);
+        return Failure::disconnected(message).with(Detail::SessionExpired);
     }
     let category = if status.is_server_error() {
         ErrorCategory::ServerError

@@ -141,9 +141,7 @@ pub(super) async fn follow(
         }
         if cursor.last_id.is_none() || !job.headers.is_resumable {
             let message = "the event stream ended before the answer";
-            return Err(end
-                .err()
-                .unwrap_or_else(|| Failure::new(ErrorCategory::Disconnected, message)));
+            return Err(end.err().unwrap_or_else(|| Failure::disconnected(message)));
         }
         if cursor.take_progress() {
             resumes = 0;
@@ -155,7 +153,7 @@ pub(super) async fn follow(
             let message = format!(
                 "the event stream ended before the answer, and {MAX_RESUMES} attempts to resume it brought nothing{why}"
             );
-            return Err(Failure::new(ErrorCategory::Disconnected, message));
+            return Err(Failure::disconnected(message));
         }
         resumes += 1;
         tokio::time::sleep(cursor.retry).await;

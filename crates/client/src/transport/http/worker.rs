@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
+use mcprove_settings::sync::lock;
 
 use super::connection::Connection;
 use super::exchange;
-use super::pool::{Job, Pool, lock};
+use super::pool::{Job, Pool};
 
 /// Where a worker receives its next message.
 pub(super) struct Seat {

@@ -3,6 +3,8 @@ use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use mcprove_trace::ErrorCategory;
+
 use super::*;
 use crate::transport::testing::*;
 use crate::transport::{Detail, OutgoingKind};

@@ -40,7 +40,7 @@ fn look(family: &mut Family, time: u64, readings: &[Reading]) -> Vec<u32> {
 }
 
 fn seconds(family: &Family) -> (u64, u64) {
-    let (all, observed) = (family.cpu_time(), family.cpu_time_observed());
+    let (all, observed) = (family.cpu_time, family.cpu_time_observed);
     (all.as_secs(), observed.as_secs())
 }
 

@@ -51,7 +51,7 @@ impl Client {
             .send(message(OutgoingKind::Request(0), "initialize", bytes))
             .unwrap();
         self.inbox.delivered(1).await;
-        self.channel.speak(Some(Revision::V2025_11_25));
+        self.channel.set_revision(Some(Revision::V2025_11_25));
     }
 }
 

@@ -166,7 +166,7 @@ async fn a_stream_that_ends_without_ids_or_in_the_stateless_era_is_a_disconnect(
     let client = Client::new(&server);
     client.call(1);
     client.inbox.failed().await;
-    client.channel.speak(Some(Revision::V2026_07_28));
+    client.channel.set_revision(Some(Revision::V2026_07_28));
     drop(client.channel.listen());
     client.call(2);
     client.call(3);

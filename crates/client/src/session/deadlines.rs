@@ -9,7 +9,7 @@ use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::{ErrorCategory, EventKind, RequestKey};
 use serde_json::json;
 
-use super::call::{CallError, FailedCall};
+use super::call::CallError;
 use super::conclusion::Ending;
 use super::core::{Core, Waiting};
 use super::request::Label;
@@ -35,14 +35,8 @@ impl Core {
         drop(state);
         let now = Instant::now();
         let duration = now.saturating_duration_since(waiting.sent);
-        let failure = Failure::new(ErrorCategory::Cancelled, reason);
-        let error = CallError::from(FailedCall {
-            failure,
-            request_id: id,
-            duration,
-            reply: None,
-            error: None,
-        });
+        let failure = Failure::cancelled(reason);
+        let error = CallError::sent(failure, id, duration);
         self.emit_error(&waiting.label, &error, waiting.tag, now);
         if is_open {
             self.tell_cancelled(id, &waiting.label, era, reason);

@@ -1,0 +1,28 @@
+//! What stands in the place of TLS in a build without it.
+
+use std::io;
+
+use tokio::net::TcpStream;
+
+use super::Failure;
+use super::http::HttpOptions;
+
+/// There are no certificates to trust.
+pub type Root = std::convert::Infallible;
+/// A socket, which is never opened.
+pub type Stream = TcpStream;
+
+/// No host is spoken to.
+#[derive(Clone)]
+pub enum Tls {}
+
+impl Tls {
+    pub fn new(_: &str, _: &HttpOptions) -> Result<Option<Self>, Failure> {
+        let message = "this build of mcprove has no TLS; build it with the feature `tls`";
+        Err(Failure::disconnected(message))
+    }
+
+    pub async fn connect(&self, _: TcpStream) -> io::Result<Stream> {
+        match *self {}
+    }
+}

@@ -1,0 +1,8 @@
+//! Locks.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A value locked whatever happened to the thread that held it, for states that are valid at any time.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
