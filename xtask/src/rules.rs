@@ -19,7 +19,7 @@ const SETTINGS: [(&str, usize); 4] = [
 ];
 
 /// Enums whose variants few files should name, with the limit of files.
-const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 1), ("FaultKind", 18)];
+const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 1), ("FaultKind", 2)];
 
 /// Texts that only look like a flag for users: those of docker, and what a suite starts our proxy with.
 const OTHER_FLAGS: [(&str, &str); 3] = [

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use mcprove_trace::BoxFuture;
+use async_trait::async_trait;
 
 use super::call::FaultedCall;
 
 /// What a kind of fault does to the calls that it strikes.
+#[async_trait]
 pub trait Effect: Send + Sync + 'static {
     /// Does it to one call. `draw` is the random choice of this very call: the same call of the same
     /// seed has the same draw, whatever else goes on.
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, draw: u64) -> BoxFuture<'a, ()>;
+    async fn apply(&self, call: &dyn FaultedCall, draw: u64);
 
     /// How late the answer of a call with this draw is, where that is what the fault is about.
     fn delay(&self, draw: u64) -> Option<Duration> {
@@ -23,23 +24,8 @@ pub trait Effect: Send + Sync + 'static {
         self.delay(draw)
     }
 
-    /// Whether the call goes on though the client cancels it, from the moment in which it arrives.
-    fn ignores_cancellation(&self) -> bool {
-        false
-    }
-
     /// How many calls the fault strikes before it is over; `None` for all.
     fn strikes_max(&self) -> Option<u64> {
         None
-    }
-
-    /// Whether a tool that the fault has struck is not listed either.
-    fn hides_tool(&self) -> bool {
-        false
-    }
-
-    /// Whether the fault strikes at all; `none` does not.
-    fn strikes(&self) -> bool {
-        true
     }
 }

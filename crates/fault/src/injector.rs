@@ -9,16 +9,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcprove_trace::decision::{decide, share};
-use mcprove_trace::{FaultKind, Strike};
-use serde_json::Map;
-
 use super::call::FaultedCall;
 use super::effect::Effect;
+use super::kind::entry_of;
 use super::past::PastCalls;
-use super::registry::entry_of;
 use super::site::{CallSite, KnownCall};
 use super::spec::FaultSpec;
+use mcprove_trace::decision::{decide, share};
+use mcprove_trace::{FaultKind, Special, Strike};
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
 /// new each time.
@@ -27,14 +25,13 @@ pub(super) const DIFFERENT_CALLS_MAX: usize = 1_000_000;
 /// How many tools are remembered as hidden: a client may call tools that never were.
 const HIDDEN_TOOLS_MAX: usize = 10_000;
 
-/// The share of calls that `flaky` fails unless told.
-const FLAKY_RATE: f64 = 0.5;
-
 /// A fault, ready to strike.
 struct Armed {
     spec: FaultSpec,
     /// What takes part in its choices.
     identity: String,
+    /// The share of calls that it strikes; all unless given or a setting of its kind.
+    rate: Option<f64>,
     effect: Box<dyn Effect>,
 }
 
@@ -89,17 +86,20 @@ impl Injector {
         let mut equals = HashMap::new();
         let faults: Vec<Arc<Armed>> = specs
             .into_iter()
+            .filter(|spec| spec.kind.is_fault())
             .filter_map(|spec| {
                 let identity = told_apart(spec.identity(), &mut equals);
-                let settings: Map<_, _> = spec.settings.clone();
+                let entry = entry_of(spec.kind)?;
                 // The settings were checked when they were set.
-                let effect = entry_of(spec.kind)?.build_with(&settings).ok()?;
-                let armed = Armed {
+                let effect = (entry.build)(&spec.settings).ok()?;
+                let of_kind = (entry.settings)().iter().find(|it| it.name == "rate");
+                let rate = of_kind.and_then(|it| it.default_value()?.as_f64());
+                Some(Arc::new(Armed {
+                    rate: spec.rate.or(rate),
                     spec,
                     identity,
                     effect,
-                };
-                armed.effect.strikes().then(|| Arc::new(armed))
+                }))
             })
             .collect();
         let state = State {
@@ -182,7 +182,7 @@ impl Injector {
                 counts.struck += u64::from(is_struck);
                 is_struck
             });
-            if armed.effect.hides_tool() {
+            if armed.hides_tool() {
                 state.hide((index, call.server, call.tool), is_struck);
             }
             if is_struck {
@@ -204,7 +204,7 @@ impl Injector {
         let hides = |(index, armed): (usize, &Arc<Armed>)| {
             let spec = &armed.spec;
             let is_aimed = spec.target.matches(server, tool) && is_on(spec);
-            if !armed.effect.hides_tool() || !is_aimed {
+            if !armed.hides_tool() || !is_aimed {
                 return false;
             }
             let is_always = spec.calls.is_none() && spec.rate.is_none();
@@ -219,7 +219,7 @@ impl Injector {
 
     /// Whether lists of tools may lack some.
     pub fn hides_any(&self) -> bool {
-        self.faults.iter().any(|armed| armed.effect.hides_tool())
+        self.faults.iter().any(|armed| armed.hides_tool())
     }
 
     /// What each fault has done so far, in order.
@@ -287,14 +287,16 @@ impl State {
 }
 
 impl Armed {
+    fn hides_tool(&self) -> bool {
+        self.spec.kind.special() == Special::HidesTool
+    }
+
     fn is_due(&self, counts: &Counts, draw: u64) -> bool {
         let spec = &self.spec;
-        let default = (spec.kind == FaultKind::Flaky).then_some(FLAKY_RATE);
-        let rate = spec.rate.or(default);
         spec.calls
             .as_ref()
             .is_none_or(|calls| calls.contains(counts.aimed))
-            && rate.is_none_or(|rate| share(draw) < rate)
+            && self.rate.is_none_or(|rate| share(draw) < rate)
             && self
                 .effect
                 .strikes_max()
@@ -324,7 +326,7 @@ impl Injection {
     /// Whether the call goes on though the client cancels it. Known before the fault acts, for a client
     /// may cancel before that.
     pub fn ignores_cancellation(&self) -> bool {
-        self.armed.effect.ignores_cancellation()
+        self.armed.spec.kind.special() == Special::IgnoresCancellation
     }
 
     /// How many calls the fault strikes before it is over; `None` for no end.

@@ -13,7 +13,6 @@ mod injector;
 mod kind;
 mod ordinals;
 mod past;
-mod registry;
 mod reply;
 mod site;
 mod spec;
@@ -28,15 +27,14 @@ pub use call::FaultedCall;
 pub use effect::Effect;
 pub use error::FaultError;
 pub use injector::{FaultCount, Injection, Injector};
+pub use kind::{ENTRIES, Entry};
 pub use mcprove_trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
 pub use past::PastCalls;
-pub use registry::{DefaultValue, ENTRIES, Entry, Setting, Settings, find};
 pub use reply::{
     FAILURE_CODE, HANG_CODE, HANG_LIMIT, HANG_MESSAGE, error as error_reply, raw_id,
     status as status_reply,
 };
-pub use site::CallSite;
-pub use site::KnownCall;
+pub use site::{CallSite, KnownCall};
 pub use spec::{FaultSpec, Target, tell_apart};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

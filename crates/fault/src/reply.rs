@@ -20,13 +20,25 @@ pub const FAILURE_CODE: i64 = -32_000;
 /// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
 pub(super) async fn hang(call: &dyn FaultedCall, fault: &str) {
     tokio::time::sleep(HANG_LIMIT).await;
-    call.reply(error(
-        call,
-        HANG_CODE,
-        HANG_MESSAGE,
-        Some(&json!({ "fault": fault })),
-    ))
-    .await;
+    fail(call, fault, HANG_CODE, HANG_MESSAGE).await;
+}
+
+/// Answers with an error that says which fault made it.
+pub(super) async fn fail(call: &dyn FaultedCall, fault: &str, code: i64, message: &str) {
+    let data = json!({ "fault": fault });
+    call.reply(error(call, code, message, Some(&data))).await;
+}
+
+/// Has the call executed, and answers with its reply.
+pub(super) async fn pass_on(call: &dyn FaultedCall) {
+    changed(call, |reply| reply).await;
+}
+
+/// Has the call executed, and answers with what becomes of its reply.
+pub(super) async fn changed(call: &dyn FaultedCall, change: impl FnOnce(Bytes) -> Bytes + Send) {
+    if let Some(reply) = call.execute().await {
+        call.reply(change(reply)).await;
+    }
 }
 
 /// The response to this call with an error.
@@ -49,13 +61,11 @@ pub fn status(call: &dyn FaultedCall, status: u16, retry_after_s: u64) -> Bytes 
 }
 
 /// The response to this call with a result, completed as its era wants it.
-pub(super) fn result(call: &dyn FaultedCall, mut result: Map<String, Value>) -> Bytes {
+pub(super) fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
     if call.is_stateless() {
-        result
-            .entry("resultType")
-            .or_insert_with(|| json!("complete"));
+        result["resultType"] = json!("complete");
     }
-    envelope(call.id(), "result", &Value::Object(result))
+    envelope(call.id(), "result", &result)
 }
 
 /// The same response under another id.
@@ -66,28 +76,34 @@ pub(super) fn with_id(reply: &Bytes, id: &str) -> Bytes {
     }
 }
 
-/// What a tool answered, to be changed.
-pub(super) enum Answer<'a> {
-    /// A result.
-    Result(&'a mut Map<String, Value>),
-    /// A JSON-RPC error.
-    Error(&'a mut Map<String, Value>),
-}
-
-/// The same response with another result or error; what is no message stays as it is.
+/// The same response with its `result` or `error` changed; what is no message stays as it is.
 pub(super) fn with_answer(
     call: &dyn FaultedCall,
     reply: &Bytes,
-    change: impl FnOnce(Answer<'_>),
+    change: impl FnOnce(&str, &mut Map<String, Value>),
 ) -> Bytes {
     let Some((name, Value::Object(mut fields))) = body(reply) else {
         return reply.clone();
     };
-    change(match name {
-        "result" => Answer::Result(&mut fields),
-        _ => Answer::Error(&mut fields),
-    });
+    change(name, &mut fields);
     envelope(call.id(), name, &Value::Object(fields))
+}
+
+/// The same response with this content, or as an error with this message; nothing else says what it said.
+pub(super) fn saying(
+    call: &dyn FaultedCall,
+    reply: &Bytes,
+    content: &Value,
+    message: &str,
+) -> Bytes {
+    with_answer(call, reply, |name, answer| {
+        let (key, value, also) = match name {
+            "result" => ("content", content.clone(), "structuredContent"),
+            _ => ("message", message.into(), "data"),
+        };
+        answer.insert(key.to_owned(), value);
+        answer.remove(also);
+    })
 }
 
 fn body(reply: &Bytes) -> Option<(&'static str, Value)> {

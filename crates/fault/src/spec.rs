@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use mcprove_settings::registry::{DefaultValue, nearest};
+use mcprove_settings::kind::Kind;
+use mcprove_settings::registry::nearest;
+use mcprove_settings::setting::Setting;
 use mcprove_trace::FaultKind;
 use serde_json::{Map, Value};
 
 use super::error::FaultError;
+use super::kind::entry_of;
 use super::ordinals::Ordinals;
-use super::registry::{Entry, entry_of};
 
 /// Which calls a fault is aimed at. Neither tool nor server means all calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,21 +88,15 @@ impl FaultSpec {
 
     /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
     pub fn keys(kind: FaultKind) -> Vec<&'static str> {
-        let own = entry_of(kind)
-            .map(|entry| entry.settings)
-            .unwrap_or_default();
         let common = ["name", "tool", "server", "calls", "rate", "seed"];
-        let own = own.iter().map(|setting| setting.name);
+        let own = settings_of(kind).iter().map(|setting| setting.name);
         let own = own.filter(|name| !common.contains(name));
         common.into_iter().chain(own).collect()
     }
 
     fn set_own(&mut self, key: &str, normal: &str, value: Value) -> Result<(), FaultError> {
-        let setting = entry_of(self.kind)
-            .into_iter()
-            .flat_map(|entry| entry.settings)
-            .find(|setting| setting.name == normal);
-        let Some(setting) = setting else {
+        let mut settings = settings_of(self.kind).iter();
+        let Some(setting) = settings.find(|setting| setting.name == normal) else {
             let keys = Self::keys(self.kind);
             return Err(FaultError::UnknownKey {
                 kind: self.kind,
@@ -109,11 +105,9 @@ impl FaultSpec {
                 known: keys.join(", "),
             });
         };
-        match (setting.default, &value) {
-            (DefaultValue::Integer(_), value) if !value.is_u64() => {
-                return Err(wrong(key, unit_of(normal)));
-            }
-            (DefaultValue::Signed(_), value) if !value.is_i64() => {
+        match setting.kind {
+            Kind::Whole(..) if !value.is_u64() => return Err(wrong(key, unit_of(normal))),
+            Kind::Signed if !value.is_i64() => {
                 return Err(wrong(key, "must be a whole number"));
             }
             _ => {}
@@ -147,10 +141,11 @@ impl FaultSpec {
                 let _ = write!(text, ",{key}={aim:?}");
             }
         }
-        let settings = entry_of(self.kind).into_iter();
-        for setting in settings.flat_map(|entry| entry.settings) {
+        for setting in settings_of(self.kind) {
             let given = self.settings.get(setting.name);
-            if let Some(value) = given.filter(|value| **value != setting.default.value()) {
+            if let Some(value) =
+                given.filter(|value| Some(*value) != setting.default_value().as_ref())
+            {
                 let _ = write!(text, ",{}={value}", setting.name);
             }
         }
@@ -160,8 +155,11 @@ impl FaultSpec {
     /// The last look, when everything is set.
     pub fn check(&self) -> Result<(), FaultError> {
         let setting = |name: &str| {
-            let given = self.settings.get(name).and_then(Value::as_u64);
-            given.or_else(|| default_of(entry_of(self.kind)?, name))
+            let mut settings = settings_of(self.kind).iter();
+            let default = settings
+                .find(|setting| setting.name == name)?
+                .default_value();
+            self.settings.get(name).or(default.as_ref())?.as_u64()
         };
         if let (Some(min), Some(max)) = (setting("min_ms"), setting("max_ms"))
             && min > max
@@ -200,9 +198,9 @@ const DELAY_MS_MAX: u64 = 86_400_000;
 /// No text is longer: it is made in memory.
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-fn default_of(entry: &Entry, name: &str) -> Option<u64> {
-    let setting = entry.settings.iter().find(|setting| setting.name == name)?;
-    setting.default.value().as_u64()
+/// The settings of a kind.
+pub(super) fn settings_of(kind: FaultKind) -> &'static [Setting] {
+    entry_of(kind).map_or(&[], |entry| (entry.settings)())
 }
 
 /// What a whole number stands for.

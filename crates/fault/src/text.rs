@@ -13,12 +13,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use mcprove_settings::registry::nearest;
-use mcprove_trace::FaultKind;
+use mcprove_trace::{FaultKind, fault_names};
 use serde_json::Value;
 
 use super::error::FaultError;
-use super::registry::entry_of;
-use super::spec::FaultSpec;
+use super::spec::{FaultSpec, settings_of};
 
 impl FromStr for FaultSpec {
     type Err = FaultError;
@@ -51,11 +50,11 @@ impl FromStr for FaultSpec {
 
 /// The kind with this name; both `-` and `_` will do.
 pub(super) fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
-    FaultKind::parse(name).ok_or_else(|| {
-        let known = FaultKind::ALL.into_iter().map(|(known, _)| known);
+    name.parse().map_err(|()| {
+        let near = nearest(fault_names(), &name.replace('-', "_"));
         FaultError::UnknownKind {
             name: name.to_owned(),
-            suggestion: nearest(known, &name.replace('-', "_")).map(|near| near.replace('_', "-")),
+            suggestion: near.map(|near| near.replace('_', "-")),
         }
     })
 }
@@ -67,9 +66,7 @@ fn set_argument(
     name: &str,
     argument: &str,
 ) -> Result<Vec<String>, FaultError> {
-    let settings = entry_of(spec.kind)
-        .map(|entry| entry.settings)
-        .unwrap_or_default();
+    let settings = settings_of(spec.kind);
     let values: Vec<&str> = match settings {
         [] => {
             return Err(FaultError::NoArgument {
@@ -123,9 +120,7 @@ fn scalar(key: &str, text: &str) -> Value {
 impl fmt::Display for FaultSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.kind.name().replace('_', "-"))?;
-        let settings = entry_of(self.kind)
-            .map(|entry| entry.settings)
-            .unwrap_or_default();
+        let settings = settings_of(self.kind);
         let given = |name: &str| match name {
             "rate" => self.rate.map(Value::from),
             name => self.settings.get(name).cloned(),
@@ -134,9 +129,9 @@ impl fmt::Display for FaultSpec {
             settings.iter().map(|setting| given(setting.name)).collect();
         if arguments.iter().any(Option::is_some) {
             let all = settings.iter().zip(&arguments);
-            let all = all.map(|(setting, argument)| {
-                let value = argument.clone();
-                value.unwrap_or_else(|| setting.default.value()).to_string()
+            let all = all.map(|(setting, argument)| match argument {
+                Some(value) => value.to_string(),
+                None => setting.default_words().to_owned(),
             });
             write!(formatter, ":{}", all.collect::<Vec<_>>().join("-"))?;
         }

@@ -5,7 +5,7 @@
 mod keys;
 
 use mcprove_settings::phrase;
-use mcprove_trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, FaultKind, ToolCall};
+use mcprove_trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, ToolCall, fault_names};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -91,7 +91,7 @@ fn parse<'a, Read: Deserialize<'a>>(
                 Some(path) if path.ends_with("].kind") => ImportError {
                     hint: format!(
                         "kinds of faults are {}",
-                        FaultKind::ALL.map(|(name, _)| name).join(", ")
+                        fault_names().collect::<Vec<_>>().join(", ")
                     ),
                     ..error
                 },

@@ -171,11 +171,11 @@ impl Recording {
     }
 
     fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result<(), ImportError> {
-        let kind = serde_json::from_value(note.kind.take()).map_err(|error| {
+        let kind: FaultKind = serde_json::from_value(note.kind.take()).map_err(|error| {
             let hint = "use the version of mcprove that made the recording";
             ImportError::shape(error.to_string(), hint).within("data.kind")
         })?;
-        if kind == FaultKind::None {
+        if !kind.is_fault() {
             return Ok(());
         }
         self.servers.add(key.0, &note.server);

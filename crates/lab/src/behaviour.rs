@@ -7,7 +7,7 @@ use mcprove_arguments::SchemaCheck;
 use mcprove_servers::hosting::behaviour::Behaviour;
 use mcprove_servers::hosting::message::{INVALID_PARAMS, Request};
 use mcprove_servers::hosting::{
-    Arrival, Caller, Exchange, Identity, Malformed, TurnedAway, Unauthorised, Watch,
+    Arrival, Caller, Exchange, Identity, Malformed, TurnedAway, Unauthorised, Watch, async_trait,
 };
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
@@ -151,6 +151,7 @@ impl Lab {
     }
 }
 
+#[async_trait]
 impl Behaviour for Lab {
     fn identity(&self) -> Value {
         json!({
@@ -222,14 +223,18 @@ impl Behaviour for Lab {
         }
     }
 
-    fn intercept<'a>(&'a self, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
-        if exchange.request.method == "tools/call" {
-            return Some(Box::pin(self.call(exchange)));
+    async fn intercept(&self, exchange: &Exchange) -> bool {
+        match exchange.request.method.as_str() {
+            "tools/call" => self.call(exchange).await,
+            "initialize" if exchange.revision.era() == Era::Handshake => {
+                self.initialize(exchange).await;
+            }
+            _ => match methods::answer(self, exchange) {
+                Some(answered) => answered.await,
+                None => return false,
+            },
         }
-        if exchange.request.method == "initialize" && exchange.revision.era() == Era::Handshake {
-            return Some(Box::pin(self.initialize(exchange)));
-        }
-        methods::answer(self, exchange)
+        true
     }
 }
 

@@ -108,6 +108,6 @@ pub fn spawn_in_memory(options: &Options) -> (impl AsyncRead + use<>, impl Async
 }
 
 fn host(options: &Options, stderr: Stderr) -> Arc<Host> {
-    Host::new(Box::new(Lab::new(options)), options.eras, stderr)
+    Host::new(Arc::new(Lab::new(options)), options.eras, stderr)
         .public_hosts(options.public_hosts.clone())
 }

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use mcprove_fault::{FaultedCall, Injection, status_reply};
 use mcprove_recording::RecordedRequest;
 use mcprove_servers::hosting::exchange::{SMALL_ANSWER_BYTES, kept_with};
-use mcprove_trace::{BoxFuture, ErrorCategory, FaultKind};
+use mcprove_trace::{BoxFuture, ErrorCategory, Special};
 use serde_json::Value;
 
 use super::journal::Page;
 use super::message::HeldCall;
-use super::struck::{CallState, Struck, StruckCalls, has_last_word, needed};
+use super::struck::{CallState, Struck, StruckCalls, needed};
 use super::watch::Watch;
 
 /// What is told where too much is held.
@@ -116,7 +116,7 @@ pub(super) fn strike<C: Carrier>(
         recorded: recorded.clone(),
         due: injection.delay().map(|delay| Instant::now() + delay),
         bytes: message.len(),
-        is_heard: has_last_word(kind),
+        is_heard: !kind.is_silent(),
     };
     calls.strike(&key.clone(), struck, |serial| {
         let held = Held {
@@ -125,7 +125,7 @@ pub(super) fn strike<C: Carrier>(
             message,
             key,
             serial,
-            is_lost: kind == FaultKind::LoseReply,
+            is_lost: kind.special() == Special::LosesReply,
             page,
             recorded,
             state,

@@ -61,19 +61,6 @@ pub(super) struct Struck {
     pub is_heard: bool,
 }
 
-/// Whether a fault of this kind says anything in place of the reply in the end, be it nonsense.
-pub(super) const fn has_last_word(kind: FaultKind) -> bool {
-    !matches!(
-        kind,
-        FaultKind::Hang
-            | FaultKind::Wedged
-            | FaultKind::RecoverAfter
-            | FaultKind::ProgressForever
-            | FaultKind::LoseRequest
-            | FaultKind::LoseReply
-    )
-}
-
 /// What has to be kept of a call that meets a fault of this kind: nothing where it never goes on.
 pub(super) fn needed(kind: FaultKind, message: Bytes) -> Bytes {
     match kind.executes() {

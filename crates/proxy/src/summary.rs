@@ -17,7 +17,7 @@ use mcprove_trace::FaultKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::follow::{ends_connections, follow};
+use self::follow::follow;
 
 /// The format of a summary.
 pub const SUMMARY_FORMAT: &str = "proxy-summary.v1";
@@ -212,7 +212,7 @@ pub fn summarise(seen: &SeenCalls) -> CallSummary {
         let mut report = follow(call, fault, later, &seen.repeatable);
         if report.next == NextStep::GaveUp {
             let is_open = call.ended.is_none();
-            if seen.is_ended_by_fault && (is_open || ends_connections(fault.kind)) {
+            if seen.is_ended_by_fault && (is_open || fault.kind.ends_connection()) {
                 report.next = NextStep::Unknown;
             } else if seen.has_server_died && is_open {
                 report.next = NextStep::ServerDied;

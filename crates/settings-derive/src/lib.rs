@@ -20,7 +20,10 @@
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
-use syn::{Data, DeriveInput, Expr, ExprLit, Field, Fields, Lit, Meta};
+use syn::{
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, TypePath,
+    parse_quote,
+};
 
 /// Derives `mcprove_settings::setting::Settings`.
 #[proc_macro_derive(Settings, attributes(setting))]
@@ -31,20 +34,31 @@ pub fn derive_settings(input: TokenStream) -> TokenStream {
         .into()
 }
 
+/// Has serde leave out every field of a struct that is `None`. Stands above the derives.
+#[proc_macro_attribute]
+pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item = syn::parse_macro_input!(item as ItemStruct);
+    for field in &mut item.fields {
+        let is_option = |path: &TypePath| path.path.segments.iter().any(|it| it.ident == "Option");
+        if matches!(&field.ty, Type::Path(path) if is_option(path)) {
+            let attribute = parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]);
+            field.attrs.push(attribute);
+        }
+    }
+    quote!(#item).into()
+}
+
 fn expand(input: &DeriveInput) -> syn::Result<Tokens> {
     let Data::Struct(data) = &input.data else {
         return Err(syn::Error::new_spanned(input, "settings are a struct"));
     };
-    let Fields::Named(fields) = &data.fields else {
-        return Err(syn::Error::new_spanned(
-            input,
-            "settings are named: a struct with fields",
-        ));
-    };
+    if let Fields::Unnamed(fields) = &data.fields {
+        return Err(syn::Error::new_spanned(fields, "settings are named"));
+    }
     let name = &input.ident;
     let (mut table, mut initial) = (Vec::new(), Vec::new());
     let (mut read, mut write) = (Vec::new(), Vec::new());
-    for field in &fields.named {
+    for field in &data.fields {
         let ident = &field.ident;
         let Some(setting) = declared(field)? else {
             initial.push(quote!(#ident: ::core::default::Default::default()));
@@ -92,7 +106,7 @@ fn expand(input: &DeriveInput) -> syn::Result<Tokens> {
                 fn write(&self, index: usize) -> Option<::mcprove_settings::tree::Data> {
                     match index {
                         #(#write,)*
-                        _ => None,
+                        _ => Option::None,
                     }
                 }
             }
@@ -112,7 +126,7 @@ fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
     let mut fallback = quote!(Fallback::Nothing);
     let mut aliases = Vec::new();
     let mut flag: Option<Option<String>> = None;
-    let mut short = quote!(None);
+    let mut short = quote!(Option::None);
     let mut elsewhere = quote!(Elsewhere::Refused);
     if matches!(attribute.meta, Meta::List(_)) {
         attribute.parse_nested_meta(|meta| {
@@ -144,7 +158,7 @@ fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
         })?;
     }
     let flag = flag.unwrap_or_else(|| Some(name.replace('_', "-")));
-    let flag = flag.map_or_else(|| quote!(None), |flag| quote!(Some(#flag)));
+    let flag = flag.map_or_else(|| quote!(Option::None), |flag| quote!(Some(#flag)));
     let about = explanation(field);
     Ok(Some(quote! {
         Setting {

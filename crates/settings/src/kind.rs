@@ -33,6 +33,8 @@ pub enum Kind {
     Boolean,
     /// A whole number in a range, both ends included.
     Whole(u64, u64),
+    /// A whole number that may be negative.
+    Signed,
     /// A whole number from 0 up, or a text of digits where other readers have no such number.
     Seed,
     /// A number in a range.
@@ -78,6 +80,8 @@ pub struct Range {
     pub excludes: (bool, bool),
 }
 
+/// A whole number from 0 up.
+pub const WHOLE: Kind = Kind::Whole(0, u64::MAX);
 /// A whole number from 1 to [`COUNT_MAX`].
 pub const COUNT: Kind = Kind::Whole(1, COUNT_MAX as u64);
 /// A whole number from 0 to the largest of 32 bits.
@@ -172,6 +176,16 @@ impl Kind {
                 let value = reader.integer_of(field, RangeInclusive::new(least, most))?;
                 Some(Data::Integer(value.into()))
             }
+            Self::Signed => {
+                if field.value.integer().is_none() {
+                    reader.wrong(
+                        field,
+                        "a whole number",
+                        "write it without quotes or a fraction",
+                    );
+                }
+                field.value.integer().map(Data::Integer)
+            }
             Self::Seed => reader.seed_of(field).map(|seed| Data::Integer(seed.into())),
             Self::Number(range) => reader
                 .number_of(field, range.words, |it| range.contains(it))
@@ -225,7 +239,7 @@ impl Kind {
         let whole = || text.parse::<i128>().ok().map(Data::Integer);
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
-            Self::Whole(..) | Self::Seed | Self::Milliseconds | Self::Size => whole(),
+            Self::Whole(..) | Self::Signed | Self::Seed | Self::Milliseconds | Self::Size => whole(),
             Self::Number(_) | Self::Fraction => {
                 whole().or_else(|| text.parse().ok().map(Data::Number))
             }
@@ -240,7 +254,7 @@ impl Kind {
         match self {
             Self::Boolean => "true|false",
             Self::Whole(..) => "COUNT",
-            Self::Seed | Self::Fraction => "NUMBER",
+            Self::Signed | Self::Seed | Self::Fraction => "NUMBER",
             Self::Number(range) => range.placeholder,
             Self::Time(_) => "TIME",
             Self::Milliseconds => "MILLISECONDS",
@@ -266,6 +280,7 @@ impl Kind {
             Self::Whole(least, LIMIT_MAX) => format!("whole number, {least} or more"),
             Self::Whole(least, MILLISECONDS_MAX) => format!("milliseconds, {least} or more"),
             Self::Whole(least, most) => format!("whole number, {least} to {most}"),
+            Self::Signed => "whole number".into(),
             Self::Seed => "whole number, or text of digits".into(),
             Self::Number(range) => range.words.trim_start_matches("a ").into(),
             Self::Time(Least::MoreThanZero) => "duration, more than 0".into(),
@@ -291,6 +306,7 @@ impl Kind {
             Self::Whole(least, most) => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
+            Self::Signed => json!({ "type": "integer" }),
             Self::Seed => json!({ "anyOf": [
                 { "type": "integer", "minimum": 0 },
                 { "type": "string", "pattern": "^[0-9]+$" },

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use mcprove_settings_derive::Settings;
+pub use mcprove_settings_derive::{Settings, sparse};
 
 use crate::error::ConfigErrors;
 use crate::kind::{self, Kind};
@@ -260,6 +260,14 @@ impl Setting {
         }
     }
 
+    /// The fixed value that it has when it is not given.
+    pub fn default_value(&self) -> Option<Value> {
+        match self.fallback {
+            Fallback::Value(text) => Node::new(self.kind.parse(text)).to_json().ok(),
+            _ => None,
+        }
+    }
+
     /// Its JSON Schema.
     pub fn schema(&self) -> Value {
         let mut schema = self.kind.schema();
@@ -269,10 +277,8 @@ impl Setting {
         }
         if let Value::Object(fields) = &mut schema {
             fields.insert("description".into(), description.into());
-            if let Fallback::Value(text) = self.fallback
-                && let Ok(value) = Node::new(self.kind.parse(text)).to_json()
-            {
-                fields.insert("default".into(), json!(value));
+            if let Some(value) = self.default_value() {
+                fields.insert("default".into(), value);
             }
         }
         schema
@@ -319,6 +325,7 @@ fn seed(value: u64) -> Data {
 setting_type! {
     bool, Kind::Boolean, |data| match data { Data::Boolean(value) => Some(value), _ => None }, |it: &bool| Data::Boolean(*it);
     u32, kind::COUNT, |data| whole(&data), |it: &u32| Data::Integer(i128::from(*it));
+    i64, Kind::Signed, |data| whole(&data), |it: &i64| Data::Integer(i128::from(*it));
     u64, kind::CALLS, |data| whole(&data), |it: &u64| seed(*it);
     usize, Kind::Size, |data| whole(&data), |it: &usize| seed(*it as u64);
     f64, kind::NOT_NEGATIVE, |data| match data {

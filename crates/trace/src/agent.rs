@@ -2,6 +2,7 @@
 //! in the end. Every metric in [`mcprove_score::agent`] reads this and nothing else. What a source does not
 //! tell is absent here, which means unknown, never zero.
 
+use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -61,16 +62,14 @@ pub enum AgentTraceFile {
 }
 
 /// One run of an agent.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRun {
     /// The model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What the agent was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// What the agent said in the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_response: Option<String>,
     /// The calls, in the order in which they were made; parallel ones in the order of the message.
     pub tool_calls: Vec<ToolCall>,
@@ -82,7 +81,6 @@ pub struct AgentRun {
     )]
     pub tool_results: Vec<ToolResult>,
     /// The conversation around the calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
     /// The faults that calls met.
     #[serde(
@@ -92,7 +90,6 @@ pub struct AgentRun {
     )]
     pub faults: Vec<FaultMark>,
     /// Whether the run did its task, by whoever judged it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
 }
 
@@ -127,40 +124,35 @@ impl AgentRun {
 }
 
 /// One tool call.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The tool, without a `server__` prefix.
     pub name: String,
     /// The server that has the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// The arguments: `{}` when there were none, null when they are unknown.
     #[serde(default = "Json::empty")]
     pub args: Json,
     /// Who made the call, where it was not the model itself: code that the model wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Box<Value>>,
     /// What went beside the arguments, in `_meta`, but for the token of progress: idempotency keys may
     /// stand there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<Value>>,
     /// What the server says of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolHints>,
     /// Which of several clients of a recording made the call, counted from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<u32>,
 }
 
 /// What a server says of a tool, in the `annotations` of its list.
+#[sparse]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolHints {
     /// Whether the tool changes nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
     /// Whether calls with the same arguments change nothing more than one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
 }
 
@@ -180,13 +172,13 @@ impl Default for ToolCall {
 }
 
 /// What came back from one call.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {
     /// The place of the call in `tool_calls`.
     #[serde(deserialize_with = "whole::index")]
     pub call_index: usize,
     /// Whether it was an error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// The result, or the error; null is unknown.
     #[serde(default, skip_serializing_if = "Json::is_null")]
@@ -194,41 +186,35 @@ pub struct ToolResult {
 }
 
 /// What was said around the calls.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conversation {
     /// Why the run ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// How long the run took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
     /// The tokens that the run took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
     /// The turns, in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
     /// The requests to the model that failed and were sent again, in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<Vec<Retry>>,
     /// What broke, where the run ended with `error`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 /// A request to the model that failed and was sent again.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
     /// Which answer of the model was asked for, counted from 0.
     #[serde(deserialize_with = "whole::index")]
     pub answer: usize,
     /// The HTTP status of the failure; absent where no answer came at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// What happened.
     pub message: String,
     /// How long was waited before the next try.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ms: Option<f64>,
 }
 
@@ -251,28 +237,17 @@ pub enum StopReason {
 }
 
 /// Tokens that a run took.
+#[sparse]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
     /// What went into the model.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub prompt: Option<u64>,
     /// What the model wrote.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub completion: Option<u64>,
     /// Both.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub total: Option<u64>,
 }
 
@@ -285,12 +260,12 @@ impl Tokens {
 }
 
 /// One turn of a conversation.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// `user`, `assistant`, `tool` or `system`.
     pub role: String,
     /// What was said; absent in a turn that only calls tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
@@ -307,69 +282,43 @@ pub enum RealAnswer {
 }
 
 /// A fault that a call met.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultMark {
     /// The place of the call in `tool_calls`.
     #[serde(deserialize_with = "whole::index")]
     pub call_index: usize,
     /// The name of the fault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// Its kind.
     pub kind: FaultKind,
     /// How late the answer of a `slow` call was.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub delay_ms: Option<u64>,
     /// How many calls a `recover_after` fault lets hang.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub failures: Option<u64>,
     /// What the server answered behind a fault that executes the call and keeps the answer back. Without it the
     /// call counts as executed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_answer: Option<RealAnswer>,
     /// When the agent noticed, on a real clock, in milliseconds since the call began. A time before
     /// that did not happen.
-    #[serde(
-        default,
-        deserialize_with = "whole::signed",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::signed")]
     pub detected_ms: Option<i64>,
     /// When the agent had recovered, on a real clock, in milliseconds since the call began. A time
     /// before that did not happen.
-    #[serde(
-        default,
-        deserialize_with = "whole::signed",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::signed")]
     pub recovered_ms: Option<i64>,
     /// How long a real clock watched the call, in milliseconds since it began: what is not marked
     /// did not happen until then.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub watched_ms: Option<u64>,
     /// When the connection of the agent ended while it had no answer, on a real clock, in milliseconds since
     /// the call began. Without `detected_ms` that is the latest moment at which it may have noticed.
-    #[serde(
-        default,
-        deserialize_with = "whole::unsigned",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "whole::unsigned")]
     pub left_ms: Option<u64>,
     /// Whether a real clock saw further calls after the agent noticed; without any, it may have told its
     /// user of the failure, which no clock sees.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub went_on: Option<bool>,
 }
 

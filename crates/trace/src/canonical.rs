@@ -15,16 +15,9 @@ pub use fingerprint::fingerprint;
 use fingerprint::{WHOLE_FLOAT_MAX, hash};
 
 /// A reply that is not JSON, or nested too deeply.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the reply cannot be compared: {0}")]
 pub struct CanonicalError(serde_json::Error);
-
-impl std::fmt::Display for CanonicalError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "the reply cannot be compared: {}", self.0)
-    }
-}
-
-impl std::error::Error for CanonicalError {}
 
 /// JSON with sorted keys, no spaces, and one way to write each number: `1.0` and `1` are equal,
 /// `1e2` and `100` too. Numbers beyond 64 bits are compared as floating point.
@@ -130,12 +123,10 @@ pub struct Identity<'a> {
 impl<'a> Identity<'a> {
     /// The identity of a call.
     pub fn of(call: &'a ToolCall) -> Self {
-        let known = !call.args.is_null();
+        let args = (!call.args.is_null()).then(|| call.args.text().into());
         Self {
-            name: &call.name,
-            server: call.server.as_deref(),
-            client: call.client,
-            args: known.then(|| call.args.text().into()),
+            args,
+            ..Self::with_args(call, "")
         }
     }
 

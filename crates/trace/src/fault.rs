@@ -1,69 +1,11 @@
-//! The names of faults: the one vocabulary of traces, mocks, proxies, suites and load.
+//! The kinds of faults, one row each: the one vocabulary of traces, mocks, proxies, suites and load. What a kind does to a
+//! call is in the crate `fault`; everybody else asks what is in the row, and names no kind.
+
+use std::str::FromStr;
 
 use mcprove_settings::registry::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
-
-/// What kind of fault a call met. Both `-` and `_` are accepted in a name.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum FaultKind {
-    /// No fault.
-    #[default]
-    None,
-    /// The call never returns.
-    Hang,
-    /// As `hang`, meant as a deadlocked backend.
-    Wedged,
-    /// The answer comes late.
-    Slow,
-    /// The first calls hang, then the server recovers.
-    RecoverAfter,
-    /// The answer comes though the call was cancelled.
-    ReplyAfterCancel,
-    /// A JSON-RPC error.
-    Error,
-    /// A result with `isError: true`.
-    ToolError,
-    /// Fails now and then.
-    Flaky,
-    /// Answers after varying times.
-    Jitter,
-    /// A broken frame.
-    Malformed,
-    /// A cut frame.
-    Truncated,
-    /// A valid but altered reply.
-    Corrupt,
-    /// Empty content.
-    Empty,
-    /// Huge content.
-    Oversized,
-    /// The connection is closed.
-    Disconnect,
-    /// The process exits.
-    Crash,
-    /// The reply comes twice.
-    Duplicate,
-    /// The reply has another id.
-    WrongId,
-    /// Replies are swapped.
-    Reorder,
-    /// Junk between messages.
-    Noise,
-    /// The request is lost: never executed.
-    LoseRequest,
-    /// The reply is lost: executed, but nobody hears of it.
-    LoseReply,
-    /// Progress, and never a result.
-    ProgressForever,
-    /// The tool disappears.
-    Vanish,
-    /// An HTTP status instead of an answer.
-    HttpStatus,
-}
 
 /// Whether a call that met a fault is executed by its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,51 +31,146 @@ pub enum Heard {
     Nothing,
 }
 
-impl FaultKind {
-    /// All kinds, with their names.
-    pub const ALL: [(&'static str, Self); 26] = [
-        ("none", Self::None),
-        ("hang", Self::Hang),
-        ("wedged", Self::Wedged),
-        ("slow", Self::Slow),
-        ("recover_after", Self::RecoverAfter),
-        ("reply_after_cancel", Self::ReplyAfterCancel),
-        ("error", Self::Error),
-        ("tool_error", Self::ToolError),
-        ("flaky", Self::Flaky),
-        ("jitter", Self::Jitter),
-        ("malformed", Self::Malformed),
-        ("truncated", Self::Truncated),
-        ("corrupt", Self::Corrupt),
-        ("empty", Self::Empty),
-        ("oversized", Self::Oversized),
-        ("disconnect", Self::Disconnect),
-        ("crash", Self::Crash),
-        ("duplicate", Self::Duplicate),
-        ("wrong_id", Self::WrongId),
-        ("reorder", Self::Reorder),
-        ("noise", Self::Noise),
-        ("lose_request", Self::LoseRequest),
-        ("lose_reply", Self::LoseReply),
-        ("progress_forever", Self::ProgressForever),
-        ("vanish", Self::Vanish),
-        ("http_status", Self::HttpStatus),
-    ];
+/// What is particular to a kind of fault, for those who have to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// Nothing.
+    Plain,
+    /// It strikes no call.
+    NoFault,
+    /// It is over after a number of calls, which its mark tells.
+    Recovers,
+    /// The call goes on though its client cancels it.
+    IgnoresCancellation,
+    /// There is a reply, which cannot be read for this reason.
+    Garbles(&'static str),
+    /// The connection of the client ends.
+    EndsConnection,
+    /// The process of the server ends, and the connection with it.
+    EndsProcess,
+    /// Bytes that are no message come besides the reply.
+    Junk,
+    /// The request is lost on its way.
+    LosesRequest,
+    /// The reply is lost on its way.
+    LosesReply,
+    /// The tool is not listed either.
+    HidesTool,
+    /// An answer of HTTP itself.
+    HttpStatus,
+}
 
-    /// The kind with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        let name = name.replace('-', "_");
-        Self::ALL
-            .into_iter()
-            .find_map(|(known, kind)| (known == name).then_some(kind))
+/// What is known of a kind.
+struct Row {
+    name: &'static str,
+    executes: Execution,
+    heard: Heard,
+    special: Special,
+    about: &'static str,
+}
+
+/// Declares the kinds: documentation and variant; name; whether the call is executed; what is heard of it; what is
+/// particular; what it does, in one line.
+macro_rules! fault_kinds {
+    ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $heard:ident, $special:expr, $about:literal;)*) => {
+        /// What kind of fault a call met. Both `-` and `_` are accepted in a name.
+        #[derive(
+            Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
+        )]
+        #[serde(rename_all = "snake_case")]
+        pub enum FaultKind {
+            $($(#[$attribute])* $kind,)*
+        }
+
+        impl FaultKind {
+            /// All kinds, with their names.
+            pub const ALL: [(&'static str, Self); [$($name),*].len()] =
+                [$(($name, Self::$kind)),*];
+
+            const fn row(self) -> Row {
+                use Special::{
+                    EndsConnection, EndsProcess, Garbles, HidesTool, HttpStatus, IgnoresCancellation, Junk,
+                    LosesReply, LosesRequest, NoFault, Plain, Recovers,
+                };
+                match self {
+                    $(Self::$kind => Row {
+                        name: $name,
+                        executes: Execution::$executes,
+                        heard: Heard::$heard,
+                        special: $special,
+                        about: $about,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+fault_kinds! {
+    /// No fault.
+    #[default]
+    None: "none", Always, Right, NoFault, "a healthy server";
+    /// The call never returns.
+    Hang: "hang", Never, Nothing, Plain, "the call never returns";
+    /// As `hang`, meant as a deadlocked backend.
+    Wedged: "wedged", Never, Nothing, Plain, "as hang, meant as a deadlocked backend";
+    /// The answer comes late.
+    Slow: "slow", Late, Right, Plain, "the call answers after delay_ms";
+    /// The first calls hang, then the server recovers.
+    RecoverAfter: "recover_after", Never, Nothing, Recovers, "the first calls hang, then the server recovers";
+    /// The answer comes though the call was cancelled.
+    ReplyAfterCancel: "reply_after_cancel", Late, Right, IgnoresCancellation, "the call answers after delay_ms even if it was cancelled";
+    /// A JSON-RPC error.
+    Error: "error", Never, Failure, Plain, "a JSON-RPC error";
+    /// A result with `isError: true`.
+    ToolError: "tool_error", Never, Failure, Plain, "a result with isError";
+    /// Fails now and then.
+    Flaky: "flaky", Never, Failure, Plain, "some calls get a JSON-RPC error";
+    /// Answers after varying times.
+    Jitter: "jitter", Late, Right, Plain, "the call answers after between min_ms and max_ms";
+    /// A broken frame.
+    Malformed: "malformed", Always, Nothing, Garbles("it is no JSON"), "a broken frame: the reply is no JSON";
+    /// A cut frame.
+    Truncated: "truncated", Always, Nothing, Garbles("it was cut off"), "a cut frame: only the first half of the reply";
+    /// A valid but altered reply.
+    Corrupt: "corrupt", Always, Altered, Plain, "a valid reply with altered content";
+    /// Empty content.
+    Empty: "empty", Always, Altered, Plain, "a result with empty content";
+    /// Huge content.
+    Oversized: "oversized", Always, Altered, Plain, "a result with huge content";
+    /// The connection is closed.
+    Disconnect: "disconnect", Never, Failure, EndsConnection, "the connection is closed";
+    /// The process exits.
+    Crash: "crash", Never, Failure, EndsProcess, "the process exits with status 1";
+    /// The reply comes twice.
+    Duplicate: "duplicate", Always, Right, Plain, "the reply comes twice";
+    /// The reply has another id.
+    WrongId: "wrong_id", Always, Nothing, Garbles("it came under the id of another request"), "the reply has another id";
+    /// Replies are swapped.
+    Reorder: "reorder", Always, Right, Plain, "holds the reply until another call that the fault strikes has its own, at most hold_ms";
+    /// Junk between messages.
+    Noise: "noise", Always, Right, Junk, "junk before the reply";
+    /// The request is lost: never executed.
+    LoseRequest: "lose_request", Never, Nothing, LosesRequest, "the call is not executed, and no reply comes";
+    /// The reply is lost: executed, but nobody hears of it.
+    LoseReply: "lose_reply", Always, Nothing, LosesReply, "the call is executed, and no reply comes";
+    /// Progress, and never a result.
+    ProgressForever: "progress_forever", Never, Nothing, Plain, "progress without an end, and no result";
+    /// The tool disappears.
+    Vanish: "vanish", Never, Failure, HidesTool, "the tool is unknown and not listed";
+    /// An HTTP status instead of an answer.
+    HttpStatus: "http_status", Never, Failure, HttpStatus, "an HTTP status with Retry-After";
+}
+
+impl FaultKind {
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        self.row().name
     }
 
-    /// The name.
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .into_iter()
-            .find_map(|(name, kind)| (kind == self).then_some(name))
-            .unwrap_or("none")
+    /// What it does, in one line.
+    pub const fn about(self) -> &'static str {
+        self.row().about
     }
 
     /// Whether a call that meets this fault is executed.
@@ -145,32 +182,7 @@ impl FaultKind {
     /// assert_eq!(FaultKind::LoseReply.executes(), Execution::Always);
     /// ```
     pub const fn executes(self) -> Execution {
-        match self {
-            Self::Hang
-            | Self::Wedged
-            | Self::RecoverAfter
-            | Self::Error
-            | Self::ToolError
-            | Self::Flaky
-            | Self::Disconnect
-            | Self::Crash
-            | Self::LoseRequest
-            | Self::ProgressForever
-            | Self::Vanish
-            | Self::HttpStatus => Execution::Never,
-            Self::Slow | Self::Jitter | Self::ReplyAfterCancel => Execution::Late,
-            Self::None
-            | Self::Malformed
-            | Self::Truncated
-            | Self::Corrupt
-            | Self::Empty
-            | Self::Oversized
-            | Self::Duplicate
-            | Self::WrongId
-            | Self::Reorder
-            | Self::Noise
-            | Self::LoseReply => Execution::Always,
-        }
+        self.row().executes
     }
 
     /// What the client hears of a call that meets this fault.
@@ -182,43 +194,55 @@ impl FaultKind {
     /// assert_eq!(FaultKind::Corrupt.heard(), Heard::Altered);
     /// ```
     pub const fn heard(self) -> Heard {
-        match self {
-            Self::None
-            | Self::Slow
-            | Self::Jitter
-            | Self::ReplyAfterCancel
-            | Self::Duplicate
-            | Self::Reorder
-            | Self::Noise => Heard::Right,
-            Self::Corrupt | Self::Empty | Self::Oversized => Heard::Altered,
-            Self::Error
-            | Self::ToolError
-            | Self::Flaky
-            | Self::Disconnect
-            | Self::Crash
-            | Self::Vanish
-            | Self::HttpStatus => Heard::Failure,
-            Self::Hang
-            | Self::Wedged
-            | Self::RecoverAfter
-            | Self::ProgressForever
-            | Self::LoseRequest
-            | Self::LoseReply
-            | Self::Malformed
-            | Self::Truncated
-            | Self::WrongId => Heard::Nothing,
-        }
+        self.row().heard
+    }
+
+    /// What is particular to it.
+    pub const fn special(self) -> Special {
+        self.row().special
+    }
+
+    /// Whether it is a fault at all.
+    pub fn is_fault(self) -> bool {
+        self.special() != Special::NoFault
+    }
+
+    /// Whether it ends the connection of its client.
+    pub const fn ends_connection(self) -> bool {
+        matches!(
+            self.special(),
+            Special::EndsConnection | Special::EndsProcess
+        )
+    }
+
+    /// Whether the client gets no reply at all, be it one that it cannot read.
+    pub fn is_silent(self) -> bool {
+        self.heard() == Heard::Nothing && !matches!(self.special(), Special::Garbles(_))
+    }
+}
+
+/// The names of all kinds.
+pub fn fault_names() -> impl Iterator<Item = &'static str> + Clone {
+    FaultKind::ALL.into_iter().map(|(name, _)| name)
+}
+
+impl FromStr for FaultKind {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let name = name.replace('-', "_");
+        let found = Self::ALL.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, kind)| kind).ok_or(())
     }
 }
 
 impl<'de> Deserialize<'de> for FaultKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::parse(&name).ok_or_else(|| {
-            let hint = match nearest(Self::ALL.into_iter().map(|(known, _)| known), &name) {
-                Some(close) => format!("; did you mean {close:?}?"),
-                None => String::new(),
-            };
+        name.parse().map_err(|()| {
+            let hint = nearest(fault_names(), &name)
+                .map(|close| format!("; did you mean {close:?}?"))
+                .unwrap_or_default();
             serde::de::Error::custom(format!("no fault is called {name:?}{hint}"))
         })
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::canonical;
+use crate::protocol::{depth, is_doubtful};
 
 const NULL: &str = "null";
 
@@ -90,7 +91,7 @@ impl<'de> Deserialize<'de> for Json {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let text: Box<str> = raw.into();
         // What cannot be looked into later is refused here, where it has a place.
-        if depth(&text) > DEPTH_MAX {
+        if depth(text.as_bytes()) > DEPTH_MAX {
             let message = format!("nested deeper than {DEPTH_MAX} levels");
             return Err(D::Error::custom(message));
         }
@@ -103,47 +104,8 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Whether a JSON text could have numbers or characters that no value has: beyond 1.8e308, or half a
-/// character (`\ud800`).
-fn is_doubtful(text: &str) -> bool {
-    const DIGITS_SAFE: usize = 300;
-    text.len() > DIGITS_SAFE
-        || text.contains("\\u")
-        || text
-            .as_bytes()
-            .windows(2)
-            .any(|pair| matches!(pair, [b'0'..=b'9', b'e' | b'E']))
-}
-
 /// How deep values may nest: less than the parser allows.
 const DEPTH_MAX: usize = 120;
-
-/// How deep the brackets of a JSON text nest.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    let (mut in_text, mut is_escaped) = (false, false);
-    for byte in text.bytes() {
-        if in_text {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = true,
-                b'"' => in_text = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_text = true,
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
 
 impl JsonSchema for Json {
     fn schema_name() -> Cow<'static, str> {

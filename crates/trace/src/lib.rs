@@ -33,7 +33,7 @@ pub use agent::{
 };
 pub use category::ErrorCategory;
 pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
-pub use fault::{Execution, FaultKind, Heard};
+pub use fault::{Execution, FaultKind, Heard, Special, fault_names};
 pub use json::Json;
 pub use record::{RecordError, TraceError, TraceRecord};
 pub use strike::Strike;

@@ -1,5 +1,6 @@
 //! One line of `trace.jsonl`, read back.
 
+use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,10 +16,10 @@ use super::ErrorCategory;
 /// let record = TraceRecord::parse(line).unwrap();
 /// assert_eq!(record.request_id, Some(7));
 /// ```
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRecord {
     /// The format, `trace.v1`: in the first line of a trace only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// Seconds since the run started.
     pub ts: f64,
@@ -26,71 +27,51 @@ pub struct TraceRecord {
     /// `process_sample` or `scenario_event`.
     pub kind: String,
     /// The session, counted from 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u32>,
     /// The number of the request, unique within the session: the JSON-RPC id, where mcprove is the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<u64>,
     /// The JSON-RPC id that another client gave a recorded request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<Value>,
     /// The JSON-RPC method.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The tool, for `tools/call`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The parameters of a request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
     /// The result of a response.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// The first part of a value that was too large to keep whole, as text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
     /// The whole size of a value that was cut.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_bytes: Option<u64>,
     /// Why a request failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TraceError>,
     /// From sending to the end of the request, or how long it has hung.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
     /// From the intended start of a call to its sending, in a load run on a schedule.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<f64>,
     /// The phase of a load run; its name is in the scenario event `phase`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u16>,
     /// Resident memory of the server, in MB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rss_mb: Option<f64>,
     /// Share of one core that the server used, in percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pct: Option<f64>,
     /// Threads of the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Open descriptors of the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u32>,
     /// Processes of the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
     /// The name of a scenario event.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What happened, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What a scenario event has for programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 /// Why a request failed, as a trace has it.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceError {
     /// The one category it counts in.
@@ -98,21 +79,13 @@ pub struct TraceError {
     /// What happened, for people.
     pub message: String,
     /// The JSON-RPC error code, where there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
 }
 
 /// A line that is no trace record.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("not a line of trace.v1: {0}")]
 pub struct RecordError(serde_json::Error);
-
-impl std::fmt::Display for RecordError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "not a line of trace.v1: {}", self.0)
-    }
-}
-
-impl std::error::Error for RecordError {}
 
 impl TraceRecord {
     /// Reads one line.

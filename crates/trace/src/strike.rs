@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use super::{ErrorCategory, FaultKind, Heard};
+use super::{ErrorCategory, FaultKind, Heard, Special};
 
 /// The fault may have a tenth of the time of a call that hangs before it counts as a reason.
 const HELD_SHARE: u32 = 10;
@@ -40,7 +40,9 @@ impl Strike {
         match category {
             ErrorCategory::Cancelled => true,
             _ if matches!(heard, Heard::Failure | Heard::Nothing) => true,
-            ErrorCategory::Malformed => heard == Heard::Altered || self.kind == FaultKind::Noise,
+            ErrorCategory::Malformed => {
+                heard == Heard::Altered || self.kind.special() == Special::Junk
+            }
             ErrorCategory::Hang | ErrorCategory::Deadlock | ErrorCategory::Timeout => {
                 self.explains_wait(took, hung_from)
             }

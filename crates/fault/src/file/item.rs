@@ -7,10 +7,11 @@ use mcprove_settings::message::Message;
 use mcprove_settings::reader::{Reader, near, suggestion};
 use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
-use mcprove_trace::FaultKind;
+use mcprove_trace::{FaultKind, fault_names};
 use serde_json::Value;
 
-use crate::{FaultError, FaultSpec, find};
+use crate::spec::settings_of;
+use crate::{FaultError, FaultSpec};
 
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -177,11 +178,11 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
         reader.wrong(field, "the name of a kind of fault", hint);
         return None;
     };
-    let kind = FaultKind::parse(name);
+    let kind: Option<FaultKind> = name.parse().ok();
     if kind.is_none() {
-        let known: Vec<&str> = FaultKind::ALL.into_iter().map(|(known, _)| known).collect();
+        let known: Vec<&str> = fault_names().collect();
         let hint = match (name.split_once(':'), near(&known, name)) {
-            (Some((kind, _)), _) if FaultKind::parse(kind).is_some() => {
+            (Some((kind, _)), _) if kind.parse::<FaultKind>().is_ok() => {
                 format!("write `kind: {kind}` and its settings, or the whole line without `kind`")
             }
             (_, Some(close)) => format!("did you mean {close:?}?"),
@@ -194,8 +195,7 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
 }
 
 fn kinds_listed() -> String {
-    let known: Vec<&str> = FaultKind::ALL.into_iter().map(|(known, _)| known).collect();
-    known.join(", ")
+    fault_names().collect::<Vec<_>>().join(", ")
 }
 
 fn unknown(reader: &mut Reader<'_>, field: &Field, label: &str, known: &[&str]) {
@@ -207,10 +207,10 @@ fn unknown(reader: &mut Reader<'_>, field: &Field, label: &str, known: &[&str]) 
 /// What to say of a key of a fault that stands where the list should.
 pub(super) fn advice(name: &str) -> Option<Message> {
     let normal = name.replace('-', "_");
-    let is_of_fault = normal == "kind" || normal == "target" || {
-        let mut kinds = FaultKind::ALL.into_iter();
-        kinds.any(|(_, kind)| FaultSpec::keys(kind).contains(&normal.as_str()))
-    };
+    let mut kinds = fault_names().filter_map(|name| name.parse().ok());
+    let is_of_fault = normal == "kind"
+        || normal == "target"
+        || kinds.any(|kind| FaultSpec::keys(kind).contains(&normal.as_str()));
     is_of_fault.then(|| "it belongs to a fault: write `faults:` and a list below it".into())
 }
 
@@ -297,14 +297,11 @@ fn hint_of(kind: FaultKind, name: &str) -> String {
         "rate" => "0.2 strikes about one call of five".to_owned(),
         "seed" => "write a whole number, such as 7".to_owned(),
         _ => {
-            let settings = find(kind.name()).map(|entry| entry.settings);
-            let setting = settings
-                .unwrap_or_default()
-                .iter()
-                .find(|setting| setting.name == name);
+            let mut settings = settings_of(kind).iter();
+            let setting = settings.find(|setting| setting.name == name);
             setting.map_or_else(String::new, |setting| {
-                let default = setting.default.value();
-                format!("it is {}; {default} unless given", setting.explanation)
+                let default = setting.default_words();
+                format!("it is {}; {default} unless given", setting.about)
             })
         }
     }

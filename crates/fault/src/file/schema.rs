@@ -3,8 +3,9 @@
 //! It is made from the table of kinds. It cannot say which kind has which setting, but takes everything
 //! that the reader takes.
 
-use mcprove_settings::registry::{DefaultValue, Setting};
-use schemars::Schema;
+use mcprove_settings::kind::Kind;
+use mcprove_settings::setting::Setting;
+use schemars::{Schema, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::FAULTS_MAX;
@@ -12,35 +13,21 @@ use crate::ENTRIES;
 
 /// The schema.
 pub fn schema() -> Schema {
-    let list = list_schema(Map::new());
-    let mut root = Map::new();
-    for (name, value) in [
-        (
-            "$schema",
-            json!("https://json-schema.org/draft/2020-12/schema"),
-        ),
-        ("title", json!("Faults")),
-        (
-            "description",
-            json!("Faults in a file, in YAML or TOML: a map with `faults`, or the list."),
-        ),
-        (
-            "anyOf",
-            json!([
-                {
-                    "type": "object",
-                    "properties": { "faults": { "anyOf": [{ "$ref": "#/$defs/list" }, { "type": "null" }] } },
-                    "required": ["faults"],
-                    "additionalProperties": false,
-                },
-                { "$ref": "#/$defs/list" },
-            ]),
-        ),
-        ("$defs", json!({ "list": list })),
-    ] {
-        root.insert(name.into(), value);
-    }
-    Schema::from(root)
+    json_schema!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Faults",
+        "description": "Faults in a file, in YAML or TOML: a map with `faults`, or the list.",
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": { "faults": { "anyOf": [{ "$ref": "#/$defs/list" }, { "type": "null" }] } },
+                "required": ["faults"],
+                "additionalProperties": false,
+            },
+            { "$ref": "#/$defs/list" },
+        ],
+        "$defs": { "list": list_schema(Map::new()) },
+    })
 }
 
 /// A list of faults, with the keys that each has besides its own.
@@ -80,7 +67,7 @@ fn item_schema(extra: Map<String, Value>) -> Value {
             "description": "The seed of its choices",
         }),
     );
-    for setting in ENTRIES.iter().flat_map(|entry| entry.settings) {
+    for setting in ENTRIES.iter().flat_map(|entry| (entry.settings)()) {
         if setting.name != "rate" {
             add(setting.name, setting_schema(setting));
         }
@@ -136,14 +123,13 @@ fn ordinals() -> Value {
 }
 
 fn setting_schema(setting: &Setting) -> Value {
-    let mut schema = match setting.default {
-        DefaultValue::Integer(_) => json!({ "type": "integer", "minimum": 0 }),
-        DefaultValue::Signed(_) => json!({ "type": "integer" }),
-        _ => json!({}),
-    };
-    if let Value::Object(fields) = &mut schema {
-        fields.insert("description".to_owned(), json!(setting.explanation));
-        fields.insert("default".to_owned(), setting.default.value());
+    let mut schema = json!({
+        "type": "integer",
+        "description": setting.about,
+        "default": setting.default_value(),
+    });
+    if let Kind::Whole(least, _) = setting.kind {
+        schema["minimum"] = least.into();
     }
     schema
 }

@@ -1,58 +1,39 @@
 //! A valid reply that says something else than the tool did.
 
-use mcprove_trace::BoxFuture;
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
-use crate::reply;
-use crate::reply::Answer;
+use super::prelude::*;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "corrupt",
-    explanation: "a valid reply with altered content",
-    settings: &[],
-    build: |_| Box::new(Corrupt),
-};
+#[derive(Settings)]
+pub struct Corrupt;
 
-struct Corrupt;
-
+#[async_trait]
 impl Effect for Corrupt {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            if let Some(reply) = call.execute().await {
-                call.reply(reply::with_answer(call, &reply, corrupt)).await;
-            }
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        reply::changed(call, |reply| reply::with_answer(call, &reply, corrupt)).await;
     }
 }
 
-fn corrupt(answer: Answer<'_>) {
-    match answer {
-        Answer::Result(result) => corrupt_result(result),
-        // Its code tells what to do about it, so it stays.
-        Answer::Error(error) => {
-            for name in ["message", "data"] {
-                if let Some(value) = error.get_mut(name) {
-                    alter(value);
-                }
+fn corrupt(name: &str, answer: &mut Map<String, Value>) {
+    // The code of an error tells what to do about it, so it stays.
+    let altered: &[&str] = match name {
+        "result" => &["structuredContent"],
+        _ => &["message", "data"],
+    };
+    for (_, value) in answer
+        .iter_mut()
+        .filter(|(name, _)| altered.contains(&name.as_str()))
+    {
+        alter(value);
+    }
+    if name == "result" {
+        let contents = answer.get_mut("content").and_then(Value::as_array_mut);
+        for content in contents.into_iter().flatten() {
+            corrupt_block(content);
+            if let Some(resource) = content.get_mut("resource") {
+                corrupt_block(resource);
             }
         }
-    }
-}
-
-fn corrupt_result(result: &mut Map<String, Value>) {
-    let contents = result.get_mut("content").and_then(Value::as_array_mut);
-    for content in contents.into_iter().flatten() {
-        corrupt_block(content);
-        if let Some(resource) = content.get_mut("resource") {
-            corrupt_block(resource);
-        }
-    }
-    if let Some(structured) = result.get_mut("structuredContent") {
-        alter(structured);
     }
 }
 

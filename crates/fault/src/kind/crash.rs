@@ -1,25 +1,13 @@
 //! The process exits in the middle of the call.
 
-use mcprove_trace::BoxFuture;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
+#[derive(Settings)]
+pub struct Crash;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "crash",
-    explanation: "the process exits with status 1",
-    settings: &[],
-    build: |_| Box::new(Crash),
-};
-
-struct Crash;
-
+#[async_trait]
 impl Effect for Crash {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            call.crash().await;
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        call.crash().await;
     }
 }

@@ -1,25 +1,13 @@
 //! The connection is closed in the middle of the call.
 
-use mcprove_trace::BoxFuture;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
+#[derive(Settings)]
+pub struct Disconnect;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "disconnect",
-    explanation: "the connection is closed",
-    settings: &[],
-    build: |_| Box::new(Disconnect),
-};
-
-struct Disconnect;
-
+#[async_trait]
 impl Effect for Disconnect {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            call.disconnect().await;
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        call.disconnect().await;
     }
 }

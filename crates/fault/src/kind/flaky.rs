@@ -1,40 +1,23 @@
 //! Some calls fail with a JSON-RPC error, always the same ones for the same seed.
 
-use mcprove_settings::registry::{DefaultValue, Setting};
-use mcprove_trace::BoxFuture;
-use serde_json::json;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
-use crate::reply;
+#[derive(Settings)]
+pub struct Flaky {
+    /// the share of calls that fail, from 0 to 1
+    #[setting(default = 0.5, kind = SHARE)]
+    rate: f64,
+}
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "flaky",
-    explanation: "some calls get a JSON-RPC error",
-    settings: &[Setting {
-        name: "rate",
-        explanation: "the share of calls that fail, from 0 to 1",
-        default: DefaultValue::Number(0.5),
-    }],
-    build: |_| Box::new(Flaky),
-};
-
-struct Flaky;
-
+#[async_trait]
 impl Effect for Flaky {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let data = json!({ "fault": "flaky" });
-            let message = "mcprove: injected flaky failure";
-            call.reply(reply::error(
-                call,
-                reply::FAILURE_CODE,
-                message,
-                Some(&data),
-            ))
-            .await;
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        reply::fail(
+            call,
+            "flaky",
+            reply::FAILURE_CODE,
+            "mcprove: injected flaky failure",
+        )
+        .await;
     }
 }

@@ -1,26 +1,13 @@
 //! The call never returns: reachable, but unresponsive.
 
-use mcprove_trace::BoxFuture;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
-use crate::reply;
+#[derive(Settings)]
+pub struct Hang;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "hang",
-    explanation: "the call never returns",
-    settings: &[],
-    build: |_| Box::new(Hang),
-};
-
-struct Hang;
-
+#[async_trait]
 impl Effect for Hang {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            reply::hang(call, "hang").await;
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        reply::hang(call, "hang").await;
     }
 }

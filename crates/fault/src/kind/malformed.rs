@@ -1,29 +1,13 @@
 //! The reply is a whole frame that is no JSON.
 
-use mcprove_trace::BoxFuture;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
+#[derive(Settings)]
+pub struct Malformed;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "malformed",
-    explanation: "a broken frame: the reply is no JSON",
-    settings: &[],
-    build: |_| Box::new(Malformed),
-};
-
-struct Malformed;
-
+#[async_trait]
 impl Effect for Malformed {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            if let Some(reply) = call.execute().await {
-                let mut broken = b"}{".to_vec();
-                broken.extend_from_slice(&reply);
-                call.reply(broken.into()).await;
-            }
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        reply::changed(call, |reply| [b"}{", &*reply].concat().into()).await;
     }
 }

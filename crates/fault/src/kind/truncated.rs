@@ -1,27 +1,15 @@
 //! Only the first half of the reply arrives.
 
-use mcprove_trace::BoxFuture;
+use super::prelude::*;
 
-use crate::call::FaultedCall;
-use crate::effect::Effect;
-use crate::registry::Entry;
+#[derive(Settings)]
+pub struct Truncated;
 
-/// The line in the registry.
-pub const ENTRY: Entry = Entry {
-    name: "truncated",
-    explanation: "a cut frame: only the first half of the reply",
-    settings: &[],
-    build: |_| Box::new(Truncated),
-};
-
-struct Truncated;
-
+#[async_trait]
 impl Effect for Truncated {
-    fn apply<'a>(&'a self, call: &'a dyn FaultedCall, _: u64) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            if let Some(reply) = call.execute().await {
-                call.reply_cut(reply.slice(..reply.len() / 2)).await;
-            }
-        })
+    async fn apply(&self, call: &dyn FaultedCall, _: u64) {
+        if let Some(reply) = call.execute().await {
+            call.reply_cut(reply.slice(..reply.len() / 2)).await;
+        }
     }
 }

@@ -65,7 +65,7 @@ impl Call {
             return answered.map(|(at, _)| at);
         };
         match kind {
-            FaultKind::Disconnect | FaultKind::Crash => {
+            kind if kind.ends_connection() => {
                 Some(answered.map_or(struck.max(self.began), |(at, _)| at))
             }
             kind if kind.heard() == Heard::Nothing => {

@@ -7,7 +7,7 @@ use mcprove_fault::file::same_name;
 use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
 use mcprove_settings::message::Diagnostic;
 use mcprove_settings::quantity::optional_seconds;
-use mcprove_trace::FaultKind;
+use mcprove_trace::Special;
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
@@ -77,7 +77,8 @@ impl LoadFault {
     /// of them.
     pub(crate) fn ends_by_itself(&self) -> bool {
         let has_last = |calls: &mcprove_fault::Ordinals| calls.last().is_some();
-        self.spec.calls.as_ref().is_some_and(has_last) || self.spec.kind == FaultKind::RecoverAfter
+        self.spec.calls.as_ref().is_some_and(has_last)
+            || self.spec.kind.special() == Special::Recovers
     }
 
     /// The fault and when it is on.
@@ -104,7 +105,7 @@ pub(super) fn check(
             format!("use {WITH_FAULTS}"),
         )));
     }
-    let is_crash = |fault: &&LoadFault| fault.spec.kind == FaultKind::Crash;
+    let is_crash = |fault: &&LoadFault| fault.spec.kind.special() == Special::EndsProcess;
     if let Some(crash) = faults.iter().find(is_crash)
         && *transport != Transport::Stdio
     {

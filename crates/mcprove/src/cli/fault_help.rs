@@ -40,7 +40,10 @@ pub fn kinds_of_faults() -> String {
 /// A kind as it is written after `--fault`.
 fn written(entry: &Entry) -> String {
     let name = entry.name.replace('_', "-");
-    let settings: Vec<&str> = entry.settings.iter().map(|setting| setting.name).collect();
+    let settings: Vec<&str> = (entry.settings)()
+        .iter()
+        .map(|setting| setting.name)
+        .collect();
     if settings.is_empty() {
         name
     } else {

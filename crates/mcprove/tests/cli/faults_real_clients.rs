@@ -93,7 +93,7 @@ fn the_python_sdk_2_sees_each_fault_over_http() {
 
 fn kind(fault: &str) -> FaultKind {
     let name = fault.split(':').next().unwrap_or_default();
-    FaultKind::parse(name).expect(name)
+    name.parse().expect(name)
 }
 
 fn check_all(client: Client, transport: Transport) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use http::request::Parts;
-use mcprove_trace::FaultKind;
+use mcprove_trace::Special;
 use tokio::sync::oneshot;
 
 use super::answer::{Answer, Head};
@@ -23,7 +23,9 @@ pub(super) fn strike(
     struck: StruckCall,
 ) -> (oneshot::Receiver<Head>, Presence) {
     let kind = struck.injection.fault().kind;
-    let stream = hub.stream(&parts).filter(|_| kind != FaultKind::HttpStatus);
+    let stream = hub
+        .stream(&parts)
+        .filter(|_| kind.special() != Special::HttpStatus);
     let (head, receiver) = oneshot::channel();
     let answer = match &stream {
         Some(stream) => {

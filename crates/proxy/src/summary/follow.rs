@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::{Execution, FaultKind};
+use mcprove_trace::{Execution, FaultKind, Heard, Special};
 
 use super::{FaultedCallReport, NextStep, SILENCE_MIN, SeenCall, SeenFault};
 
@@ -34,7 +34,10 @@ pub(super) fn follow<'a>(
         }
     }
     let is_write = !repeatable.contains(&*call.tool);
-    let is_lost = matches!(fault.kind, FaultKind::LoseRequest | FaultKind::LoseReply);
+    let is_lost = matches!(
+        fault.kind.special(),
+        Special::LosesRequest | Special::LosesReply
+    );
     let took_it = is_answered_in_the_end(fault.kind) && is_answered_in_time(call);
     let (next, follower) = match (retry, same_tool, other_tool) {
         (Some(retry), ..) if is_lost && is_write => (NextStep::RepeatedLostWrite, Some(retry)),
@@ -69,22 +72,9 @@ pub(super) fn follow<'a>(
     }
 }
 
-/// Whether such a fault ends the connection of its client.
-pub(super) const fn ends_connections(kind: FaultKind) -> bool {
-    matches!(kind, FaultKind::Disconnect | FaultKind::Crash)
-}
-
 /// Whether a call that met such a fault still gets its own answer, if one waits for it.
-const fn is_answered_in_the_end(kind: FaultKind) -> bool {
-    matches!(
-        kind,
-        FaultKind::Slow
-            | FaultKind::Jitter
-            | FaultKind::ReplyAfterCancel
-            | FaultKind::Duplicate
-            | FaultKind::Reorder
-            | FaultKind::Noise
-    )
+fn is_answered_in_the_end(kind: FaultKind) -> bool {
+    kind.is_fault() && kind.heard() == Heard::Right
 }
 
 /// Whether the last word came while the client still waited for it: who has cancelled drops what comes.

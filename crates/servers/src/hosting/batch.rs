@@ -1,6 +1,5 @@
 //! Several messages in one, as some revisions of the handshake era have them.
 
-use bytes::Bytes;
 use mcprove_trace::protocol::Revision;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -128,10 +127,8 @@ impl Collected {
 
     fn ending(self, ending: Ending) -> Outgoing {
         Outgoing {
-            bytes: Bytes::from(self.array),
-            ending,
-            refused: None,
             away: self.away,
+            ..Outgoing::new(self.array, ending)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use http::HeaderMap;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Revision;
@@ -32,6 +33,7 @@ pub enum Fate {
 pub type Shield = Box<dyn FnOnce() + Send>;
 
 /// The mind of a server.
+#[async_trait]
 pub trait Behaviour: Send + Sync + 'static {
     /// Who the server says it is, as an `Implementation` of the protocol.
     fn identity(&self) -> Value {
@@ -44,20 +46,15 @@ pub trait Behaviour: Send + Sync + 'static {
     }
 
     /// Runs before anything is read or any connection is accepted.
-    fn start<'a>(&'a self, host: &'a Host) -> BoxFuture<'a, ()> {
-        let _ = host;
-        Box::pin(async {})
-    }
+    async fn start(&self, _host: &Host) {}
 
     /// The tools that are listed to a client of this revision.
-    fn tools(&self, revision: Revision) -> Vec<Value> {
-        let _ = revision;
+    fn tools(&self, _revision: Revision) -> Vec<Value> {
         tools::healthy()
     }
 
     /// The capabilities that are declared to a client of this revision.
-    fn capabilities(&self, revision: Revision) -> Value {
-        let _ = revision;
+    fn capabilities(&self, _revision: Revision) -> Value {
         json!({ "tools": {} })
     }
 
@@ -68,8 +65,7 @@ pub trait Behaviour: Send + Sync + 'static {
 
     /// Who a client over the network is, from the headers of its HTTP request; a refusal is answered
     /// with 401 before anything else of the request is read.
-    fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
-        let _ = headers;
+    fn authorise(&self, _headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
         Ok(None)
     }
 
@@ -81,64 +77,49 @@ pub trait Behaviour: Send + Sync + 'static {
 
     /// Sees a request from its arrival to its end; `None` leaves it unseen. Called in the order of
     /// arrival, before any work begins, also for what will be refused.
-    fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {
-        let _ = arrival;
+    fn watch(&self, _arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {
         None
     }
 
     /// A notification arrived, of any method.
-    fn notified(&self, session: &Session, method: &str, params: &Map<String, Value>) {
-        let _ = (session, method, params);
-    }
+    fn notified(&self, _session: &Session, _method: &str, _params: &Map<String, Value>) {}
 
     /// An HTTP request was not let in: nobody [watches](Behaviour::watch) it.
-    fn turned_away(&self, caller: &Caller, refused: TurnedAway<'_>) {
-        let _ = (caller, refused);
-    }
+    fn turned_away(&self, _caller: &Caller, _refused: TurnedAway<'_>) {}
 
     /// Something came that is no message, and was refused.
-    fn malformed(&self, refused: Malformed<'_>) {
-        let _ = refused;
-    }
+    fn malformed(&self, _refused: Malformed<'_>) {}
 
     /// A client opened a session over the network; over stdio the process is the session.
     fn opened(&self) {}
 
     /// Decides what becomes of the bytes of a message or batch, in the order in which they arrive.
-    fn inspect(&self, frame: &[u8]) -> Fate {
-        let _ = frame;
+    fn inspect(&self, _frame: &[u8]) -> Fate {
         Fate::Serve
     }
 
     /// Whether reading stops for ever at this request, before it is answered.
-    fn blocks(&self, request: &Request) -> bool {
-        let _ = request;
+    fn blocks(&self, _request: &Request) -> bool {
         false
     }
 
     /// Whether the work on a request goes on though the client cancels it: then this is called when it
     /// does. Asked before the work begins.
-    fn shield(&self, exchange: &Exchange) -> Option<Shield> {
-        let _ = exchange;
+    fn shield(&self, _exchange: &Exchange) -> Option<Shield> {
         None
     }
 
-    /// Takes over a request of any method; `None` has it answered the healthy way.
-    fn intercept<'a>(&'a self, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
-        let _ = exchange;
-        None
+    /// Sees a request of any method first. Whether it has dealt with it; else it is answered the healthy way.
+    async fn intercept(&self, _exchange: &Exchange) -> bool {
+        false
     }
 
     /// The client cancelled a request of this method while it was being worked on.
-    fn cancelled(&self, method: &str) {
-        let _ = method;
-    }
+    fn cancelled(&self, _method: &str) {}
 
     /// The client of a session ended its connection, at this moment. What it asked for may still be worked on
     /// for a little while.
-    fn left(&self, session: &Session) {
-        let _ = session;
-    }
+    fn left(&self, _session: &Session) {}
 
     /// How long the server stays after the client closed its stdin.
     fn linger(&self) -> Duration {
@@ -152,8 +133,8 @@ pub trait Behaviour: Send + Sync + 'static {
     }
 
     /// Answers a `tools/call` whose tool and arguments were found valid.
-    fn call<'a>(&'a self, exchange: &'a Exchange) -> BoxFuture<'a, ()> {
-        Box::pin(async move { exchange.reply(exchange.healthy()).await })
+    async fn call(&self, exchange: &Exchange) {
+        exchange.reply_healthy().await;
     }
 
     /// Whether calls take the short path of `lean.rs`, which bypasses

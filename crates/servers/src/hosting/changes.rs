@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::exchange::{Exchange, Outgoing, Output};
@@ -28,29 +28,34 @@ pub enum Change {
     Resource(String),
 }
 
+/// The lists that can change.
+const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
+
 impl Change {
-    const fn method(&self) -> &'static str {
+    /// The name of the list that changed, if it is one.
+    const fn list(&self) -> Option<&'static str> {
         match self {
-            Self::Tools => "notifications/tools/list_changed",
-            Self::Prompts => "notifications/prompts/list_changed",
-            Self::Resources => "notifications/resources/list_changed",
-            Self::Resource(_) => "notifications/resources/updated",
+            Self::Tools => Some("tools"),
+            Self::Prompts => Some("prompts"),
+            Self::Resources => Some("resources"),
+            Self::Resource(_) => None,
         }
     }
 
     /// The notification, with this `_meta`.
-    fn notification(&self, meta: Option<Value>) -> Value {
-        let mut params = Map::new();
+    fn notification(&self, meta: Option<&Value>) -> Value {
+        let method = match self.list() {
+            Some(list) => format!("notifications/{list}/list_changed"),
+            None => "notifications/resources/updated".to_owned(),
+        };
+        let mut notification = json!({ "jsonrpc": "2.0", "method": method });
         if let Some(meta) = meta {
-            params.insert("_meta".to_owned(), meta);
+            notification["params"]["_meta"] = meta.clone();
         }
         if let Self::Resource(uri) = self {
-            params.insert("uri".to_owned(), uri.clone().into());
+            notification["params"]["uri"] = uri.as_str().into();
         }
-        if params.is_empty() {
-            return json!({ "jsonrpc": "2.0", "method": self.method() });
-        }
-        json!({ "jsonrpc": "2.0", "method": self.method(), "params": params })
+        notification
     }
 }
 
@@ -83,65 +88,45 @@ pub(super) async fn forward(host: Arc<Host>, session: Arc<Session>, output: Outp
     }
 }
 
-/// The kinds of changes that a subscription asked for.
+/// The changes that a subscription asked for.
 struct Filter {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
+    lists: Vec<&'static str>,
     uris: Vec<String>,
 }
 
 impl Filter {
     /// What of `wanted` a server with these capabilities can tell.
-    fn new(wanted: Option<&Value>, capabilities: &Value) -> Self {
-        let wants = |name: &str| {
-            let value = wanted.and_then(|wanted| wanted.get(name));
-            value.and_then(Value::as_bool) == Some(true)
+    fn new(wanted: &Value, capabilities: &Value) -> Self {
+        let is_told = |list: &&str| {
+            wanted[format!("{list}ListChanged")] == true
+                && capabilities[list]["listChanged"] == true
         };
-        let has = |list: &str, what: &str| {
-            let value = capabilities.get(list).and_then(|list| list.get(what));
-            value.and_then(Value::as_bool) == Some(true)
-        };
-        let uris = wanted
-            .and_then(|wanted| wanted.get("resourceSubscriptions"))
-            .and_then(Value::as_array);
-        let uris = uris.filter(|_| has("resources", "subscribe"));
+        let uris = wanted["resourceSubscriptions"].as_array();
+        let uris = uris.filter(|_| capabilities["resources"]["subscribe"] == true);
+        let uris = uris.into_iter().flatten().filter_map(Value::as_str);
         Self {
-            tools: wants("toolsListChanged") && has("tools", "listChanged"),
-            prompts: wants("promptsListChanged") && has("prompts", "listChanged"),
-            resources: wants("resourcesListChanged") && has("resources", "listChanged"),
-            uris: uris
-                .into_iter()
-                .flatten()
-                .filter_map(|uri| uri.as_str().map(str::to_owned))
-                .collect(),
+            lists: LISTS.into_iter().filter(is_told).collect(),
+            uris: uris.map(str::to_owned).collect(),
         }
     }
 
     fn takes(&self, change: &Change) -> bool {
         match change {
-            Change::Tools => self.tools,
-            Change::Prompts => self.prompts,
-            Change::Resources => self.resources,
             Change::Resource(uri) => self.uris.contains(uri),
+            change => change.list().is_some_and(|list| self.lists.contains(&list)),
         }
     }
 
     /// What is acknowledged: only what is kept.
     fn acknowledged(&self) -> Value {
-        let mut kept = Map::new();
-        let lists = [
-            ("toolsListChanged", self.tools),
-            ("promptsListChanged", self.prompts),
-            ("resourcesListChanged", self.resources),
-        ];
-        for (name, _) in lists.into_iter().filter(|(_, is_kept)| *is_kept) {
-            kept.insert(name.to_owned(), true.into());
+        let mut kept = json!({});
+        for list in &self.lists {
+            kept[format!("{list}ListChanged")] = true.into();
         }
         if !self.uris.is_empty() {
-            kept.insert("resourceSubscriptions".to_owned(), json!(self.uris));
+            kept["resourceSubscriptions"] = json!(self.uris);
         }
-        kept.into()
+        kept
     }
 }
 
@@ -150,7 +135,8 @@ pub(super) async fn listen(exchange: &Exchange) {
     // Before the acknowledgement, so that nothing is missed after it.
     let mut news = exchange.host.news();
     let capabilities = exchange.host.behaviour.capabilities(exchange.revision);
-    let filter = Filter::new(exchange.request.params.get("notifications"), &capabilities);
+    let wanted = exchange.request.params.get("notifications");
+    let filter = Filter::new(wanted.unwrap_or(&Value::Null), &capabilities);
     let meta = json!({ META_SUBSCRIPTION: exchange.request.id });
     exchange
         .send(&json!({
@@ -162,8 +148,7 @@ pub(super) async fn listen(exchange: &Exchange) {
     loop {
         match news.recv().await {
             Ok(change) if filter.takes(&change) => {
-                let notification = change.notification(Some(meta.clone()));
-                exchange.send(&notification).await;
+                exchange.send(&change.notification(Some(&meta))).await;
             }
             Ok(_) | Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return std::future::pending().await,

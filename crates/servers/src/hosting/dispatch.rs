@@ -240,9 +240,8 @@ async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
     let task = session.in_flight().begin(&id, method, (ended, shield), || {
         let work = tokio::spawn(async move {
             let host = Arc::clone(&exchange.host);
-            match host.behaviour.intercept(&exchange) {
-                Some(taken) => taken.await,
-                None => healthy::route(&*host.behaviour, &exchange).await,
+            if !host.behaviour.intercept(&exchange).await {
+                healthy::route(&*host.behaviour, &exchange).await;
             }
             let in_flight = exchange.session.in_flight();
             in_flight.done(&exchange.request.id, &exchange.ended);

@@ -94,20 +94,21 @@ pub(crate) struct Away {
 pub(crate) type Output = mpsc::Sender<Outgoing>;
 
 impl Outgoing {
-    pub(crate) fn last(message: &Value) -> Self {
+    pub(crate) fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {
         Self {
-            bytes: encode(message),
-            ending: Ending::Last,
+            bytes: bytes.into(),
+            ending,
             refused: None,
             away: None,
         }
     }
 
+    pub(crate) fn last(message: &Value) -> Self {
+        Self::new(message.to_string(), Ending::Last)
+    }
+
     pub(crate) fn more(message: &Value) -> Self {
-        Self {
-            ending: Ending::More,
-            ..Self::last(message)
-        }
+        Self::new(message.to_string(), Ending::More)
     }
 
     pub(crate) fn refusal(id: &Value, refusal: &Refusal) -> Self {
@@ -127,10 +128,6 @@ pub fn kept_with(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'st
         }
     }
     Bytes::from_owner(Kept(bytes, kept))
-}
-
-fn encode(message: &Value) -> Bytes {
-    message.to_string().into()
 }
 
 /// One request and the way back to whoever sent it.
@@ -213,12 +210,13 @@ impl Exchange {
 
     /// What the client said that it can do.
     pub fn client_capability(&self, name: &str) -> bool {
-        let declared = if self.revision.era() == Era::Stateless {
-            self.request.meta(META_CAPABILITIES).cloned()
-        } else {
-            Some(self.session.client_capabilities())
-        };
-        declared.is_some_and(|capabilities| capabilities.get(name).is_some())
+        match self.revision.era() {
+            Era::Stateless => {
+                let declared = self.request.meta(META_CAPABILITIES);
+                declared.is_some_and(|declared| declared.get(name).is_some())
+            }
+            Era::Handshake => self.session.client_capabilities().get(name).is_some(),
+        }
     }
 
     /// Sends the last word on this request.
@@ -229,47 +227,61 @@ impl Exchange {
         self.write(outgoing).await;
     }
 
+    /// Answers with this result, completed as the revision wants it.
+    pub async fn succeed(&self, result: Value) {
+        self.reply(self.success(result)).await;
+    }
+
+    /// Answers with this error.
+    pub async fn fail(&self, code: i64, message: &str) {
+        self.reply(self.failure(code, message)).await;
+    }
+
+    /// Answers this call as a healthy server does.
+    pub async fn reply_healthy(&self) {
+        self.reply(self.healthy()).await;
+    }
+
     /// Sends the last word on this request, whatever these bytes are.
     pub async fn reply_raw(&self, bytes: impl Into<Bytes>) {
-        self.write_raw(bytes.into(), Ending::Last).await;
+        self.write(Outgoing::new(bytes, Ending::Last)).await;
     }
 
     /// Sends a message before the last word.
     pub async fn send(&self, message: &Value) {
-        self.write_raw(encode(message), Ending::More).await;
+        self.write(Outgoing::more(message)).await;
     }
 
     /// Sends bytes as if they were a message, before the last word.
     pub async fn send_raw(&self, bytes: impl Into<Bytes>) {
-        self.write_raw(bytes.into(), Ending::More).await;
+        self.write(Outgoing::new(bytes, Ending::More)).await;
     }
 
     /// Sends bytes that no delimiter follows, before the last word.
     pub async fn send_part(&self, bytes: impl Into<Bytes>) {
-        self.write_raw(bytes.into(), Ending::Part).await;
+        self.write(Outgoing::new(bytes, Ending::Part)).await;
     }
 
     /// Sends bytes and breaks the connection off; over stdio, ends the server with status 0.
     pub async fn break_off(&self, bytes: impl Into<Bytes>) {
-        self.write_raw(bytes.into(), Ending::Cut).await;
+        self.write(Outgoing::new(bytes, Ending::Cut)).await;
     }
 
     /// Sends the beginning of a message as the last word. Over stdio the line ends early and the
     /// connection lives; elsewhere it is closed in the middle of the message.
     pub async fn cut_short(&self, bytes: impl Into<Bytes>) {
-        self.write_raw(bytes.into(), Ending::Short).await;
+        self.write(Outgoing::new(bytes, Ending::Short)).await;
     }
 
     /// Answers over HTTP with a status and `Retry-After`; elsewhere with this message.
     pub async fn turn_away(&self, status: u16, retry_after_s: u64, message: impl Into<Bytes>) {
+        let away = Some(Away {
+            status,
+            retry_after_s,
+        });
         self.write(Outgoing {
-            bytes: message.into(),
-            ending: Ending::Last,
-            refused: None,
-            away: Some(Away {
-                status,
-                retry_after_s,
-            }),
+            away,
+            ..Outgoing::new(message, Ending::Last)
         })
         .await;
     }
@@ -352,25 +364,9 @@ impl Exchange {
             return;
         }
         let before = std::mem::replace(&mut *lock(&self.output), rest);
-        let bytes = format!("id: {event}\nretry: {}\ndata: \n\n", retry.as_millis()).into();
-        let outgoing = Outgoing {
-            bytes,
-            ending: Ending::Parked,
-            refused: None,
-            away: None,
-        };
+        let last = format!("id: {event}\nretry: {}\ndata: \n\n", retry.as_millis());
         // A client that left can come back.
-        let _ = before.send(outgoing).await;
-    }
-
-    async fn write_raw(&self, bytes: Bytes, ending: Ending) {
-        self.write(Outgoing {
-            bytes,
-            ending,
-            refused: None,
-            away: None,
-        })
-        .await;
+        let _ = before.send(Outgoing::new(last, Ending::Parked)).await;
     }
 
     /// What is written, charged until the last of it is written; something small in its place when too much waits.
@@ -436,12 +432,9 @@ pub(crate) fn success(
         fields
             .entry("resultType")
             .or_insert_with(|| json!("complete"));
-        if let Some(meta) = fields
-            .entry("_meta")
-            .or_insert_with(|| json!({}))
-            .as_object_mut()
-        {
-            meta.insert(META_SERVER.to_owned(), behaviour.identity());
+        let meta = fields.entry("_meta").or_insert_with(|| json!({}));
+        if meta.is_object() {
+            meta[META_SERVER] = behaviour.identity();
         }
     }
     json!({ "jsonrpc": "2.0", "id": request.id, "result": result })

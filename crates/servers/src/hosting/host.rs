@@ -76,7 +76,7 @@ pub enum Stderr {
 /// One running server.
 pub struct Host {
     /// The mode.
-    pub(crate) behaviour: Box<dyn Behaviour>,
+    pub(crate) behaviour: Arc<dyn Behaviour>,
     /// The eras it speaks.
     pub(crate) eras: Eras,
     /// How much is worked on at a time.
@@ -98,7 +98,7 @@ pub struct Host {
 
 impl Host {
     /// A server with this mind.
-    pub fn new(behaviour: Box<dyn Behaviour>, eras: Eras, stderr: Stderr) -> Arc<Self> {
+    pub fn new(behaviour: Arc<dyn Behaviour>, eras: Eras, stderr: Stderr) -> Arc<Self> {
         Arc::new(Self {
             behaviour,
             eras,

@@ -93,8 +93,8 @@ mod tests {
     /// A connection to a healthy server.
     fn connect() -> DuplexStream {
         let entry = fixture::find("normal").unwrap();
-        let behaviour = entry.build_with(&serde_json::Map::new()).unwrap();
-        let host = Host::new(behaviour, Eras::Both, Stderr::Discard);
+        let behaviour = (entry.build)(&serde_json::Map::new()).unwrap();
+        let host = Host::new(behaviour.into(), Eras::Both, Stderr::Discard);
         let server = Arc::new(HttpServer::new(host));
         let address = "127.0.0.1:1".parse().unwrap();
         let ends = Ends {

@@ -42,6 +42,7 @@ mod slots;
 pub(crate) mod tools;
 mod watch;
 
+pub use async_trait::async_trait;
 pub use behaviour::{Behaviour, Fate, Shield};
 pub use caller::{Caller, Identity, Unauthorised, Way};
 pub use changes::Change;

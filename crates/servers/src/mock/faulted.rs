@@ -6,6 +6,7 @@ use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Era;
 use serde_json::Value;
 
+use super::log::Entry;
 use super::server::{Server, Ticket};
 use crate::hosting::Exchange;
 
@@ -30,6 +31,10 @@ impl<'a> FaultedExchange<'a> {
     fn ticket(&self) -> Option<&Ticket> {
         self.exchange.watch()
     }
+
+    fn entry(&self) -> Option<&Entry> {
+        self.ticket()?.entry.as_ref()
+    }
 }
 
 impl FaultedCall for FaultedExchange<'_> {
@@ -51,8 +56,8 @@ impl FaultedCall for FaultedExchange<'_> {
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
         let reply = self.server.answer_call(self.exchange).to_string();
-        if let Some(ticket) = self.ticket() {
-            ticket.answered_behind(&reply);
+        if let Some(entry) = self.entry() {
+            entry.answered_behind(&reply);
         }
         Box::pin(std::future::ready(Some(reply.into())))
     }
@@ -74,8 +79,8 @@ impl FaultedCall for FaultedExchange<'_> {
     }
 
     fn crash(&self) -> BoxFuture<'_, ()> {
-        if let Some(ticket) = self.ticket() {
-            ticket.crashed();
+        if let Some(entry) = self.entry() {
+            entry.crashed();
         }
         Box::pin(self.exchange.host().exit(CRASHED))
     }

@@ -49,7 +49,7 @@ use std::sync::atomic::Ordering;
 use log::Log;
 use mcprove_fault::{FaultCount, FaultSpec};
 use mcprove_recording::{Recording, RecordingSummary};
-use server::{Served, Server};
+use server::Server;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::hosting::{self, Host, Stderr};
@@ -157,11 +157,7 @@ impl Mock {
     }
 
     fn host(&self, stderr: Stderr) -> Arc<Host> {
-        Host::new(
-            Box::new(Served(Arc::clone(&self.server))),
-            self.eras,
-            stderr,
-        )
-        .public_hosts(self.public_hosts.clone())
+        let server = Arc::<Server>::clone(&self.server);
+        Host::new(server, self.eras, stderr).public_hosts(self.public_hosts.clone())
     }
 }

@@ -30,9 +30,8 @@ pub(super) fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result
     let messages =
         messages.ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the prompt would be too large"))?;
     let mut result = json!({ "messages": messages });
-    if let (Some(words), Some(fields)) = (prompt.listed.get("description"), result.as_object_mut())
-    {
-        fields.insert("description".to_owned(), words.clone());
+    if let Some(words) = prompt.listed.get("description") {
+        result["description"] = words.clone();
     }
     Ok(result)
 }

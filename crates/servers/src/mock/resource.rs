@@ -1,6 +1,9 @@
 //! Resources: which there are, and what is in them.
 
+use std::borrow::Cow;
+
 use mcprove_trace::protocol::{Era, Revision};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::spec::{Contents, ResourceSpec, ResourceTemplateSpec, text_of};
@@ -54,23 +57,19 @@ fn contents(
     contents: &Contents,
     variables: &Map<String, Value>,
 ) -> Result<Value, Refusal> {
-    let mut fields = Map::new();
-    fields.insert("uri".to_owned(), uri.into());
-    if let Some(kind) = listed.get("mimeType") {
-        fields.insert("mimeType".to_owned(), kind.clone());
-    }
-    match contents {
+    let mut resource = match contents {
         Contents::Text(template) => {
             let text = template
                 .render(variables)
                 .ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the resource would be too large"))?;
-            fields.insert("text".to_owned(), text);
+            json!({ "uri": uri, "text": text })
         }
-        Contents::Blob(blob) => {
-            fields.insert("blob".to_owned(), blob.as_str().into());
-        }
+        Contents::Blob(blob) => json!({ "uri": uri, "blob": blob }),
+    };
+    if let Some(kind) = listed.get("mimeType") {
+        resource["mimeType"] = kind.clone();
     }
-    Ok(json!({ "contents": [fields] }))
+    Ok(json!({ "contents": [resource] }))
 }
 
 /// What stands for the variables of an address pattern in this address; `None` if it does not fit.
@@ -85,10 +84,8 @@ fn fit(pattern: &str, uri: &str) -> Option<Map<String, Value>> {
         };
         rest = rest.strip_prefix(literal)?;
         let (name, behind) = after.split_once('}')?;
-        let (name, takes_all) = match name.strip_prefix('+') {
-            Some(name) => (name, true),
-            None => (name, false),
-        };
+        let takes_all = name.starts_with('+');
+        let name = name.strip_prefix('+').unwrap_or(name);
         let next = behind.split('{').next().unwrap_or_default();
         let end = if next.is_empty() {
             rest.len()
@@ -130,20 +127,8 @@ pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
 
 /// What `%41` and the like stand for; as it is if that is no text.
 fn decoded(value: &str) -> String {
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = match byte {
-            Some(_) => after.get(2..).unwrap_or_default(),
-            None => after,
-        };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| value.to_owned())
+    let text = percent_decode_str(value).decode_utf8();
+    text.map_or_else(|_| value.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use async_trait::async_trait;
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
-use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,7 @@ pub(super) struct Server {
 /// What goes with a request from its arrival to its end.
 pub(super) struct Ticket {
     injection: Option<Injection>,
-    entry: Option<Entry>,
+    pub(super) entry: Option<Entry>,
 }
 
 impl Watch for Ticket {
@@ -62,20 +62,6 @@ impl Watch for Ticket {
 }
 
 impl Ticket {
-    /// The server ends without an answer.
-    pub(super) fn crashed(&self) {
-        if let Some(entry) = &self.entry {
-            entry.crashed();
-        }
-    }
-
-    /// The tool answered, whatever a fault makes of it.
-    pub(super) fn answered_behind(&self, reply: &str) {
-        if let Some(entry) = &self.entry {
-            entry.answered_behind(reply);
-        }
-    }
-
     /// What is to be called when the client cancels, and nothing comes of it.
     pub(super) fn canceller(&self) -> Shield {
         match &self.entry {
@@ -87,8 +73,7 @@ impl Ticket {
 
 impl Server {
     pub(super) fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
-        let tools: Result<Vec<Tool>, MockError> = spec.tools.iter().map(Tool::new).collect();
-        let tools = tools?;
+        let tools: Vec<Tool> = spec.tools.iter().map(Tool::new).collect::<Result<_, _>>()?;
         let mut places = HashMap::with_capacity(tools.len());
         for (place, tool) in tools.iter().enumerate() {
             if places.insert(tool.name.clone(), place).is_some() {
@@ -140,33 +125,30 @@ impl Server {
     fn answer(&self, exchange: &Exchange) -> Option<Result<Value, Refusal>> {
         let spec = &self.spec;
         let (params, revision) = (&exchange.request.params, exchange.revision);
-        let has_resources = !spec.resources.is_empty() || !spec.resource_templates.is_empty();
-        let list = |name: &str, items: Vec<Value>| {
-            page(name, &items, self.page_size(), params).map(|result| kept(result, revision))
+        let (has_resources, has_prompts) = (spec.has_resources(), !spec.prompts.is_empty());
+        let kept = |result| match revision.era() {
+            Era::Stateless => cacheable(result),
+            Era::Handshake => result,
         };
+        let list =
+            |name: &str, items: Vec<Value>| page(name, &items, self.page_size(), params).map(kept);
         Some(match exchange.request.method.as_str() {
             "initialize" if revision.era() == Era::Handshake => Ok(self.greeting(revision)),
-            "resources/list" if has_resources => list(
-                "resources",
-                listed(spec.resources.iter().map(|item| &item.listed)),
-            ),
+            "resources/list" if has_resources => {
+                list("resources", listed(&spec.resources, |item| &item.listed))
+            }
             "resources/templates/list" if has_resources => {
-                let templates = spec.resource_templates.iter();
-                list(
-                    "resourceTemplates",
-                    listed(templates.map(|item| &item.listed)),
-                )
+                let templates = &spec.resource_templates;
+                list("resourceTemplates", listed(templates, |item| &item.listed))
             }
             "resources/read" if has_resources => {
-                let read =
-                    resource::read(&spec.resources, &spec.resource_templates, params, revision);
-                read.map(|result| kept(result, revision))
+                resource::read(&spec.resources, &spec.resource_templates, params, revision)
+                    .map(kept)
             }
-            "prompts/list" if !spec.prompts.is_empty() => list(
-                "prompts",
-                listed(spec.prompts.iter().map(|item| &item.listed)),
-            ),
-            "prompts/get" if !spec.prompts.is_empty() => prompt::get(&spec.prompts, params),
+            "prompts/list" if has_prompts => {
+                list("prompts", listed(&spec.prompts, |item| &item.listed))
+            }
+            "prompts/get" if has_prompts => prompt::get(&spec.prompts, params),
             _ => return None,
         })
     }
@@ -177,8 +159,8 @@ impl Server {
             "capabilities": self.capabilities(revision),
             "serverInfo": self.identity(),
         });
-        if let (Some(words), Some(fields)) = (&self.spec.instructions, result.as_object_mut()) {
-            fields.insert("instructions".to_owned(), words.as_str().into());
+        if let Some(words) = &self.spec.instructions {
+            result["instructions"] = words.as_str().into();
         }
         result
     }
@@ -201,63 +183,23 @@ impl Server {
     }
 }
 
-/// The result as its era wants one that can be kept.
-fn kept(result: Value, revision: Revision) -> Value {
-    match revision.era() {
-        Era::Stateless => cacheable(result),
-        Era::Handshake => result,
-    }
+fn listed<T>(items: &[T], fields: fn(&T) -> &Map<String, Value>) -> Vec<Value> {
+    items
+        .iter()
+        .map(|item| fields(item).clone().into())
+        .collect()
 }
 
-fn listed<'m>(items: impl Iterator<Item = &'m Map<String, Value>>) -> Vec<Value> {
-    items.map(|fields| Value::Object(fields.clone())).collect()
-}
-
-/// What is served: one mock may be, many times over.
-pub(super) struct Served(pub(super) Arc<Server>);
-
-impl std::ops::Deref for Served {
-    type Target = Server;
-
-    fn deref(&self) -> &Server {
-        &self.0
-    }
-}
-
-impl Server {
+#[async_trait]
+impl Behaviour for Server {
     fn identity(&self) -> Value {
         let version = self.spec.version.as_deref();
         let version = version.unwrap_or(env!("CARGO_PKG_VERSION"));
         let mut identity = json!({ "name": self.spec.name, "version": version });
-        if let (Some(title), Some(fields)) = (&self.spec.title, identity.as_object_mut()) {
-            fields.insert("title".to_owned(), title.as_str().into());
+        if let Some(title) = &self.spec.title {
+            identity["title"] = title.as_str().into();
         }
         identity
-    }
-
-    fn capabilities(&self, _: Revision) -> Value {
-        let mut capabilities = json!({ "tools": {} });
-        let spec = &self.spec;
-        let has_resources = !spec.resources.is_empty() || !spec.resource_templates.is_empty();
-        for (name, is_there) in [
-            ("resources", has_resources),
-            ("prompts", !spec.prompts.is_empty()),
-        ] {
-            if let (true, Some(fields)) = (is_there, capabilities.as_object_mut()) {
-                fields.insert(name.to_owned(), json!({}));
-            }
-        }
-        capabilities
-    }
-
-    fn page_size(&self) -> usize {
-        self.spec.page_size.unwrap_or(usize::MAX)
-    }
-}
-
-impl Behaviour for Served {
-    fn identity(&self) -> Value {
-        Server::identity(self)
     }
 
     fn instructions(&self) -> String {
@@ -270,12 +212,19 @@ impl Behaviour for Served {
         tools.map(|tool| tool.listed.clone()).collect()
     }
 
-    fn capabilities(&self, revision: Revision) -> Value {
-        Server::capabilities(self, revision)
+    fn capabilities(&self, _: Revision) -> Value {
+        let mut capabilities = json!({ "tools": {} });
+        if self.spec.has_resources() {
+            capabilities["resources"] = json!({});
+        }
+        if !self.spec.prompts.is_empty() {
+            capabilities["prompts"] = json!({});
+        }
+        capabilities
     }
 
     fn page_size(&self) -> usize {
-        Server::page_size(self)
+        self.spec.page_size.unwrap_or(usize::MAX)
     }
 
     fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {
@@ -320,21 +269,22 @@ impl Behaviour for Served {
         injection.ignores_cancellation().then(|| ticket.canceller())
     }
 
-    fn intercept<'a>(&'a self, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
-        if exchange.request.method == "tools/call" {
-            let ticket: Option<&Ticket> = exchange.watch();
-            let injection = ticket.and_then(|ticket| ticket.injection.as_ref());
-            return Some(match injection {
-                Some(injection) => Box::pin(async move {
-                    injection.apply(&FaultedExchange::new(self, exchange)).await;
-                }),
-                None => Box::pin(exchange.reply(self.answer_call(exchange))),
-            });
-        }
-        let answer = match self.answer(exchange)? {
-            Ok(result) => exchange.success(result),
-            Err(refusal) => refusal.response(&exchange.request.id),
+    async fn intercept(&self, exchange: &Exchange) -> bool {
+        let ticket: Option<&Ticket> = exchange.watch();
+        let injection = ticket.and_then(|ticket| ticket.injection.as_ref());
+        let answer = if exchange.request.method != "tools/call" {
+            match self.answer(exchange) {
+                Some(Ok(result)) => exchange.success(result),
+                Some(Err(refusal)) => refusal.response(&exchange.request.id),
+                None => return false,
+            }
+        } else if let Some(injection) = injection {
+            injection.apply(&FaultedExchange::new(self, exchange)).await;
+            return true;
+        } else {
+            self.answer_call(exchange)
         };
-        Some(Box::pin(exchange.reply(answer)))
+        exchange.reply(answer).await;
+        true
     }
 }

@@ -125,10 +125,11 @@ pub struct PromptSpec {
 impl MockSpec {
     /// Whether there is anything that a client could ask for.
     pub(crate) const fn has_anything(&self) -> bool {
-        !self.tools.is_empty()
-            || !self.resources.is_empty()
-            || !self.resource_templates.is_empty()
-            || !self.prompts.is_empty()
+        !self.tools.is_empty() || self.has_resources() || !self.prompts.is_empty()
+    }
+
+    pub(crate) const fn has_resources(&self) -> bool {
+        !self.resources.is_empty() || !self.resource_templates.is_empty()
     }
 
     /// A server of this name that has nothing yet.
@@ -150,14 +151,13 @@ impl MockSpec {
 impl ToolSpec {
     /// A tool of this name that takes any arguments and answers with them.
     pub fn new(name: impl Into<String>) -> Self {
-        let mut listed = Map::new();
-        listed.insert("name".to_owned(), Value::String(name.into()));
-        listed.insert("inputSchema".to_owned(), json!({ "type": "object" }));
-        Self {
-            listed,
+        let tool = Self {
+            listed: Map::new(),
             rules: Vec::new(),
             otherwise: Otherwise::MadeUp,
-        }
+        };
+        tool.with("name", Value::String(name.into()))
+            .with("inputSchema", json!({ "type": "object" }))
     }
 
     /// The same with this field in lists, such as `inputSchema` or `description`.

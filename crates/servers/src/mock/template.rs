@@ -4,6 +4,8 @@
 //! text it becomes text; a text that is nothing but one place becomes the value itself, with its type.
 //! An argument that was not given is an empty text. `$${` stands for a `${` that means itself.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 /// The largest answer that arguments can make.
@@ -48,10 +50,6 @@ pub enum TemplateError {
     #[error("`${{{0}}}` is no argument")]
     NotAnArgument(String),
 }
-
-/// The answer would be larger than [`RENDERED_BYTES_MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLarge;
 
 impl Template {
     /// A value without places, whatever its texts look like.
@@ -100,7 +98,7 @@ impl Template {
     /// The value with these arguments; `None` if it would be larger than [`RENDERED_BYTES_MAX`].
     pub fn render(&self, arguments: &Map<String, Value>) -> Option<Value> {
         let mut room = RENDERED_BYTES_MAX;
-        render(&self.0, arguments, &mut room).ok()
+        render(&self.0, arguments, &mut room)
     }
 }
 
@@ -175,60 +173,52 @@ fn path(place: &str) -> Result<Path, TemplateError> {
     Ok(names)
 }
 
-fn render(
-    part: &Part,
-    arguments: &Map<String, Value>,
-    room: &mut usize,
-) -> Result<Value, TooLarge> {
-    Ok(match part {
-        Part::Literal(value) => {
-            take(room, size(value))?;
-            value.clone()
-        }
+/// `None` if there is not enough room.
+fn render(part: &Part, arguments: &Map<String, Value>, room: &mut usize) -> Option<Value> {
+    Some(match part {
+        Part::Literal(value) => copy(value, room)?,
         Part::Whole(path) => match find(arguments, path) {
-            Some(value) => {
-                take(room, size(value))?;
-                value.clone()
-            }
+            Some(value) => copy(value, room)?,
             None => Value::from(""),
         },
         Part::Text(pieces) => {
             let mut text = String::new();
             for piece in pieces {
-                let before = text.len();
-                match piece {
-                    Piece::Literal(literal) => text.push_str(literal),
+                let piece: Cow<'_, str> = match piece {
+                    Piece::Literal(literal) => literal.into(),
                     Piece::Argument(path) => match find(arguments, path) {
-                        Some(Value::String(value)) => {
-                            take(room, value.len())?;
-                            text.push_str(value);
-                            continue;
-                        }
-                        Some(value) => text.push_str(&value.to_string()),
-                        None => {}
+                        Some(Value::String(value)) => value.into(),
+                        Some(value) => value.to_string().into(),
+                        None => continue,
                     },
-                }
-                take(room, text.len() - before)?;
+                };
+                take(room, piece.len())?;
+                text.push_str(&piece);
             }
             Value::String(text)
         }
         Part::List(parts) => {
             let values = parts.iter().map(|part| render(part, arguments, room));
-            Value::Array(values.collect::<Result<_, _>>()?)
+            Value::Array(values.collect::<Option<_>>()?)
         }
         Part::Table(parts) => {
             let fields = parts.iter().map(|(name, part)| {
                 take(room, name.len())?;
-                Ok((name.clone(), render(part, arguments, room)?))
+                Some((name.clone(), render(part, arguments, room)?))
             });
-            Value::Object(fields.collect::<Result<_, _>>()?)
+            Value::Object(fields.collect::<Option<_>>()?)
         }
     })
 }
 
-fn take(room: &mut usize, bytes: usize) -> Result<(), TooLarge> {
-    *room = room.checked_sub(bytes).ok_or(TooLarge)?;
-    Ok(())
+fn copy(value: &Value, room: &mut usize) -> Option<Value> {
+    take(room, size(value))?;
+    Some(value.clone())
+}
+
+fn take(room: &mut usize, bytes: usize) -> Option<()> {
+    *room = room.checked_sub(bytes)?;
+    Some(())
 }
 
 /// About how many bytes a value takes.

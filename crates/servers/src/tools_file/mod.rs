@@ -15,7 +15,7 @@ mod tool;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use keys::{FILE, is_same};
+use keys::is_same;
 use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::reader::{Reader, Warning};
 use mcprove_settings::tree::{
@@ -127,14 +127,14 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, is_json: bool) -> MockSpec {
     {
         return read_root(reader, &wrapper.value, is_json);
     }
-    if let Some(result) = result_of(fields) {
-        return read_recorded_list(reader, result);
+    if let Some(result) = part_of_response(fields, "result") {
+        return read_recorded_list(reader, &result.value);
     }
     let is_result = |field: &Field| field.name == "tools" || RESULT_KEYS.contains(&&*field.name);
     if is_json && !fields.is_empty() && fields.iter().all(is_result) {
         return read_recorded_list(reader, root);
     }
-    if let Some(error) = error_of(fields) {
+    if let Some(error) = part_of_response(fields, "error") {
         let message = "this is an error that a server answered, so there are no tools in it";
         let hint = "record an answer to tools/list that has a result";
         reader.problem(&error.span, message.to_owned(), hint);
@@ -147,22 +147,15 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, is_json: bool) -> MockSpec {
     spec
 }
 
-/// The result in a JSON-RPC response.
-fn result_of(fields: &[Field]) -> Option<&Node> {
+/// This part of a JSON-RPC response.
+fn part_of_response<'f>(fields: &'f [Field], name: &str) -> Option<&'f Field> {
     let get = |name: &str| fields.iter().find(|field| field.name == name);
     get("jsonrpc")?;
-    get("result").map(|field| &field.value)
-}
-
-/// The error in a JSON-RPC response.
-fn error_of(fields: &[Field]) -> Option<&Field> {
-    let get = |name: &str| fields.iter().find(|field| field.name == name);
-    get("jsonrpc")?;
-    get("error")
+    get(name)
 }
 
 fn read_file(reader: &mut Reader<'_>, root: &Node, spec: &mut MockSpec) {
-    let Some(table) = Table::read(reader, root, &FILE, "the file", Unknown::Refused) else {
+    let Some(table) = Table::read(reader, root, "file", "the file", Unknown::Refused) else {
         return;
     };
     spec.name = table.text(reader, "name").unwrap_or_default();

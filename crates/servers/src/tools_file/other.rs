@@ -6,7 +6,6 @@ use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Field, Node};
 use serde_json::{Map, Value, json};
 
-use super::keys::{MESSAGE, PROMPT, PROMPT_ARGUMENT, RESOURCE, RESOURCE_TEMPLATE};
 use super::response::block;
 use super::table::{Table, Unknown, check_template, scalar_text};
 use crate::mock::resource::pattern_problem;
@@ -14,7 +13,7 @@ use crate::mock::{Contents, PromptSpec, ResourceSpec, ResourceTemplateSpec, Temp
 
 pub(super) fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<ResourceSpec> {
     let label = format!("resource {}", place + 1);
-    let table = Table::read(reader, node, &RESOURCE, label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "resource", label, Unknown::Refused)?;
     let listed = named(table.listed(reader, &["text", "blob"]), "uri");
     let contents = contents(reader, &table, |text| Some(Template::literal(text.into())));
     Some(ResourceSpec {
@@ -29,7 +28,7 @@ pub(super) fn resource_template(
     place: usize,
 ) -> Option<ResourceTemplateSpec> {
     let label = format!("resource template {}", place + 1);
-    let table = Table::read(reader, node, &RESOURCE_TEMPLATE, label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "resourceTemplate", label, Unknown::Refused)?;
     let listed = named(table.listed(reader, &["text", "blob"]), "uriTemplate");
     if let Some(field) = table.get("uriTemplate")
         && let Some(problem) = field.value.text().and_then(pattern_problem)
@@ -91,7 +90,7 @@ fn contents(
 
 pub(super) fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<PromptSpec> {
     let label = format!("prompt {}", place + 1);
-    let table = Table::read(reader, node, &PROMPT, label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "prompt", label, Unknown::Refused)?;
     let name = table.text(reader, "name");
     let mut listed = table.listed(reader, &["arguments", "messages"]);
     if let Some(field) = table.get("arguments") {
@@ -108,7 +107,7 @@ fn arguments(reader: &mut Reader<'_>, field: &Field) -> Value {
             return Some(json!({ "name": name }));
         }
         let label = "an argument";
-        let table = Table::read(reader, node, &PROMPT_ARGUMENT, label, Unknown::Refused)?;
+        let table = Table::read(reader, node, "promptArgument", label, Unknown::Refused)?;
         Some(Value::Object(table.listed(reader, &[])))
     });
     Value::Array(arguments.collect())
@@ -131,7 +130,7 @@ fn message(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     if let Some(text) = scalar_text(node) {
         return Some(json!({ "role": "user", "content": { "type": "text", "text": text } }));
     }
-    let table = Table::read(reader, node, &MESSAGE, "a message", Unknown::Refused)?;
+    let table = Table::read(reader, node, "message", "a message", Unknown::Refused)?;
     let role = match table.get("role") {
         None => "user",
         Some(field) => reader.choice_of(&field.value, "role", &["user", "assistant"])?,

@@ -5,7 +5,7 @@ use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Map, Value, json};
 
-use super::keys::{ERROR, RESPONSE, RESULT, is_same};
+use super::keys::is_same;
 use super::table::{Table, Unknown, check_template, json as json_of, scalar_text};
 use crate::mock::{Answer, Rule, Template, When};
 
@@ -14,7 +14,7 @@ const RESULT_HINT: &str =
 
 /// One of `responses`.
 pub(super) fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
-    let table = Table::read(reader, node, &RESPONSE, label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "response", label, Unknown::Refused)?;
     let when = when(reader, &table);
     let given: Vec<&Field> = ["response", "error", "sequence"]
         .into_iter()
@@ -87,7 +87,7 @@ fn item(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
 
 /// A JSON-RPC error.
 fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
-    let table = Table::read(reader, node, &ERROR, "`error`", Unknown::Refused)?;
+    let table = Table::read(reader, node, "error", "`error`", Unknown::Refused)?;
     let code = match table.get("code") {
         None => Some(FAILURE_CODE),
         Some(field) => {
@@ -142,7 +142,7 @@ pub(super) fn response(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
         reader.problem(&node.span, message, RESULT_HINT);
         return None;
     }
-    let table = Table::read(reader, node, &RESULT, "the result", Unknown::Refused)?;
+    let table = Table::read(reader, node, "result", "the result", Unknown::Refused)?;
     if !check_template(reader, node) {
         return None;
     }

@@ -4,7 +4,7 @@ use mcprove_settings::reader::{Reader, near};
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Map, Value};
 
-use super::keys::{Form, Key, Section, is_same};
+use super::keys::{Form, Key, Section, is_same, section};
 use crate::mock::template;
 
 /// What becomes of keys that a table does not have.
@@ -31,15 +31,15 @@ impl<'n> Table<'n> {
     pub(super) fn read(
         reader: &mut Reader<'_>,
         node: &'n Node,
-        section: &'static Section,
+        section_name: &str,
         label: impl Into<String>,
         unknown: Unknown,
     ) -> Option<Self> {
+        let section = section(section_name);
         let label = label.into();
         let Data::Table(fields) = &node.data else {
             let message = format!("{label} must be a map, not {}", node.kind());
-            let names: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
-            let hint = format!("its keys are {}", names.join(", "));
+            let hint = format!("its keys are {}", section.names().join(", "));
             reader.problem(&node.span, message, hint);
             return None;
         };
@@ -53,9 +53,9 @@ impl<'n> Table<'n> {
             let key = section
                 .keys
                 .iter()
-                .find(|key| is_same(key.name, &field.name));
+                .find(|key| is_same(&key.name, &field.name));
             match key {
-                Some(key) if table.get(key.name).is_some() => {
+                Some(key) if table.get(&key.name).is_some() => {
                     let message = format!("`{}` is given twice", key.name);
                     reader.problem(&field.span, message, "leave one of them out");
                 }
@@ -64,10 +64,10 @@ impl<'n> Table<'n> {
                 None => table.refuse(reader, field, section),
             }
         }
-        for key in section.keys.iter().filter(|key| key.is_required) {
-            if table.get(key.name).is_none() {
+        for key in section.keys.iter().filter(|key| key.required) {
+            if table.get(&key.name).is_none() {
                 let message = format!("{} has no `{}`", table.label, key.name);
-                let hint = format!("add `{}: …`: {}", key.name, key.explanation);
+                let hint = format!("add `{}: …`: {}", key.name, key.about);
                 reader.problem(&node.span, message, hint);
             }
         }
@@ -75,7 +75,7 @@ impl<'n> Table<'n> {
     }
 
     fn refuse(&self, reader: &mut Reader<'_>, field: &Field, section: &Section) {
-        let names: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
+        let names = section.names();
         let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
         let close = near(&lower, &field.name.replace(['_', '-'], ""));
@@ -122,15 +122,15 @@ impl<'n> Table<'n> {
     pub(super) fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
         let mut listed = Map::new();
         for (key, field) in &self.known {
-            if but.contains(&key.name) {
+            if but.contains(&&*key.name) {
                 continue;
             }
             let value = match key.form {
-                Form::Text => self.text(reader, key.name).map(Value::String),
-                _ => value_of(reader, field, key.form),
+                Form::Text => self.text(reader, &key.name).map(Value::String),
+                _ => value_of(reader, field, &key.form),
             };
             if let Some(value) = value {
-                listed.insert(key.name.to_owned(), value);
+                listed.insert(key.name.clone(), value);
             }
         }
         for field in &self.others {
@@ -153,7 +153,7 @@ pub(super) fn scalar_text(node: &Node) -> Option<String> {
     }
 }
 
-fn value_of(reader: &mut Reader<'_>, field: &Field, form: Form) -> Option<Value> {
+fn value_of(reader: &mut Reader<'_>, field: &Field, form: &Form) -> Option<Value> {
     let is_fit = match form {
         Form::Boolean => matches!(field.value.data, Data::Boolean(_)),
         Form::Integer | Form::Count => field.value.integer().is_some(),

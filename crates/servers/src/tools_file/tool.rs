@@ -6,7 +6,6 @@ use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Value, json};
 
-use super::keys::TOOL;
 use super::response;
 use super::table::{Table, Unknown};
 use crate::mock::{Otherwise, Rule, ToolSpec, When};
@@ -21,7 +20,7 @@ pub(super) fn read(
     unknown: Unknown,
 ) -> Option<ToolSpec> {
     let label = format!("tool {}", place + 1);
-    let mut table = Table::read(reader, node, &TOOL, label, unknown)?;
+    let mut table = Table::read(reader, node, "tool", label, unknown)?;
     let name = table.text(reader, "name");
     if let Some(name) = &name {
         table.label = format!("tool `{}`", shorten(name, 60));

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcprove_client::transport::MAX_FRAME;
 use mcprove_fault::{CallSite, FaultSpec, Injection, Injector};
-use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer};
+use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, Special};
 use serde_json::{Value, json};
 
 use self::acted_on::acted_on;
@@ -100,9 +100,9 @@ impl InjectedFaults {
             (_, Heard::Nothing) => {
                 let real = call.make().await?;
                 mark.real_answer = Some(real_answer(&real));
-                Ok(match kind {
-                    FaultKind::LoseReply => self.timed_out(call.tool),
-                    _ => unreadable(kind, &real),
+                Ok(match kind.special() {
+                    Special::Garbles(why) => unreadable(why, &real),
+                    _ => self.timed_out(call.tool),
                 })
             }
             // Late, twice, out of turn or among junk: a client that waits for its id hears what is right.
@@ -130,7 +130,7 @@ impl InjectedFaults {
             return Ok(answer);
         }
         // A client that gives up cancels the call before it is executed, which this kind does not heed.
-        if kind == FaultKind::ReplyAfterCancel {
+        if kind.special() == Special::IgnoresCancellation {
             let real = call.make().await?;
             mark.real_answer = Some(real_answer(&real));
         }
@@ -187,12 +187,7 @@ fn real_answer(answer: &ToolAnswer) -> RealAnswer {
     }
 }
 
-fn unreadable(kind: FaultKind, real: &ToolAnswer) -> ToolAnswer {
-    let why = match kind {
-        FaultKind::Truncated => "it was cut off",
-        FaultKind::WrongId => "it came under the id of another request",
-        _ => "it is no JSON",
-    };
+fn unreadable(why: &str, real: &ToolAnswer) -> ToolAnswer {
     let text = format!("The reply of the server could not be read: {why}.");
     failed(&text, real.duration)
 }

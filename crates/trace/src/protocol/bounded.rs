@@ -39,17 +39,54 @@ pub fn parse_bounded<T: DeserializeOwned>(json: &str) -> Result<T, BoundedError>
 
 /// How many values `json` holds; an empty array or object counts as two.
 pub fn count_values(json: &str) -> usize {
-    let mut rest = json.as_bytes();
-    let mut count = 1;
-    while let Some((byte, after)) = rest.split_first() {
-        rest = after;
+    1 + outside_texts(json.as_bytes())
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
+        .count()
+}
+
+/// How deep arrays and objects are nested, as far as the bytes are JSON.
+pub fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in outside_texts(json) {
         match byte {
-            b',' | b'[' | b'{' => count += 1,
-            b'"' => rest = after_text(after),
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    count
+    deepest
+}
+
+/// Whether a JSON text may have a value that no parser takes, though its syntax is right: half a character (an escape by
+/// number), or a number beyond all numbers (an exponent, or very many digits).
+pub fn is_doubtful(json: &str) -> bool {
+    /// A number with more digits may be beyond all numbers.
+    const DIGITS_MAX: usize = 300;
+    let mut digits = 0;
+    let mut may_be_beyond = |byte: u8| {
+        let is_exponent = digits > 0 && matches!(byte, b'e' | b'E');
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+        is_exponent || digits > DIGITS_MAX
+    };
+    memchr::memmem::find(json.as_bytes(), b"\\u").is_some()
+        || outside_texts(json.as_bytes()).any(&mut may_be_beyond)
+}
+
+/// The bytes that stand in no text, and the quotes around those.
+fn outside_texts(json: &[u8]) -> impl Iterator<Item = u8> {
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        let (byte, after) = rest.split_first()?;
+        rest = if *byte == b'"' {
+            after_text(after)
+        } else {
+            after
+        };
+        Some(*byte)
+    })
 }
 
 /// What comes after a text whose opening quote was read.
@@ -69,6 +106,12 @@ fn after_text(mut rest: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn brackets_in_texts_are_no_nesting() {
+        assert_eq!(depth(br#"{"a":[1,{"b":"[[[\"{{"}],"c":[]}"#), 3);
+        assert_eq!(depth(b"]]7"), 0);
+    }
 
     #[test]
     fn values_are_counted_outside_of_texts() {

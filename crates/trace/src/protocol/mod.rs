@@ -12,7 +12,7 @@ mod revision;
 pub mod sse;
 mod tool_result;
 
-pub use bounded::{BoundedError, VALUES_MAX, count_values, parse_bounded};
+pub use bounded::{BoundedError, VALUES_MAX, count_values, depth, is_doubtful, parse_bounded};
 pub use encode::{
     META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION, META_RELATED_TASK,
     META_SERVER_INFO, META_SUBSCRIPTION_ID, RequestMeta, notification, reply, tool_call_params,

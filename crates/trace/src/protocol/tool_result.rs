@@ -5,44 +5,18 @@ use serde_json::{Map, Value};
 
 use super::Revision;
 
-/// A kind of content: its members that are texts, and the first revision that has it.
-struct ContentKind {
-    name: &'static str,
-    texts: &'static [&'static str],
-    since: Revision,
-}
-
-const CONTENT_KINDS: [ContentKind; 5] = [
-    ContentKind {
-        name: "text",
-        texts: &["text"],
-        since: Revision::V2024_11_05,
-    },
-    ContentKind {
-        name: "image",
-        texts: &["data", "mimeType"],
-        since: Revision::V2024_11_05,
-    },
-    ContentKind {
-        name: "resource",
-        texts: &[],
-        since: Revision::V2024_11_05,
-    },
-    ContentKind {
-        name: "audio",
-        texts: &["data", "mimeType"],
-        since: Revision::V2025_03_26,
-    },
-    ContentKind {
-        name: "resource_link",
-        texts: &["uri", "name"],
-        since: Revision::V2025_06_18,
-    },
+/// The kinds of content: the name, its members that are texts, and the first revision that has it.
+const CONTENT_KINDS: [(&str, &[&str], Revision); 5] = [
+    ("text", &["text"], Revision::V2024_11_05),
+    ("image", &["data", "mimeType"], Revision::V2024_11_05),
+    ("resource", &[], Revision::V2024_11_05),
+    ("audio", &["data", "mimeType"], Revision::V2025_03_26),
+    ("resource_link", &["uri", "name"], Revision::V2025_06_18),
 ];
 
 /// Whether it is a type of content that the protocol has.
 pub fn is_content_kind(name: &str) -> bool {
-    CONTENT_KINDS.iter().any(|kind| kind.name == name)
+    CONTENT_KINDS.iter().any(|(known, ..)| *known == name)
 }
 
 /// What is wrong with a tool's result in any revision, if anything. What a later revision may add
@@ -89,9 +63,8 @@ fn find_block_fault(block: &Value) -> Option<String> {
     let Some(name) = block.get("type").and_then(Value::as_str) else {
         return Some("`content` has an item without a `type`".to_owned());
     };
-    let known = CONTENT_KINDS.iter().find(|kind| kind.name == name)?;
-    let missing = known
-        .texts
+    let (_, texts, _) = CONTENT_KINDS.iter().find(|(known, ..)| *known == name)?;
+    let missing = texts
         .iter()
         .find(|text| !block.get(**text).is_some_and(Value::is_string));
     if let Some(text) = missing {
@@ -116,7 +89,7 @@ fn find_foreign_block(blocks: &[Value], revision: Revision) -> Option<String> {
         .filter_map(|block| block.get("type")?.as_str());
     let is_known = |name: &str| {
         let mut kinds = CONTENT_KINDS.iter();
-        kinds.any(|kind| kind.name == name && kind.since <= revision)
+        kinds.any(|(known, _, since)| *known == name && *since <= revision)
     };
     let foreign = names.find(|name| !is_known(name))?;
     Some(format!(

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{CallTag, ErrorCategory, Event, EventKind, FaultKind, Heard, RequestKey, Strike};
+use crate::{CallTag, ErrorCategory, Event, EventKind, Heard, RequestKey, Strike};
 use rustc_hash::FxHashMap;
 
 use super::fault_metrics::{
@@ -62,7 +62,7 @@ impl StruckCall {
         Self {
             fault: note.fault.into(),
             tool: note.tool,
-            strike: FaultKind::parse(&note.kind).map(|kind| Strike { kind, held }),
+            strike: note.kind.parse().ok().map(|kind| Strike { kind, held }),
             tag: None,
             hung_from: None,
         }

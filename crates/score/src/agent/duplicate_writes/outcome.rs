@@ -1,6 +1,8 @@
 //! What became of one attempt to write.
 
-use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolResult};
+use mcprove_trace::{
+    Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, Special, ToolResult,
+};
 use serde_json::Value;
 
 use super::failure::doubt;
@@ -42,7 +44,7 @@ impl Outcome {
 pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
     if faults
         .iter()
-        .any(|mark| mark.kind == FaultKind::LoseRequest)
+        .any(|mark| mark.kind.special() == Special::LosesRequest)
     {
         return Outcome::NotExecuted;
     }
@@ -95,18 +97,17 @@ fn late(mark: &FaultMark, is_cancelled: bool) -> Outcome {
     let has_both = |time: Option<u64>| time.zip(mark.delay_ms);
     let is_before = |time| has_both(time).is_some_and(|(time, delay)| time < delay);
     let is_after = |time| has_both(time).is_some_and(|(time, delay)| time >= delay);
-    match mark.kind {
-        // Who cancels it does not stop it, but who leaves.
-        FaultKind::ReplyAfterCancel if is_after(mark.left_ms.or(mark.watched_ms)) => {
-            Outcome::lost_reply(mark.kind)
-        }
-        FaultKind::Slow | FaultKind::Jitter if is_cancelled && is_before(given_up) => {
-            Outcome::NotExecuted
-        }
-        kind => Outcome::unknown(format!(
+    let ignores_cancellation = mark.kind.special() == Special::IgnoresCancellation;
+    // Who cancels it does not stop it, but who leaves.
+    if ignores_cancellation && is_after(mark.left_ms.or(mark.watched_ms)) {
+        Outcome::lost_reply(mark.kind)
+    } else if !ignores_cancellation && is_cancelled && is_before(given_up) {
+        Outcome::NotExecuted
+    } else {
+        Outcome::unknown(format!(
             "met the fault {} and may have been executed",
-            kind.name()
-        )),
+            mark.kind.name()
+        ))
     }
 }
 
@@ -132,7 +133,7 @@ pub fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<Fa
 /// The first fault that matches a call is the one that it meets.
 fn met<'m>(faults: &[&'m FaultMark]) -> Option<&'m FaultMark> {
     let mut faults = faults.iter().copied();
-    faults.find(|mark| mark.kind != FaultKind::None)
+    faults.find(|mark| mark.kind.is_fault())
 }
 
 /// Whether a result is an error by its own word: of JSON-RPC, or with `isError`.

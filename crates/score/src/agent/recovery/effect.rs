@@ -1,7 +1,7 @@
 //! What each kind of fault does to a call in virtual time; [`observe_run`](super::observe_run) has the
 //! table.
 
-use mcprove_trace::{FaultKind, FaultMark};
+use mcprove_trace::{Execution, FaultMark, Special};
 
 /// What a fault does to a call, in virtual time.
 #[derive(Clone, Copy)]
@@ -23,37 +23,19 @@ impl Effect {
                 Self::Nothing
             }
         };
-        match mark.kind {
-            FaultKind::None => Self::Nothing,
-            FaultKind::Hang
-            | FaultKind::Wedged
-            | FaultKind::LoseRequest
-            | FaultKind::LoseReply
-            | FaultKind::ProgressForever => Self::TimesOut,
-            FaultKind::Slow | FaultKind::ReplyAfterCancel | FaultKind::Jitter => {
-                let times_out = |delay| times_out_if(delay >= max_detection_ms);
-                mark.delay_ms.map_or(Self::Unknown("delay_ms"), times_out)
-            }
-            FaultKind::RecoverAfter => {
-                let times_out = |failures| times_out_if(met_before < failures);
-                mark.failures.map_or(Self::Unknown("failures"), times_out)
-            }
-            FaultKind::Error
-            | FaultKind::ToolError
-            | FaultKind::Flaky
-            | FaultKind::Malformed
-            | FaultKind::Truncated
-            | FaultKind::Corrupt
-            | FaultKind::Empty
-            | FaultKind::Oversized
-            | FaultKind::Disconnect
-            | FaultKind::Crash
-            | FaultKind::Duplicate
-            | FaultKind::WrongId
-            | FaultKind::Reorder
-            | FaultKind::Noise
-            | FaultKind::Vanish
-            | FaultKind::HttpStatus => Self::AnswersAtOnce,
+        let kind = mark.kind;
+        if !kind.is_fault() {
+            Self::Nothing
+        } else if kind.special() == Special::Recovers {
+            let times_out = |failures| times_out_if(met_before < failures);
+            mark.failures.map_or(Self::Unknown("failures"), times_out)
+        } else if kind.executes() == Execution::Late {
+            let times_out = |delay| times_out_if(delay >= max_detection_ms);
+            mark.delay_ms.map_or(Self::Unknown("delay_ms"), times_out)
+        } else if kind.is_silent() {
+            Self::TimesOut
+        } else {
+            Self::AnswersAtOnce
         }
     }
 }

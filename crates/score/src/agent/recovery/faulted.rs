@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultKind, FaultMark};
+use mcprove_trace::{AgentRun, FaultMark, Special};
 
 use super::effect::Effect;
 use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
@@ -20,10 +20,7 @@ pub struct Faulted {
 impl Faulted {
     /// Each call by its first mark: the first fault that matches a call is the one that it meets.
     pub fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
-        let real_faults = run
-            .faults
-            .iter()
-            .filter(|mark| mark.kind != FaultKind::None);
+        let real_faults = run.faults.iter().filter(|mark| mark.kind.is_fault());
         let mut marks: Vec<&FaultMark> = real_faults.collect();
         marks.sort_by_key(|mark| mark.call_index);
         marks.dedup_by_key(|mark| mark.call_index);
@@ -32,7 +29,7 @@ impl Faulted {
         for mark in marks {
             let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
             let effect = Effect::of(mark, *met_before, max_detection_ms);
-            if mark.kind == FaultKind::RecoverAfter {
+            if mark.kind.special() == Special::Recovers {
                 *met_before += 1;
             }
             faulted.add(mark, effect, max_detection_ms);

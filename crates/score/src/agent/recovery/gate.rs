@@ -187,7 +187,7 @@ pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -
     );
     let fault = match fault {
         // A fault without a name of its own has that of its kind.
-        Some(fault) if FaultKind::parse(fault) == Some(kind) => {
+        Some(fault) if fault.parse() == Ok(kind) => {
             format!("the fault {}", kind.name())
         }
         Some(fault) => format!("{} ({})", phrase::name(fault), kind.name()),
