@@ -21,8 +21,11 @@ pub struct Entry<Built: ?Sized> {
     /// What can be set.
     pub settings: fn() -> &'static [Setting],
     /// Builds it with these settings; see [`filled`].
-    pub build: fn(&Map<String, Value>) -> Result<Box<Built>, RegistryError>,
+    pub build: Build<Built>,
 }
+
+/// Builds something with settings given by name.
+pub type Build<Built> = fn(&Map<String, Value>) -> Result<Box<Built>, RegistryError>;
 
 /// Why a name or its settings were refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +71,7 @@ pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryErro
     let mut settings = T::initial();
     let document = Document::empty("settings");
     for (name, value) in given {
-        let (index, setting) = find_named(T::declared(), |it| it.names(), name)?;
+        let (index, setting) = find_named(T::declared(), Setting::names, name)?;
         let mut reader = Reader::new(&document);
         settings.read(index, &mut reader, &Field::new(name, scalar(value)));
         reader.finish().map_err(|_| RegistryError::WrongType {

@@ -15,7 +15,7 @@ pub const ENTRY: Entry = Entry {
     group: "streaming",
     explanation: "Sends log messages before its answer, to a client that wants them.",
     input: || {
-        let levels = LogLevel::ALL.map(LogLevel::name);
+        let levels = LogLevel::ALL.map(|(name, _)| name);
         let properties = json!({
             "messages": { "type": "integer", "minimum": 0, "description": "How many; more than 10000 is 10000", "default": MESSAGES_DEFAULT },
             "level": { "type": "string", "enum": levels, "description": "How severe they are", "default": "info" },

@@ -6,18 +6,18 @@ use hyper::StatusCode;
 use mcprove_trace::budget::Charge;
 use mcprove_trace::protocol::{Revision, count_values};
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::AbortHandle;
 
-use super::batch;
 use super::caller::Caller;
-use super::exchange::{Exchange, Outgoing, Output};
+use super::exchange::{Answers, Exchange, OUTPUT_QUEUE_MAX, Outgoing, Output};
 use super::healthy;
 use super::host::Host;
 use super::in_flight::{End, Which};
 use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
 use super::session::Session;
 use super::watch::{Arrival, Ended, Malformed};
+use super::{batch, changes};
 
 /// The largest message that is read.
 pub(crate) const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -46,6 +46,25 @@ pub(crate) struct Peer {
     pub(crate) caller: Arc<Caller>,
     /// What the message at hand is charged, until it was worked on.
     pub(crate) charge: Option<Arc<Charge>>,
+}
+
+impl Peer {
+    /// A new session on a connection of its own, which hears of changes. With it come the two ends of what is said
+    /// to it.
+    pub(super) fn connect(host: &Arc<Host>, caller: Arc<Caller>) -> (Self, Output, Answers) {
+        let session = Session::new(Some(host.unique_name()), caller.identity.clone());
+        let session = Arc::new(session);
+        let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
+        let heard = changes::forward(Arc::clone(host), Arc::clone(&session), output.clone());
+        tokio::spawn(heard);
+        let peer = Self {
+            host: Arc::clone(host),
+            session,
+            caller,
+            charge: None,
+        };
+        (peer, output, answers)
+    }
 }
 
 /// How many bytes a frame takes once it is read: small values take far more room in memory than in JSON.
@@ -165,7 +184,7 @@ pub(super) async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Op
             if let ("notifications/cancelled", Some(id)) =
                 (method.as_str(), params.get("requestId"))
             {
-                cancel(peer, id, Which::All, Ended::Cancelled);
+                cancel(peer, id, None, Ended::Cancelled);
             }
             None
         }

@@ -92,6 +92,8 @@ pub(crate) struct Away {
 
 /// Where answers go.
 pub(crate) type Output = mpsc::Sender<Outgoing>;
+/// Where they come from, to be written.
+pub(crate) type Answers = mpsc::Receiver<Outgoing>;
 
 impl Outgoing {
     pub(crate) fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {

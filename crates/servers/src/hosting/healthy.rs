@@ -128,8 +128,8 @@ fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value
         "capabilities": behaviour.capabilities(revision),
     }));
     let instructions = behaviour.instructions();
-    if let (false, Some(fields)) = (instructions.is_empty(), result.as_object_mut()) {
-        fields.insert("instructions".to_owned(), instructions.into());
+    if !instructions.is_empty() {
+        result["instructions"] = instructions.into();
     }
     result
 }
@@ -180,10 +180,8 @@ fn list(
 
 /// The result with how long a client may keep it, as the stateless era wants of lists.
 pub fn cacheable(mut result: Value) -> Value {
-    if let Some(fields) = result.as_object_mut() {
-        fields.insert("ttlMs".to_owned(), CACHE_TTL_MS.into());
-        fields.insert("cacheScope".to_owned(), "public".into());
-    }
+    result["ttlMs"] = CACHE_TTL_MS.into();
+    result["cacheScope"] = "public".into();
     result
 }
 
@@ -228,7 +226,7 @@ pub async fn route(behaviour: &dyn Behaviour, exchange: &Exchange) {
         exchange.revision,
     );
     match answer {
-        Ok(Answer::Result(result)) => exchange.reply(exchange.success(result)).await,
+        Ok(Answer::Result(result)) => exchange.succeed(result).await,
         Ok(Answer::Call) => behaviour.call(exchange).await,
         Ok(Answer::Listen) => changes::listen(exchange).await,
         Err(refusal) if refusal.code == METHOD_NOT_FOUND => exchange.refuse(&refusal).await,

@@ -96,6 +96,12 @@ pub struct Host {
     name_keys: RandomState,
 }
 
+impl std::fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Host")
+    }
+}
+
 impl Host {
     /// A server with this mind.
     pub fn new(behaviour: Arc<dyn Behaviour>, eras: Eras, stderr: Stderr) -> Arc<Self> {

@@ -27,7 +27,6 @@ use super::dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, too_busy, weight};
 use super::exchange::{Away, Ending, Outgoing, kept_with};
 use super::http_limits::{self, Read};
 use super::message::{METHOD_NOT_FOUND, Message, Refusal};
-use super::names;
 use super::watch::TurnedAway;
 
 /// The only thing that goes wrong with a body is that a mode breaks it off.
@@ -70,30 +69,32 @@ impl Piece {
 fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
+    with_header(answer, CONTENT_TYPE, HeaderValue::from_static(content_type))
+}
+
+pub(super) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
+    answer.headers_mut().insert(name, value);
     answer
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+}
+
+/// An answer with something for whoever watches, or writes it.
+fn with<T: Clone + Send + Sync + 'static>(mut answer: Answer, kept: T) -> Answer {
+    answer.extensions_mut().insert(kept);
     answer
 }
 
 /// A status with a line of text.
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Answer {
-    let bytes = Bytes::from_static(text.as_bytes());
-    with_reason(
-        answer(status, "text/plain", whole_body(bytes)),
-        text.trim_end(),
+pub(super) fn plain(status: StatusCode, text: impl AsRef<str> + Into<Bytes>) -> Answer {
+    let reason = Reason(text.as_ref().trim_end().to_owned());
+    with(
+        answer(status, "text/plain", whole_body(text.into())),
+        reason,
     )
 }
 
-fn with_reason(mut answer: Answer, reason: &str) -> Answer {
-    answer.extensions_mut().insert(Reason(reason.to_owned()));
-    answer
-}
-
 /// A refusal that remembers what was refused.
-pub(super) fn of_message(mut answer: Answer, message: Value) -> Answer {
-    answer.extensions_mut().insert(Refused(message));
-    answer
+pub(super) fn of_message(answer: Answer, message: Value) -> Answer {
+    with(answer, Refused(message))
 }
 
 /// Tells the server of a request that was not let in.
@@ -138,38 +139,22 @@ pub(super) fn authorise(
 
 /// 401, with what would be accepted.
 pub(super) fn unauthorised(refused: &Unauthorised) -> Answer {
-    let bytes = format!("{}\n", refused.reason).into();
-    let mut answer = with_reason(
-        answer(StatusCode::UNAUTHORIZED, "text/plain", whole_body(bytes)),
-        &refused.reason,
-    );
-    if let Ok(challenge) = HeaderValue::from_str(&refused.challenge) {
-        answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    let answer = plain(StatusCode::UNAUTHORIZED, format!("{}\n", refused.reason));
+    match HeaderValue::from_str(&refused.challenge) {
+        Ok(challenge) => with_header(answer, WWW_AUTHENTICATE, challenge),
+        Err(_) => answer,
     }
-    answer
-}
-
-/// Why the request is refused, whatever it asks for.
-pub(super) fn refused_by_name((status, why): names::Refused) -> Answer {
-    let reason = why.trim_end().to_owned();
-    let body = whole_body(why.into());
-    with_reason(answer(status, "text/plain", body), &reason)
 }
 
 /// An answer after which the connection is closed, for what the client still says is not read.
-fn closing(mut answer: Answer) -> Answer {
-    let close = HeaderValue::from_static("close");
-    answer.headers_mut().insert(CONNECTION, close);
-    answer
+fn closing(answer: Answer) -> Answer {
+    with_header(answer, CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// 503, for a body for which there is no room now.
 fn busy() -> Answer {
-    let mut answer = refused(StatusCode::SERVICE_UNAVAILABLE, &Value::Null, &too_busy());
-    answer
-        .headers_mut()
-        .insert(RETRY_AFTER, BUSY_RETRY_S.into());
-    closing(answer)
+    let answer = refused(StatusCode::SERVICE_UNAVAILABLE, &Value::Null, &too_busy());
+    closing(with_header(answer, RETRY_AFTER, BUSY_RETRY_S.into()))
 }
 
 /// 202, for what wants no answer.
@@ -185,11 +170,8 @@ pub(super) fn json(status: StatusCode, bytes: Bytes) -> Answer {
 /// The beginning of a message, after which the connection is closed.
 pub(super) fn json_broken_off(bytes: Bytes) -> Answer {
     let body = body(Some(bytes), |bytes| async {
-        let piece = Piece {
-            bytes: bytes?,
-            is_cut: true,
-        };
-        Some((piece, None))
+        let (bytes, is_cut) = (bytes?, true);
+        Some((Piece { bytes, is_cut }, None))
     });
     answer(StatusCode::OK, "application/json", body)
 }
@@ -200,9 +182,7 @@ struct HungUp;
 
 /// The end of the connection, without an answer.
 pub(super) fn hang_up() -> Answer {
-    let mut answer = plain(StatusCode::INTERNAL_SERVER_ERROR, "");
-    answer.extensions_mut().insert(HungUp);
-    answer
+    with(plain(StatusCode::INTERNAL_SERVER_ERROR, ""), HungUp)
 }
 
 /// What is given to whoever writes answers: an error closes the connection.
@@ -216,11 +196,8 @@ pub(super) fn or_hung_up(answer: Answer) -> Result<Answer, BrokenOff> {
 /// A status in place of an answer.
 pub(super) fn away(away: Away) -> Answer {
     let status = StatusCode::from_u16(away.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-    let mut answer = plain(status, "turned away; see Retry-After\n");
-    answer
-        .headers_mut()
-        .insert(RETRY_AFTER, away.retry_after_s.into());
-    answer
+    let answer = plain(status, "turned away; see Retry-After\n");
+    with_header(answer, RETRY_AFTER, away.retry_after_s.into())
 }
 
 /// The status of an answer: that of a success, unless the server refused to look at the request.
@@ -234,9 +211,9 @@ pub(super) fn status(outgoing: &Outgoing, era: Era) -> StatusCode {
 
 /// A JSON-RPC error.
 pub(super) fn refused(status: StatusCode, id: &Value, refusal: &Refusal) -> Answer {
-    let mut answer = json(status, refusal.response(id).to_string().into());
-    answer.extensions_mut().insert(Said(refusal.clone()));
-    with_reason(answer, &refusal.message)
+    let answer = json(status, refusal.response(id).to_string().into());
+    let reason = Reason(refusal.message.clone());
+    with(with(answer, Said(refusal.clone())), reason)
 }
 
 /// A stream of events that `next` makes, until it has no more.
@@ -246,12 +223,10 @@ where
     Next: Fn(State) -> Future + Send + 'static,
     Future: std::future::Future<Output = Option<(Piece, State)>> + Send + 'static,
 {
-    let mut answer = answer(StatusCode::OK, "text/event-stream", body(state, next));
-    let headers = answer.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let answer = answer(StatusCode::OK, "text/event-stream", body(state, next));
+    let answer = with_header(answer, CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let unbuffered = HeaderName::from_static("x-accel-buffering");
-    headers.insert(unbuffered, HeaderValue::from_static("no"));
-    answer
+    with_header(answer, unbuffered, HeaderValue::from_static("no"))
 }
 
 fn whole_body(bytes: Bytes) -> Body {
@@ -316,11 +291,7 @@ pub(super) async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes,
     match http_limits::read(body, FRAME_BYTES_MAX, budget).await {
         Ok(Read::Whole(body, mut charge)) => {
             let is_held = charge.add(weight(&body) - body.len());
-            if is_held {
-                Ok((body, charge))
-            } else {
-                Err(busy())
-            }
+            is_held.then_some((body, charge)).ok_or_else(busy)
         }
         Ok(Read::Long(..)) => Err(closing(plain(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::broadcast;
 
 use super::changes::{self, Change};
-use super::exchange::Outgoing;
+use super::exchange::{Answers, Outgoing};
 use super::http_answer::{self as answer, Answer, Piece};
 use super::http_waiting::Waiting;
 use super::session::Session;
 
 /// The answers to a request, for a client that may leave.
-pub(super) fn stream(
-    first: Option<Outgoing>,
-    answers: mpsc::Receiver<Outgoing>,
-    waiting: Waiting,
-) -> Answer {
+pub(super) fn stream(first: Option<Outgoing>, answers: Answers, waiting: Waiting) -> Answer {
     answer::events((first, answers, waiting), |state| async move {
         let (first, mut answers, mut waiting) = state;
         let outgoing = match first {
@@ -29,7 +25,7 @@ pub(super) fn stream(
 }
 
 /// What is left of a stream that the server closed.
-pub(super) fn rest(answers: mpsc::Receiver<Outgoing>) -> Answer {
+pub(super) fn rest(answers: Answers) -> Answer {
     answer::events(answers, |mut answers| async move {
         let outgoing = answers.recv().await?;
         Some((answer::event(&outgoing), answers))

@@ -6,7 +6,6 @@ use tokio::task::AbortHandle;
 
 use super::dispatch::{self, Peer, Started};
 use super::exchange::Ending;
-use super::in_flight::Which;
 use super::session::Session;
 
 /// Gives up the work on a request when whoever waits for it is gone.
@@ -81,11 +80,7 @@ impl Cancels {
     fn cancel(&self, work: &AbortHandle) -> bool {
         // Somebody else may wait for another request with the same id. The work on a batch is only
         // what waits for its answers.
-        let which = if self.is_batch {
-            Which::All
-        } else {
-            Which::Task(work.id())
-        };
+        let which = (!self.is_batch).then(|| work.id());
         let in_flight = self.peer.session.in_flight();
         let is_shielded = self.ids.iter().any(|id| in_flight.is_shielded(id, which));
         let how = self.peer.host.why_closed();

@@ -23,14 +23,8 @@ struct Work {
     shield: Option<Shield>,
 }
 
-/// Which work on an id.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Which {
-    /// All of it.
-    All,
-    /// Only what this task does.
-    Task(task::Id),
-}
+/// Which work on an id: what this task does, or all of it.
+pub(super) type Which = Option<task::Id>;
 
 /// Work by the id of its request. A client that gives one id to several requests gets all of them
 /// answered, and cancels all of them.
@@ -84,7 +78,7 @@ impl InFlight {
     pub(super) fn is_shielded(&self, id: &Value, which: Which) -> bool {
         let works = lock(&self.0);
         let mut same = works.get(&id.to_string()).into_iter().flatten();
-        same.any(|work| work.shield.is_some() && which.has(work))
+        same.any(|work| work.shield.is_some() && work.is(which))
     }
 
     /// Gives up this work on an id, and says of which methods. Shielded work is only told.
@@ -94,7 +88,7 @@ impl InFlight {
         let mut methods = Vec::new();
         let (mut kept, mut told) = (Vec::new(), Vec::new());
         for mut work in works.remove(&id).unwrap_or_default() {
-            if !which.has(&work) {
+            if !work.is(which) {
                 kept.push(work);
                 continue;
             }
@@ -132,16 +126,11 @@ impl InFlight {
     }
 }
 
-impl Which {
-    fn has(self, work: &Work) -> bool {
-        match self {
-            Self::All => true,
-            Self::Task(task) => work.task.id() == task,
-        }
-    }
-}
-
 impl Work {
+    fn is(&self, which: Which) -> bool {
+        which.is_none_or(|task| self.task.id() == task)
+    }
+
     fn give_up(&self, how: Ended) {
         // The first reason is the right one.
         let _ = self.end.set(how);

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::host::Host;
-use super::http_endpoint;
+use super::http_endpoint::{self, Endpoint};
 use super::http_limits::CONNECTIONS_MAX;
 use super::serve_http::HttpServer;
 use super::serve_sse::SseServer;
@@ -67,35 +67,17 @@ pub struct Listening {
     /// The address, with the port that was chosen.
     pub addr: SocketAddr,
     kind: Kind,
-    host: HostHandle,
+    host: Arc<Host>,
     task: JoinHandle<()>,
     limits: LimitWatch,
-}
-
-struct HostHandle(Arc<Host>);
-
-impl std::fmt::Debug for HostHandle {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Host")
-    }
 }
 
 impl Listening {
     pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
         let Bound { addr, listener } = bound;
         let connect: Connect = match kind {
-            Kind::Http => {
-                let server = Arc::new(HttpServer::new(Arc::clone(&host)));
-                Box::new(move |stream, ends| {
-                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
-                })
-            }
-            Kind::Sse => {
-                let server = Arc::new(SseServer::new(Arc::clone(&host)));
-                Box::new(move |stream, ends| {
-                    Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends))
-                })
-            }
+            Kind::Http => over_http(HttpServer::new(Arc::clone(&host))),
+            Kind::Sse => over_http(SseServer::new(Arc::clone(&host))),
             #[cfg(feature = "ws")]
             Kind::WebSocket => {
                 let host = Arc::clone(&host);
@@ -107,7 +89,6 @@ impl Listening {
         let limits = LimitWatch::default();
         let accepting = accept(Arc::clone(&host), listener, connect, limits.clone());
         let task = tokio::spawn(accepting);
-        let host = HostHandle(host);
         Self {
             addr,
             kind,
@@ -134,14 +115,14 @@ impl Listening {
 
     /// Waits until the mode ends the server, and says with which exit status.
     pub async fn ended(&self) -> u8 {
-        let status = self.host.0.ended().await;
+        let status = self.host.ended().await;
         tokio::time::sleep(LAST_WORDS).await;
         status
     }
 
     /// Stops listening and closes all connections.
     pub async fn shutdown(mut self) {
-        self.host.0.end(0);
+        self.host.end(0);
         // It can only fail by panicking, which has been reported.
         let _ = (&mut self.task).await;
     }
@@ -164,6 +145,11 @@ pub(super) struct Ends {
 pub(super) type Stream = Guarded<TcpStream>;
 
 type Connect = Box<dyn Fn(Stream, Ends) -> BoxFuture<'static, ()> + Send + Sync>;
+
+fn over_http(server: impl Endpoint) -> Connect {
+    let server = Arc::new(server);
+    Box::new(move |stream, ends| Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends)))
+}
 
 async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits: LimitWatch) {
     // Dropping the set closes every connection.

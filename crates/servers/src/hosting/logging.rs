@@ -24,30 +24,22 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Every level, mildest first.
-    pub const ALL: [Self; 8] = [
-        Self::Debug,
-        Self::Info,
-        Self::Notice,
-        Self::Warning,
-        Self::Error,
-        Self::Critical,
-        Self::Alert,
-        Self::Emergency,
+    /// Every level with its name in messages, mildest first.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("debug", Self::Debug),
+        ("info", Self::Info),
+        ("notice", Self::Notice),
+        ("warning", Self::Warning),
+        ("error", Self::Error),
+        ("critical", Self::Critical),
+        ("alert", Self::Alert),
+        ("emergency", Self::Emergency),
     ];
 
     /// The name in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
+    pub fn name(self) -> &'static str {
+        let known = Self::ALL.into_iter().find(|(_, level)| *level == self);
+        known.map_or("", |(name, _)| name)
     }
 }
 
@@ -55,7 +47,8 @@ impl FromStr for LogLevel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|level| level.name() == text);
+        let known = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        let known = known.map(|(_, level)| level);
         known.ok_or_else(|| format!("unknown log level {text:?}"))
     }
 }

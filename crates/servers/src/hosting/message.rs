@@ -68,8 +68,8 @@ impl Refusal {
     /// The error response to the request with this id.
     pub fn response(&self, id: &Value) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
-        if let (Some(data), Some(error)) = (&self.data, error.as_object_mut()) {
-            error.insert("data".to_owned(), data.clone());
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
         }
         json!({ "jsonrpc": "2.0", "id": id, "error": error })
     }

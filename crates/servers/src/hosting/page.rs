@@ -23,8 +23,8 @@ pub fn page(
     };
     let end = start.saturating_add(size.max(1)).min(items.len());
     let mut result = json!({ name: items.get(start..end).unwrap_or_default() });
-    if let (true, Some(fields)) = (end < items.len(), result.as_object_mut()) {
-        fields.insert("nextCursor".to_owned(), format!("from-{end}").into());
+    if end < items.len() {
+        result["nextCursor"] = format!("from-{end}").into();
     }
     Ok(result)
 }

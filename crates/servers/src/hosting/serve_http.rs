@@ -71,15 +71,14 @@ impl Endpoint for HttpServer {
             Method::GET if has_sessions => self.stream(caller),
             Method::DELETE if has_sessions => self.delete(caller),
             _ => {
-                let mut answer = answer::plain(StatusCode::METHOD_NOT_ALLOWED, "");
                 let allowed = if has_sessions {
                     "POST, GET, DELETE"
                 } else {
                     "POST"
                 };
+                let answer = answer::plain(StatusCode::METHOD_NOT_ALLOWED, "");
                 let allowed = HeaderValue::from_static(allowed);
-                answer.headers_mut().insert(ALLOW, allowed);
-                Err(answer)
+                Err(answer::with_header(answer, ALLOW, allowed))
             }
         }
     }

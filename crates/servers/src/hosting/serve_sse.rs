@@ -7,23 +7,20 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
-use tokio::sync::mpsc;
 
 use super::caller::{Caller, Way};
-use super::changes;
 use super::dispatch::{self, Peer};
-use super::exchange::{OUTPUT_QUEUE_MAX, Output};
+use super::exchange::Output;
 use super::host::Host;
 use super::http_answer::{self as answer, Answer, Piece};
 use super::http_endpoint::Endpoint;
 use super::lock;
-use super::session::Session;
 
 type Clients = Mutex<HashMap<String, Client>>;
 
 #[derive(Clone)]
 struct Client {
-    session: Arc<Session>,
+    peer: Peer,
     output: Output,
 }
 
@@ -43,7 +40,8 @@ struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(client) = lock(&self.clients).remove(&self.name) {
-            self.host.close(&client.session, self.host.why_closed());
+            self.host
+                .close(&client.peer.session, self.host.why_closed());
         }
     }
 }
@@ -81,18 +79,11 @@ impl SseServer {
         }
     }
 
-    fn open(&self, caller: &Caller) -> Answer {
+    fn open(&self, caller: &Arc<Caller>) -> Answer {
         self.host.behaviour.opened();
-        let name = self.host.unique_name();
-        let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
-        let session = Session::new(Some(name.clone()), caller.identity.clone());
-        let session = Arc::new(session);
-        tokio::spawn(changes::forward(
-            Arc::clone(&self.host),
-            Arc::clone(&session),
-            output.clone(),
-        ));
-        lock(&self.clients).insert(name.clone(), Client { session, output });
+        let (peer, output, answers) = Peer::connect(&self.host, Arc::clone(caller));
+        let name = peer.session.name().unwrap_or_default().to_owned();
+        lock(&self.clients).insert(name.clone(), Client { peer, output });
         let endpoint = format!("event: endpoint\ndata: /messages?session={name}\n\n");
         let registration = Registration {
             host: Arc::clone(&self.host),
@@ -124,7 +115,7 @@ impl SseServer {
             .ok_or_else(|| answer::plain(StatusCode::BAD_REQUEST, "session is missing\n"))?;
         let client = lock(&self.clients)
             .get(name)
-            .filter(|client| client.session.owner() == caller.identity.as_ref())
+            .filter(|client| client.peer.session.owner() == caller.identity.as_ref())
             .cloned()
             .ok_or_else(|| answer::plain(StatusCode::NOT_FOUND, "unknown session\n"))?;
         if !answer::is_json(request.headers()) {
@@ -133,10 +124,9 @@ impl SseServer {
         }
         let (body, charge) = answer::read_body(request.into_body(), &self.host.requests).await?;
         let peer = Peer {
-            host: Arc::clone(&self.host),
-            session: client.session,
             caller: Arc::clone(caller),
             charge: Some(Arc::new(charge)),
+            ..client.peer
         };
         dispatch::receive_charged(&peer, &body, &client.output).await;
         Ok(answer::plain(StatusCode::ACCEPTED, "Accepted"))

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::caller::Caller;
-use super::changes;
 use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
-use super::exchange::{Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
+use super::exchange::{Answers, Ending, Output};
 use super::host::Host;
 use super::lean;
 use super::message::{INVALID_REQUEST, Refusal};
@@ -40,28 +38,17 @@ pub(crate) async fn run(
             () = lean::run(Arc::clone(&host), input, output) => 0,
         };
     }
-    let session = Arc::new(Session::new(Some(host.unique_name()), None));
-    let peer = Peer {
-        host: Arc::clone(&host),
-        session: Arc::clone(&session),
-        caller: Arc::new(Caller::default()),
-        charge: None,
-    };
-    let (sender, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
+    let (peer, sender, answers) = Peer::connect(&host, Arc::default());
+    let session = &peer.session;
     let (stop, stopped) = oneshot::channel();
     let mut writer = tokio::spawn(write(Arc::clone(&host), answers, output, stopped));
-    tokio::spawn(changes::forward(
-        Arc::clone(&host),
-        Arc::clone(&session),
-        sender.clone(),
-    ));
     let status = tokio::select! {
         biased;
         status = host.ended() => status,
         () = read(&peer, input, &sender) => 0,
         _ = &mut writer => {
             // Nobody reads what we say: the client is gone, whatever it left open.
-            host.behaviour.left(&session);
+            host.behaviour.left(session);
             tokio::time::sleep(host.behaviour.linger()).await;
             0
         }
@@ -92,8 +79,8 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin, output: &Output) {
     let mut line = Vec::new();
     loop {
         match read_line(&mut input, &mut line).await {
-            Ok(Line::Message) if line.trim_ascii().is_empty() => {}
-            Ok(Line::Message) => dispatch::receive(peer, &line, output).await,
+            Ok(Line::Whole) if line.trim_ascii().is_empty() => {}
+            Ok(Line::Whole) => dispatch::receive(peer, &line, output).await,
             Ok(Line::TooLong) => {
                 let refusal = Refusal::new(INVALID_REQUEST, "Invalid request: too long");
                 let id = serde_json::Value::Null;
@@ -118,8 +105,9 @@ async fn drain(session: &Session) {
     let _ = tokio::time::timeout(DRAIN_TIME, wait).await;
 }
 
+#[derive(Clone, Copy, PartialEq)]
 enum Line {
-    Message,
+    Whole,
     TooLong,
     End,
 }
@@ -130,41 +118,33 @@ async fn read_line(
     line: &mut Vec<u8>,
 ) -> std::io::Result<Line> {
     line.clear();
-    let mut is_too_long = false;
+    let mut found = Line::Whole;
     loop {
         let chunk = input.fill_buf().await?;
         if chunk.is_empty() {
-            let is_end = line.is_empty() && !is_too_long;
-            return Ok(if is_end { Line::End } else { kind(is_too_long) });
+            let is_end = line.is_empty() && found == Line::Whole;
+            return Ok(if is_end { Line::End } else { found });
         }
         let newline = memchr::memchr(b'\n', chunk);
         let length = newline.unwrap_or(chunk.len());
         if line.len() + length > FRAME_BYTES_MAX {
-            is_too_long = true;
+            found = Line::TooLong;
             line.clear();
         }
-        if !is_too_long {
+        if found == Line::Whole {
             line.extend_from_slice(chunk.get(..length).unwrap_or_default());
         }
         input.consume(newline.map_or(length, |newline| newline + 1));
         if newline.is_some() {
-            return Ok(kind(is_too_long));
+            return Ok(found);
         }
-    }
-}
-
-const fn kind(is_too_long: bool) -> Line {
-    if is_too_long {
-        Line::TooLong
-    } else {
-        Line::Message
     }
 }
 
 /// Writes answers as they come, many at once, until told to stop; then what is left of them.
 async fn write(
     host: Arc<Host>,
-    mut answers: mpsc::Receiver<Outgoing>,
+    mut answers: Answers,
     mut output: impl AsyncWrite + Unpin,
     mut stopped: oneshot::Receiver<()>,
 ) {

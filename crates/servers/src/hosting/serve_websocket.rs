@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use mcprove_trace::guarded::{Pongs, Received};
-use tokio::sync::mpsc;
 use tokio_tungstenite::accept_hdr_async_with_config;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, StatusCode};
@@ -15,15 +14,13 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::caller::{Caller, Way};
-use super::changes;
 use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
-use super::exchange::{Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
+use super::exchange::{Answers, Ending, Output};
 use super::host::Host;
 use super::http_answer;
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::listener::{self, Ends};
 use super::names;
-use super::session::Session;
 use super::watch::TurnedAway;
 
 /// How much is read at once.
@@ -53,20 +50,7 @@ pub(super) async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends)
     received.clear();
     host.behaviour.opened();
     let (sink, frames) = socket.split();
-    let session = Session::new(Some(host.unique_name()), caller.identity.clone());
-    let session = Arc::new(session);
-    let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
-    tokio::spawn(changes::forward(
-        Arc::clone(&host),
-        Arc::clone(&session),
-        output.clone(),
-    ));
-    let peer = Peer {
-        host,
-        session,
-        caller: Arc::new(caller),
-        charge: None,
-    };
+    let (peer, output, answers) = Peer::connect(&host, Arc::new(caller));
     let _closing = Closing(&peer);
     tokio::select! {
         () = read(&peer, frames, &output, (&pongs, &received)) => {}
@@ -183,10 +167,7 @@ fn agree(
     Ok(response)
 }
 
-async fn write(
-    mut sink: impl Sink<Message, Error = Error> + Unpin,
-    mut answers: mpsc::Receiver<Outgoing>,
-) {
+async fn write(mut sink: impl Sink<Message, Error = Error> + Unpin, mut answers: Answers) {
     while let Some(outgoing) = answers.recv().await {
         let is_cut = matches!(outgoing.ending, Ending::Cut | Ending::Short);
         if is_cut && outgoing.bytes.is_empty() {

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use mcprove_trace::budget::{Budget, Charge};
 use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
 use super::caller::Identity;
 use super::changes::Change;
-use super::exchange::Outgoing;
+use super::exchange::Answers;
 use super::in_flight::InFlight;
 use super::lock;
 use super::logging::LogLevel;
@@ -64,7 +64,7 @@ pub struct Session {
     /// How many streams for messages that belong to no request were opened; the last one gets them.
     streams: AtomicU64,
     /// Streams that the server closed before the answer, by the id of their last event.
-    parked: Mutex<HashMap<String, mpsc::Receiver<Outgoing>>>,
+    parked: Mutex<HashMap<String, Answers>>,
     attachment: Shared,
 }
 
@@ -244,7 +244,7 @@ impl Session {
     }
 
     /// Keeps what is still to be said on a stream for the client to fetch; false if there are too many.
-    pub(super) fn park(&self, event: &str, answers: mpsc::Receiver<Outgoing>) -> bool {
+    pub(super) fn park(&self, event: &str, answers: Answers) -> bool {
         let mut parked = lock(&self.parked);
         let has_room = parked.len() < PARKED_MAX;
         if has_room {
@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// The rest of the stream whose last event had this id.
-    pub(super) fn take_up(&self, event: &str) -> Option<mpsc::Receiver<Outgoing>> {
+    pub(super) fn take_up(&self, event: &str) -> Option<Answers> {
         lock(&self.parked).remove(event)
     }
 }
@@ -262,8 +262,8 @@ impl Session {
 /// A request of the server to the client.
 pub(crate) fn question_message(id: &str, method: &str, params: &Value) -> Value {
     let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
-    if let (false, Some(fields)) = (params.is_null(), message.as_object_mut()) {
-        fields.insert("params".to_owned(), params.clone());
+    if !params.is_null() {
+        message["params"] = params.clone();
     }
     message
 }

@@ -5,8 +5,8 @@
 //! wrong arguments, counts and is struck like any other.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};

@@ -26,7 +26,7 @@ pub fn schema() -> Schema {
                 "additionalProperties": false,
             },
         ],
-        "$defs": Map::from_iter(tables),
+        "$defs": tables.collect::<Map<_, _>>(),
     })
 }
 
