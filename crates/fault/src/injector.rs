@@ -12,9 +12,9 @@ use std::time::Duration;
 use super::call::FaultedCall;
 use super::effect::Effect;
 use super::kind::entry_of;
-use super::past::PastCalls;
+use super::past::{PastCalls, repeated};
 use super::site::{CallSite, KnownCall};
-use super::spec::FaultSpec;
+use super::spec::{FaultSpec, setting_of};
 use mcprove_trace::decision::{decide, share};
 use mcprove_trace::{FaultKind, Special, Strike};
 
@@ -92,7 +92,7 @@ impl Injector {
                 let entry = entry_of(spec.kind)?;
                 // The settings were checked when they were set.
                 let effect = (entry.build)(&spec.settings).ok()?;
-                let of_kind = (entry.settings)().iter().find(|it| it.name == "rate");
+                let of_kind = setting_of(spec.kind, "rate");
                 let rate = of_kind.and_then(|it| it.default_value()?.as_f64());
                 Some(Arc::new(Armed {
                     rate: spec.rate.or(rate),
@@ -273,16 +273,9 @@ impl State {
 
     /// How often this very call came before.
     fn occurrence(&mut self, identity: u64) -> u64 {
-        if let Some(count) = self.occurrences.get_mut(&identity) {
-            *count += 1;
-            return *count;
-        }
-        if self.occurrences.len() < DIFFERENT_CALLS_MAX {
-            self.occurrences.insert(identity, 0);
-        } else {
-            self.calls_forgotten += 1;
-        }
-        0
+        let count = repeated(&mut self.occurrences, identity, DIFFERENT_CALLS_MAX, 0);
+        self.calls_forgotten += u64::from(count.is_none());
+        count.unwrap_or_default()
     }
 }
 

@@ -60,29 +60,16 @@ fn range(part: &str) -> Result<Range, OrdinalsError> {
         part: part.trim().to_owned(),
     };
     let number = |text: &str| -> Result<u64, OrdinalsError> {
-        let number = text.trim().parse().map_err(|_| error())?;
-        if number == 0 {
-            Err(error())
-        } else {
-            Ok(number)
-        }
+        let number = text.trim().parse().ok();
+        number.filter(|number| *number > 0).ok_or_else(error)
     };
-    let range = match part.split_once('-') {
-        None => {
-            let only = number(part)?;
-            Range {
-                first: only,
-                last: Some(only),
-            }
-        }
-        Some((first, last)) if last.trim().is_empty() => Range {
-            first: number(first)?,
-            last: None,
-        },
-        Some((first, last)) => Range {
-            first: number(first)?,
-            last: Some(number(last)?),
-        },
+    let (first, last) = match part.split_once('-') {
+        None => (part, Some(part)),
+        Some((first, last)) => (first, Some(last).filter(|last| !last.trim().is_empty())),
+    };
+    let range = Range {
+        first: number(first)?,
+        last: last.map(number).transpose()?,
     };
     if range.last.is_some_and(|last| last < range.first) {
         return Err(error());
@@ -92,16 +79,11 @@ fn range(part: &str) -> Result<Range, OrdinalsError> {
 
 impl fmt::Display for Ordinals {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, range) in self.0.iter().enumerate() {
-            if index > 0 {
-                formatter.write_str(",")?;
-            }
-            match range.last {
-                Some(last) if last == range.first => write!(formatter, "{last}")?,
-                Some(last) => write!(formatter, "{}-{last}", range.first)?,
-                None => write!(formatter, "{}-", range.first)?,
-            }
-        }
-        Ok(())
+        let ranges = self.0.iter().map(|range| match range.last {
+            Some(last) if last == range.first => last.to_string(),
+            Some(last) => format!("{}-{last}", range.first),
+            None => format!("{}-", range.first),
+        });
+        formatter.write_str(&ranges.collect::<Vec<_>>().join(","))
     }
 }

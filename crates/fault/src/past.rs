@@ -2,6 +2,7 @@
 //! same faults.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use super::injector::DIFFERENT_CALLS_MAX;
 use super::site::{CallSite, identity};
@@ -24,26 +25,18 @@ impl PastCalls {
     /// A call came.
     pub fn add_call(&mut self, call: CallSite<'_>) {
         let tool = (call.server.to_owned(), call.tool.to_owned());
-        if let Some(count) = self.calls.get_mut(&tool) {
-            *count += 1;
-        } else if self.calls.len() < TOOLS_MAX {
-            self.calls.insert(tool, 1);
-        }
-        let identity = identity(call);
-        if let Some(count) = self.repetitions.get_mut(&identity) {
-            *count += 1;
-        } else if self.repetitions.len() < DIFFERENT_CALLS_MAX {
-            self.repetitions.insert(identity, 0);
-        }
+        repeated(&mut self.calls, tool, TOOLS_MAX, 1);
+        repeated(
+            &mut self.repetitions,
+            identity(call),
+            DIFFERENT_CALLS_MAX,
+            0,
+        );
     }
 
     /// A fault struck one.
     pub fn add_strike(&mut self, fault: &str) {
-        if let Some(count) = self.struck.get_mut(fault) {
-            *count += 1;
-        } else if self.struck.len() < TOOLS_MAX {
-            self.struck.insert(fault.to_owned(), 1);
-        }
+        repeated(&mut self.struck, fault.to_owned(), TOOLS_MAX, 1);
     }
 
     /// How many calls there were of the tools that are meant.
@@ -60,4 +53,22 @@ impl PastCalls {
     pub(super) fn repetitions(&self) -> &HashMap<u64, u64> {
         &self.repetitions
     }
+}
+
+/// Counts something once more, from `first` on; `None` if there are `max` others already, and it is not remembered.
+pub(super) fn repeated<K: Eq + Hash>(
+    counts: &mut HashMap<K, u64>,
+    key: K,
+    max: usize,
+    first: u64,
+) -> Option<u64> {
+    if let Some(count) = counts.get_mut(&key) {
+        *count += 1;
+        return Some(*count);
+    }
+    if counts.len() >= max {
+        return None;
+    }
+    counts.insert(key, first);
+    Some(first)
 }

@@ -95,8 +95,7 @@ impl FaultSpec {
     }
 
     fn set_own(&mut self, key: &str, normal: &str, value: Value) -> Result<(), FaultError> {
-        let mut settings = settings_of(self.kind).iter();
-        let Some(setting) = settings.find(|setting| setting.name == normal) else {
+        let Some(setting) = setting_of(self.kind, normal) else {
             let keys = Self::keys(self.kind);
             return Err(FaultError::UnknownKey {
                 kind: self.kind,
@@ -112,18 +111,14 @@ impl FaultSpec {
             }
             _ => {}
         }
-        if normal == "status"
-            && !value
-                .as_u64()
-                .is_some_and(|status| (400..600).contains(&status))
-        {
-            return Err(wrong(key, "must be from 400 to 599"));
-        }
-        if normal.ends_with("_ms") && value.as_u64().is_some_and(|ms| ms > DELAY_MS_MAX) {
-            return Err(wrong(key, "must be at most 86400000, a day"));
-        }
-        if normal == "bytes" && value.as_u64().is_some_and(|bytes| bytes > BYTES_MAX) {
-            return Err(wrong(key, "must be at most 1073741824, a gibibyte"));
+        let (range, words) = match normal {
+            "status" => (400..=599, "must be from 400 to 599"),
+            "bytes" => (0..=BYTES_MAX, "must be at most 1073741824, a gibibyte"),
+            name if name.ends_with("_ms") => (0..=DELAY_MS_MAX, "must be at most 86400000, a day"),
+            _ => (0..=u64::MAX, ""),
+        };
+        if value.as_u64().is_some_and(|value| !range.contains(&value)) {
+            return Err(wrong(key, words));
         }
         self.settings.insert(normal.to_owned(), value);
         Ok(())
@@ -155,10 +150,7 @@ impl FaultSpec {
     /// The last look, when everything is set.
     pub fn check(&self) -> Result<(), FaultError> {
         let setting = |name: &str| {
-            let mut settings = settings_of(self.kind).iter();
-            let default = settings
-                .find(|setting| setting.name == name)?
-                .default_value();
+            let default = setting_of(self.kind, name)?.default_value();
             self.settings.get(name).or(default.as_ref())?.as_u64()
         };
         if let (Some(min), Some(max)) = (setting("min_ms"), setting("max_ms"))
@@ -197,6 +189,13 @@ pub fn tell_apart<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
 const DELAY_MS_MAX: u64 = 86_400_000;
 /// No text is longer: it is made in memory.
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// The setting of a kind with this name.
+pub(super) fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
+    settings_of(kind)
+        .iter()
+        .find(|setting| setting.name == name)
+}
 
 /// The settings of a kind.
 pub(super) fn settings_of(kind: FaultKind) -> &'static [Setting] {

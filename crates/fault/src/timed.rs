@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::injector::{FaultCount, Injection, Injector};
 use super::site::CallSite;
-use super::spec::FaultSpec;
+use super::spec::{FaultSpec, Target};
 
 /// When a fault is on, since the start of what is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,9 +63,7 @@ pub struct TimedFault {
 /// fault. All sessions and threads of a load share one.
 pub struct TimedInjector {
     injector: Injector,
-    windows: Vec<(String, FaultWindow)>,
-    tools: Vec<String>,
-    servers: Vec<String>,
+    faults: Vec<TimedFault>,
     began: OnceLock<Instant>,
     is_over: AtomicBool,
     server: OnceLock<String>,
@@ -77,32 +75,16 @@ impl TimedInjector {
         let specs = faults.iter().map(|fault| fault.spec.clone()).collect();
         Self {
             injector: Injector::new(specs, seed),
-            windows: faults
-                .iter()
-                .map(|fault| (fault.spec.name.clone(), fault.window))
-                .collect(),
-            tools: faults
-                .iter()
-                .filter_map(|fault| fault.spec.target.tool.clone())
-                .collect(),
-            servers: faults
-                .iter()
-                .filter_map(|fault| fault.spec.target.server.clone())
-                .collect(),
+            faults: faults.to_vec(),
             began: OnceLock::new(),
             is_over: AtomicBool::new(false),
             server: OnceLock::new(),
         }
     }
 
-    /// The tools that faults are aimed at by name.
-    pub fn tools(&self) -> &[String] {
-        &self.tools
-    }
-
-    /// The servers that faults are aimed at by name.
-    pub fn servers(&self) -> &[String] {
-        &self.servers
+    /// What faults are aimed at by name.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.faults.iter().map(|fault| &fault.spec.target)
     }
 
     /// What is measured begins at this instant; no call is struck before.
@@ -128,7 +110,7 @@ impl TimedInjector {
     /// Whether a call of this tool could be struck now, so that its arguments are worth a look.
     pub fn is_on(&self, now: Instant) -> bool {
         let time = self.time(now);
-        time.is_some_and(|time| self.windows.iter().any(|(_, window)| window.contains(time)))
+        time.is_some_and(|time| self.faults.iter().any(|fault| fault.window.contains(time)))
     }
 
     /// The fault that strikes this call now.
@@ -174,8 +156,11 @@ impl TimedInjector {
     }
 
     fn is_on_at(&self, spec: &FaultSpec, time: Duration) -> bool {
-        let window = self.windows.iter().find(|(name, _)| *name == spec.name);
-        window.is_none_or(|(_, window)| window.contains(time))
+        let fault = self
+            .faults
+            .iter()
+            .find(|fault| fault.spec.name == spec.name);
+        fault.is_none_or(|fault| fault.window.contains(time))
     }
 }
 

@@ -158,8 +158,13 @@ fn read(path: &Path, now: &Origin) -> io::Result<Told> {
 impl Told {
     fn add(&mut self, line: &Line<'_>, now: &Origin) -> io::Result<()> {
         if self.started_at_ms.is_none() {
-            let started = begin(line.name.as_deref(), line.data.as_ref())?;
-            self.started_at_ms = Some(started);
+            // The first line says that it is a recording.
+            let origin = line
+                .data
+                .as_ref()
+                .filter(|_| line.name.as_deref() == Some(STARTED));
+            let origin = origin.and_then(|data| Origin::deserialize(data).ok());
+            self.started_at_ms = Some(origin.ok_or_else(not_a_recording)?.started_at_ms);
         }
         match line.name.as_deref() {
             Some(STARTED) => {
@@ -176,8 +181,10 @@ impl Told {
             self.add_past(line, &now.server);
         }
         self.last = self.last.max(line.ts);
-        let noted = line.data.as_ref().and_then(|data| data.get("session"));
-        let noted = noted.and_then(serde_json::Value::as_u64);
+        let noted = line
+            .data
+            .as_ref()
+            .and_then(|data| data.get("session")?.as_u64());
         let noted = noted.and_then(|session| u32::try_from(session).ok());
         for session in [line.session, noted].into_iter().flatten() {
             let next = session.checked_add(1).ok_or_else(not_a_recording)?;
@@ -185,9 +192,7 @@ impl Told {
         }
         Ok(())
     }
-}
 
-impl Told {
     fn add_past(&mut self, line: &Line<'_>, server: &str) {
         let is_call =
             line.kind.as_deref() == Some("request") && line.method.as_deref() == Some("tools/call");
@@ -207,20 +212,15 @@ impl Told {
                 arguments: arguments.map_or("", |arguments| arguments.get()),
             });
         } else if line.name.as_deref() == Some("fault") {
-            let fault = line.data.as_ref().and_then(|data| data.get("fault"));
-            if let Some(fault) = fault.and_then(serde_json::Value::as_str) {
+            let fault = line
+                .data
+                .as_ref()
+                .and_then(|data| data.get("fault")?.as_str());
+            if let Some(fault) = fault {
                 self.past.add_strike(fault);
             }
         }
     }
-}
-
-/// When a recording with this first line began.
-fn begin(name: Option<&str>, data: Option<&serde_json::Value>) -> io::Result<u64> {
-    let origin = data
-        .filter(|_| name == Some(STARTED))
-        .and_then(|data| Origin::deserialize(data).ok());
-    Ok(origin.ok_or_else(not_a_recording)?.started_at_ms)
 }
 
 fn not_a_recording() -> io::Error {

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use mcprove_trace::{CallTag, EventKind, RequestKey};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::file::Shared;
 use super::request::RecordedRequest;
@@ -69,11 +68,7 @@ impl RecordedSession {
 
     /// The client asks. `id` is JSON; `params` too, empty for none; of `tools/call` they tell the tool.
     pub fn request(&self, id: &str, method: &str, params: &str) -> RecordedRequest {
-        let tool = if method == CALL {
-            tool_of(params)
-        } else {
-            None
-        };
+        let tool = (method == CALL).then(|| tool_of(params)).flatten();
         self.request_of(id, method, tool, params)
     }
 
@@ -184,10 +179,9 @@ fn write_method(data: &mut String, method: &str, params: &str) {
 /// The tool that the parameters of `tools/call` name.
 fn tool_of(params: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Call<'a> {
-        #[serde(borrow)]
-        name: Option<&'a RawValue>,
+    struct Call {
+        name: String,
     }
-    let call: Call<'_> = serde_json::from_str(params).ok()?;
-    serde_json::from_str(call.name?.get()).ok()
+    let call: Call = serde_json::from_str(params).ok()?;
+    Some(call.name)
 }

@@ -10,7 +10,7 @@ use mcprove_settings::tree::{Data, Field, Node};
 use mcprove_trace::{FaultKind, fault_names};
 use serde_json::Value;
 
-use crate::spec::settings_of;
+use crate::spec::setting_of;
 use crate::{FaultError, FaultSpec};
 
 /// How much of a wrong name is repeated in a message.
@@ -288,21 +288,20 @@ fn value_of(field: &Field, name: &str) -> Option<Value> {
 
 /// What to try where a value is wrong.
 fn hint_of(kind: FaultKind, name: &str) -> String {
-    match name {
-        "name" => "write a name of your own, in quotes".to_owned(),
-        "tool" => "write the name of a tool, in quotes".to_owned(),
-        "server" => "write the name of a server, in quotes".to_owned(),
-        "calls" => "write \"1-3,7\" for the first three and the seventh, \"5-\" from the fifth on"
-            .to_owned(),
-        "rate" => "0.2 strikes about one call of five".to_owned(),
-        "seed" => "write a whole number, such as 7".to_owned(),
+    let hint = match name {
+        "name" => "write a name of your own, in quotes",
+        "tool" => "write the name of a tool, in quotes",
+        "server" => "write the name of a server, in quotes",
+        "calls" => "write \"1-3,7\" for the first three and the seventh, \"5-\" from the fifth on",
+        "rate" => "0.2 strikes about one call of five",
+        "seed" => "write a whole number, such as 7",
         _ => {
-            let mut settings = settings_of(kind).iter();
-            let setting = settings.find(|setting| setting.name == name);
-            setting.map_or_else(String::new, |setting| {
-                let default = setting.default_words();
-                format!("it is {}; {default} unless given", setting.about)
-            })
+            let Some(setting) = setting_of(kind, name) else {
+                return String::new();
+            };
+            let default = setting.default_words();
+            return format!("it is {}; {default} unless given", setting.about);
         }
-    }
+    };
+    hint.to_owned()
 }

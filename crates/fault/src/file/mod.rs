@@ -8,7 +8,6 @@ mod read;
 mod schema;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::reader::Reader;
@@ -60,26 +59,18 @@ fn read_nodes(
         .filter_map(|node| item::read(reader, node, extra))
         .collect();
     tell_apart(items.iter_mut().map(|item| &mut item.spec));
-    let named = items
-        .iter()
-        .map(|item| (item.spec.name.as_str(), &item.name_span));
-    refuse_same_names(reader, named);
-    items
-}
-
-/// Two faults of one name could not be told apart, and would strike the same calls.
-fn refuse_same_names<'i>(
-    reader: &mut Reader<'_>,
-    named: impl Iterator<Item = (&'i str, &'i Range<usize>)>,
-) {
     let mut seen = BTreeSet::new();
-    for (name, span) in named {
-        if !seen.insert(name) {
-            let message = format!("two faults are called {name:?}");
-            let hint = "give one of them another `name`";
-            reader.problem(span, message, hint);
+    // Two faults of one name could not be told apart, and would strike the same calls.
+    for Item {
+        spec, name_span, ..
+    } in &items
+    {
+        if !seen.insert(&spec.name) {
+            let message = format!("two faults are called {:?}", spec.name);
+            reader.problem(name_span, message, "give one of them another `name`");
         }
     }
+    items
 }
 
 /// The name that two of these faults have, if there is one: they would strike the same calls, and could

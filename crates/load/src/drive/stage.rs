@@ -317,11 +317,12 @@ impl Stage {
         for name in &self.limited_tools {
             check_limited(&tools, name)?;
         }
-        for name in self.faults.iter().flat_map(|faults| faults.tools()) {
+        let targets = || self.faults.iter().flat_map(|faults| faults.targets());
+        for name in targets().filter_map(|target| target.tool.as_deref()) {
             check_faulted(&tools, name)?;
         }
         let known = &session.facts().implementation.name;
-        for name in self.faults.iter().flat_map(|faults| faults.servers()) {
+        for name in targets().filter_map(|target| target.server.as_deref()) {
             check_faulted_server(known, name)?;
         }
         Ok(tools)

@@ -78,12 +78,11 @@ impl Tool {
 
     /// What the call with these arguments is answered: a result, or a JSON-RPC error.
     pub(super) fn call(&self, arguments: Option<&Value>) -> Result<Value, Refusal> {
-        let none = Value::Object(Map::new());
+        let (none, empty) = (json!({}), Map::new());
         let arguments = arguments.unwrap_or(&none);
         if let Some(problem) = self.problem(arguments) {
             return Ok(text_result(&problem, true));
         }
-        let empty = Map::new();
         let fields = arguments.as_object().unwrap_or(&empty);
         let whole = OnceCell::new();
         let rule = self
@@ -140,10 +139,9 @@ impl Tool {
     /// schema has an object, where its text is one.
     fn completed(&self, mut result: Value) -> Value {
         let structured = result.get("structuredContent").map(Value::to_string);
-        if let Some(fields) = result.as_object_mut() {
+        if result.get("content").is_none() {
             let text = structured.map(|text| json!({ "type": "text", "text": text }));
-            let content: Vec<Value> = text.into_iter().collect();
-            fields.entry("content").or_insert(content.into());
+            result["content"] = text.into_iter().collect();
         }
         let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
         if !self.has_output_schema || is_error || result.get("structuredContent").is_some() {
@@ -151,8 +149,8 @@ impl Tool {
         }
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
         let object = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
-        if let (Some(object), Some(fields)) = (object, result.as_object_mut()) {
-            fields.insert("structuredContent".to_owned(), Value::Object(object));
+        if let Some(object) = object {
+            result["structuredContent"] = Value::Object(object);
         }
         result
     }
@@ -177,19 +175,13 @@ fn describe(error: &ValidationError<'_>) -> String {
     let problem = match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            return format!("{}missing required argument {name:?}", within(error));
+            format!("missing required argument {name:?}")
         }
-        _ => error.to_string(),
+        _ => shorten(&error.to_string(), PROBLEM_CHARACTERS_MAX),
     };
-    let problem = shorten(&problem, PROBLEM_CHARACTERS_MAX);
-    format!("{}{problem}", within(error))
-}
-
-fn within(error: &ValidationError<'_>) -> String {
-    let path = error.instance_path().to_string();
-    match path.strip_prefix('/') {
-        Some(path) => format!("argument {:?}: ", path.replace('/', ".")),
-        None => String::new(),
+    match error.instance_path().to_string().strip_prefix('/') {
+        Some(path) => format!("argument {:?}: {problem}", path.replace('/', ".")),
+        None => problem,
     }
 }
 

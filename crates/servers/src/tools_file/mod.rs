@@ -155,7 +155,7 @@ fn part_of_response<'f>(fields: &'f [Field], name: &str) -> Option<&'f Field> {
 }
 
 fn read_file(reader: &mut Reader<'_>, root: &Node, spec: &mut MockSpec) {
-    let Some(table) = Table::read(reader, root, "file", "the file", Unknown::Refused) else {
+    let Some(table) = Table::read(reader, root, "file", "the file") else {
         return;
     };
     spec.name = table.text(reader, "name").unwrap_or_default();
@@ -173,18 +173,20 @@ fn read_file(reader: &mut Reader<'_>, root: &Node, spec: &mut MockSpec) {
             reader.wrong(field, &expected, "leave it out for one page of all");
         }
     }
-    let nodes = list(reader, &table, "tools");
-    spec.tools = tools(reader, nodes, Unknown::Refused);
-    spec.resources = each(reader, &table, "resources", other::resource);
-    spec.resource_templates = each(
-        reader,
-        &table,
-        "resourceTemplates",
-        other::resource_template,
-    );
-    spec.prompts = each(reader, &table, "prompts", other::prompt);
-    refuse_same(reader, &table, "resources", "uri");
-    refuse_same(reader, &table, "prompts", "name");
+    let mut list = |name: &str| match table.get(name) {
+        Some(field) if !matches!(field.value.data, Data::Null) => {
+            reader.list(field, "write one `- …` for each")
+        }
+        _ => &[],
+    };
+    let [listed_tools, resources, templates, prompts] =
+        ["tools", "resources", "resourceTemplates", "prompts"].map(&mut list);
+    spec.tools = tools(reader, listed_tools, Unknown::Refused);
+    spec.resources = each(reader, resources, other::resource);
+    spec.resource_templates = each(reader, templates, other::resource_template);
+    spec.prompts = each(reader, prompts, other::prompt);
+    refuse_same(reader, resources, "resources", "uri");
+    refuse_same(reader, prompts, "prompts", "name");
 }
 
 fn read_recorded_list(reader: &mut Reader<'_>, result: &Node) -> MockSpec {
@@ -242,22 +244,11 @@ fn tools(reader: &mut Reader<'_>, nodes: &[Node], unknown: Unknown) -> Vec<ToolS
     tools
 }
 
-fn list<'n>(reader: &mut Reader<'_>, table: &Table<'n>, name: &str) -> &'n [Node] {
-    match table.get(name) {
-        Some(field) if !matches!(field.value.data, Data::Null) => {
-            reader.list(field, "write one `- …` for each")
-        }
-        _ => &[],
-    }
-}
-
 fn each<T>(
     reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    name: &str,
+    nodes: &[Node],
     read: fn(&mut Reader<'_>, &Node, usize) -> Option<T>,
 ) -> Vec<T> {
-    let nodes = list(reader, table, name);
     let items = nodes.iter().enumerate();
     items
         .filter_map(|(place, node)| read(reader, node, place))
@@ -265,10 +256,7 @@ fn each<T>(
 }
 
 /// Two items of one name could not both be reached.
-fn refuse_same(reader: &mut Reader<'_>, table: &Table<'_>, list: &str, key: &str) {
-    let Some(Data::List(nodes)) = table.get(list).map(|field| &field.value.data) else {
-        return;
-    };
+fn refuse_same(reader: &mut Reader<'_>, nodes: &[Node], list: &str, key: &str) {
     let mut seen = BTreeSet::new();
     for node in nodes {
         let Data::Table(fields) = &node.data else {

@@ -6,14 +6,14 @@ use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Field, Node};
 use serde_json::{Map, Value, json};
 
-use super::response::block;
-use super::table::{Table, Unknown, check_template, scalar_text};
+use super::response::{all, block};
+use super::table::{Table, check_template, scalar_text};
 use crate::mock::resource::pattern_problem;
 use crate::mock::{Contents, PromptSpec, ResourceSpec, ResourceTemplateSpec, Template};
 
 pub(super) fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<ResourceSpec> {
     let label = format!("resource {}", place + 1);
-    let table = Table::read(reader, node, "resource", label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "resource", label)?;
     let listed = named(table.listed(reader, &["text", "blob"]), "uri");
     let contents = contents(reader, &table, |text| Some(Template::literal(text.into())));
     Some(ResourceSpec {
@@ -28,7 +28,7 @@ pub(super) fn resource_template(
     place: usize,
 ) -> Option<ResourceTemplateSpec> {
     let label = format!("resource template {}", place + 1);
-    let table = Table::read(reader, node, "resourceTemplate", label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "resourceTemplate", label)?;
     let listed = named(table.listed(reader, &["text", "blob"]), "uriTemplate");
     if let Some(field) = table.get("uriTemplate")
         && let Some(problem) = field.value.text().and_then(pattern_problem)
@@ -90,7 +90,7 @@ fn contents(
 
 pub(super) fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<PromptSpec> {
     let label = format!("prompt {}", place + 1);
-    let table = Table::read(reader, node, "prompt", label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "prompt", label)?;
     let name = table.text(reader, "name");
     let mut listed = table.listed(reader, &["arguments", "messages"]);
     if let Some(field) = table.get("arguments") {
@@ -107,7 +107,7 @@ fn arguments(reader: &mut Reader<'_>, field: &Field) -> Value {
             return Some(json!({ "name": name }));
         }
         let label = "an argument";
-        let table = Table::read(reader, node, "promptArgument", label, Unknown::Refused)?;
+        let table = Table::read(reader, node, "promptArgument", label)?;
         Some(Value::Object(table.listed(reader, &[])))
     });
     Value::Array(arguments.collect())
@@ -118,8 +118,7 @@ fn messages(reader: &mut Reader<'_>, field: &Field) -> Option<Template> {
         field,
         "write [\"Sum up ${args.topic}\"], or { role, content } each",
     );
-    let messages: Vec<Option<Value>> = nodes.iter().map(|node| message(reader, node)).collect();
-    let messages: Option<Vec<Value>> = messages.into_iter().collect();
+    let messages = all(nodes, |node| message(reader, node));
     if !check_template(reader, &field.value) {
         return None;
     }
@@ -130,7 +129,7 @@ fn message(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     if let Some(text) = scalar_text(node) {
         return Some(json!({ "role": "user", "content": { "type": "text", "text": text } }));
     }
-    let table = Table::read(reader, node, "message", "a message", Unknown::Refused)?;
+    let table = Table::read(reader, node, "message", "a message")?;
     let role = match table.get("role") {
         None => "user",
         Some(field) => reader.choice_of(&field.value, "role", &["user", "assistant"])?,

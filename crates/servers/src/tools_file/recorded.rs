@@ -86,14 +86,11 @@ impl Session {
         match record.kind.as_str() {
             "request" if record.cut.is_some() => self.cut_requests += 1,
             "request" => {
-                let params = match record.params {
-                    Some(Value::Object(params)) => params,
-                    _ => Map::new(),
-                };
+                let params = serde_json::from_value(record.params.unwrap_or_default());
                 self.open.insert(key, self.asked.len());
                 self.asked.push(Asked {
                     method: record.method.unwrap_or_default(),
-                    params,
+                    params: params.unwrap_or_default(),
                     end: None,
                 });
             }

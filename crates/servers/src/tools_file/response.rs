@@ -6,7 +6,7 @@ use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Map, Value, json};
 
 use super::keys::is_same;
-use super::table::{Table, Unknown, check_template, json as json_of, scalar_text};
+use super::table::{Table, check_template, json as json_of, scalar_text};
 use crate::mock::{Answer, Rule, Template, When};
 
 const RESULT_HINT: &str =
@@ -14,7 +14,7 @@ const RESULT_HINT: &str =
 
 /// One of `responses`.
 pub(super) fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
-    let table = Table::read(reader, node, "response", label, Unknown::Refused)?;
+    let table = Table::read(reader, node, "response", label)?;
     let when = when(reader, &table);
     let given: Vec<&Field> = ["response", "error", "sequence"]
         .into_iter()
@@ -67,8 +67,13 @@ fn sequence(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Answer>> {
         }
         return None;
     }
-    let answers: Vec<Option<Answer>> = nodes.iter().map(|node| item(reader, node)).collect();
-    answers.into_iter().collect()
+    all(nodes, |node| item(reader, node))
+}
+
+/// What is made of each, if all are good; every one is looked at, for its problems.
+pub(super) fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Vec<T>> {
+    let made: Vec<Option<T>> = nodes.iter().map(make).collect();
+    made.into_iter().collect()
 }
 
 /// A response, or a table that says which of both it is.
@@ -87,7 +92,7 @@ fn item(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
 
 /// A JSON-RPC error.
 fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
-    let table = Table::read(reader, node, "error", "`error`", Unknown::Refused)?;
+    let table = Table::read(reader, node, "error", "`error`")?;
     let code = match table.get("code") {
         None => Some(FAILURE_CODE),
         Some(field) => {
@@ -142,7 +147,7 @@ pub(super) fn response(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
         reader.problem(&node.span, message, RESULT_HINT);
         return None;
     }
-    let table = Table::read(reader, node, "result", "the result", Unknown::Refused)?;
+    let table = Table::read(reader, node, "result", "the result")?;
     if !check_template(reader, node) {
         return None;
     }
@@ -160,8 +165,7 @@ fn content(reader: &mut Reader<'_>, field: &Field) -> Option<Value> {
     if !matches!(field.value.data, Data::List(_)) {
         return None;
     }
-    let blocks: Vec<Option<Value>> = nodes.iter().map(|node| block(reader, node)).collect();
-    blocks.into_iter().collect::<Option<_>>().map(Value::Array)
+    all(nodes, |node| block(reader, node)).map(Value::Array)
 }
 
 /// One block of content.

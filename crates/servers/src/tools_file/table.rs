@@ -27,8 +27,17 @@ pub(super) struct Table<'n> {
 }
 
 impl<'n> Table<'n> {
-    /// Takes a table apart; what is none is a problem.
+    /// Takes a table apart; what is none is a problem, and a key that it does not have.
     pub(super) fn read(
+        reader: &mut Reader<'_>,
+        node: &'n Node,
+        section_name: &str,
+        label: impl Into<String>,
+    ) -> Option<Self> {
+        Self::read_with(reader, node, section_name, label, Unknown::Refused)
+    }
+
+    pub(super) fn read_with(
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
@@ -50,11 +59,8 @@ impl<'n> Table<'n> {
             others: Vec::new(),
         };
         for field in fields {
-            let key = section
-                .keys
-                .iter()
-                .find(|key| is_same(&key.name, &field.name));
-            match key {
+            let mut keys = section.keys.iter();
+            match keys.find(|key| is_same(&key.name, &field.name)) {
                 Some(key) if table.get(&key.name).is_some() => {
                     let message = format!("`{}` is given twice", key.name);
                     reader.problem(&field.span, message, "leave one of them out");
@@ -193,16 +199,13 @@ pub(super) fn check_template(reader: &mut Reader<'_>, node: &Node) -> bool {
                 false
             }
         },
-        Data::List(nodes) => {
-            let good = nodes.iter().filter(|node| check_template(reader, node));
-            good.count() == nodes.len()
-        }
-        Data::Table(fields) => {
-            let good = fields
-                .iter()
-                .filter(|field| check_template(reader, &field.value));
-            good.count() == fields.len()
-        }
+        // All of them, not only the first.
+        Data::List(nodes) => nodes
+            .iter()
+            .fold(true, |good, node| check_template(reader, node) && good),
+        Data::Table(fields) => fields.iter().fold(true, |good, field| {
+            check_template(reader, &field.value) && good
+        }),
         _ => true,
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn read(
     unknown: Unknown,
 ) -> Option<ToolSpec> {
     let label = format!("tool {}", place + 1);
-    let mut table = Table::read(reader, node, "tool", label, unknown)?;
+    let mut table = Table::read_with(reader, node, "tool", label, unknown)?;
     let name = table.text(reader, "name");
     if let Some(name) = &name {
         table.label = format!("tool `{}`", shorten(name, 60));
@@ -75,8 +75,10 @@ fn at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
     for name in names {
         let inner = match &found.data {
             Data::Table(fields) => {
-                let field = fields.iter().find(|field| field.name == name);
-                field.map(|field| &field.value)
+                let mut fields = fields.iter();
+                fields
+                    .find(|field| field.name == name)
+                    .map(|field| &field.value)
             }
             Data::List(nodes) => name.parse().ok().and_then(|index: usize| nodes.get(index)),
             _ => None,

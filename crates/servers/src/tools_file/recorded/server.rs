@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::canonical::canonical;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, from_value, json};
 
 use super::End;
 use crate::hosting::message::META_SERVER;
@@ -110,10 +110,8 @@ impl Recorded {
         if name.is_empty() {
             return;
         }
-        let arguments = match params.remove("arguments") {
-            Some(Value::Object(arguments)) => arguments,
-            _ => Map::new(),
-        };
+        let arguments = params.remove("arguments").unwrap_or_default();
+        let arguments: Map<String, Value> = from_value(arguments).unwrap_or_default();
         let json = Value::Object(arguments.clone()).to_string();
         let key = (name, canonical(&json).unwrap_or(json));
         if let Some((tool, rule)) = self.rules.get(&key) {
@@ -139,22 +137,15 @@ impl Recorded {
         if uri.is_empty() || known.clone().any(|known| text(&known.listed, "uri") == uri) {
             return;
         }
-        let blob = contents
-            .get("blob")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        let inside = match blob {
-            Some(blob) => Contents::Blob(blob),
-            None => Contents::Text(Template::literal(
+        let inside = match contents.remove("blob") {
+            Some(Value::String(blob)) => Contents::Blob(blob),
+            _ => Contents::Text(Template::literal(
                 contents.remove("text").unwrap_or_default(),
             )),
         };
-        let mut listed = Map::new();
-        listed.insert("uri".to_owned(), uri.as_str().into());
+        let mut listed = named("uri", &uri);
         listed.insert("name".to_owned(), uri.into());
-        if let Some(kind) = contents.remove("mimeType") {
-            listed.insert("mimeType".to_owned(), kind);
-        }
+        listed.extend(contents.remove_entry("mimeType"));
         self.spec.resources.push(ResourceSpec {
             listed,
             contents: inside,
@@ -178,29 +169,27 @@ impl Recorded {
         if name.is_empty() || known.any(|known| text(&known.listed, "name") == name) {
             return;
         }
-        let mut listed = Map::new();
-        listed.insert("name".to_owned(), name.into());
         self.spec.prompts.push(PromptSpec {
-            listed,
+            listed: named("name", name),
             messages: Template::literal(messages),
         });
     }
 
     /// The server. What was listed tells more than what was read; what was never read is not served.
     pub(super) fn finish(mut self) -> MockSpec {
-        for resource in &mut self.spec.resources {
-            let uri = text(&resource.listed, "uri").to_owned();
-            let mut all = self.resources.iter();
-            if let Some(listed) = all.find(|listed| text(listed, "uri") == uri) {
-                resource.listed.clone_from(listed);
+        let as_listed = |read: &mut Map<String, Value>, all: &[Map<String, Value>], key: &str| {
+            let listed = all
+                .iter()
+                .find(|listed| text(listed, key) == text(read, key));
+            if let Some(listed) = listed {
+                *read = listed.clone();
             }
+        };
+        for resource in &mut self.spec.resources {
+            as_listed(&mut resource.listed, &self.resources, "uri");
         }
         for prompt in &mut self.spec.prompts {
-            let name = text(&prompt.listed, "name").to_owned();
-            let mut all = self.prompts.iter();
-            if let Some(listed) = all.find(|listed| text(listed, "name") == name) {
-                prompt.listed.clone_from(listed);
-            }
+            as_listed(&mut prompt.listed, &self.prompts, "name");
         }
         self.spec
     }
@@ -227,25 +216,26 @@ fn answer(end: End) -> Option<Answer> {
         (ErrorCategory::ToolError, None) => {
             // Older recordings have only the words.
             let whole = answer.unwrap_or_else(|| text_result(&error.message, true));
-            match whole {
-                Value::Object(result) => Some(recorded(result)),
-                _ => None,
-            }
+            from_value(whole).ok().map(recorded)
         }
         _ => None,
     }
 }
 
+/// The objects of a list.
 fn maps(list: Option<Value>) -> Vec<Map<String, Value>> {
-    let items = match list {
-        Some(Value::Array(items)) => items,
-        _ => Vec::new(),
-    };
-    let maps = items.into_iter().filter_map(|item| match item {
-        Value::Object(fields) => Some(fields),
-        _ => None,
-    });
-    maps.collect()
+    let items: Vec<Value> = list
+        .and_then(|list| from_value(list).ok())
+        .unwrap_or_default();
+    items
+        .into_iter()
+        .filter_map(|item| from_value(item).ok())
+        .collect()
+}
+
+/// What is listed of something of which only this is known.
+fn named(key: &str, value: &str) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), value.into())])
 }
 
 fn text<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
