@@ -7,18 +7,8 @@
 
 use core::time::Duration;
 
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::regression::{self, LinearFit};
-use crate::verdict::{Outcome, Severity, Verdict};
-
-/// Intervals after the warm-up below which nothing is concluded.
-pub const POINTS_MIN: usize = 5;
-
-/// R² below which the means are too noisy to conclude from.
-pub const R_SQUARED_MIN: f64 = 0.5;
+use crate::prelude::*;
+use crate::regression::{SAMPLES_MIN, Trend};
 
 /// How much drift is allowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,48 +54,31 @@ pub fn detect(
     warmup: Duration,
     settings: &DriftSettings,
 ) -> DriftReport {
-    let points: Vec<(f64, f64)> = means
-        .iter()
-        .filter(|(at, mean_ms)| *at >= warmup && mean_ms.is_finite())
-        .map(|(at, mean_ms)| (at.as_secs_f64(), *mean_ms))
-        .collect();
-    let line = if points.len() < POINTS_MIN {
-        None
-    } else {
-        regression::fit(&points)
-    };
+    let limit = settings.limit_ms_per_s;
+    let trend = Trend::of(means, warmup);
+    let line = trend.line.filter(|_| !limit.is_nan());
+    let is_above = line.is_some_and(|line| line.slope_low > limit);
+    let [slope_ms_per_s, slope_low, slope_high, r_squared] = trend.numbers();
     DriftReport {
-        outcome: decide(line, settings.limit_ms_per_s),
-        slope_ms_per_s: line.map(|line| line.slope),
-        slope_low: line.map(|line| line.slope_low),
-        slope_high: line.map(|line| line.slope_high),
-        r_squared: line.map(|line| line.r_squared),
-        limit_ms_per_s: mcprove_settings::number::finite(settings.limit_ms_per_s),
-        points: points.len(),
-        discarded: means.len() - points.len(),
-    }
-}
-
-fn decide(line: Option<LinearFit>, limit: f64) -> Outcome {
-    match line {
-        Some(line) if !limit.is_nan() => {
-            if line.slope <= limit {
-                Outcome::Pass
-            } else if line.slope_low > limit && line.r_squared >= R_SQUARED_MIN {
-                Outcome::Finding
-            } else {
-                Outcome::Inconclusive
-            }
-        }
-        _ => Outcome::Inconclusive,
+        outcome: Outcome::of(
+            line.map(|line| line.slope <= limit),
+            is_above && trend.is_steady(),
+        ),
+        slope_ms_per_s,
+        slope_low,
+        slope_high,
+        r_squared,
+        limit_ms_per_s: finite(limit),
+        points: trend.samples,
+        discarded: trend.discarded,
     }
 }
 
 /// The verdict `latency_drift`; a drift is critical.
 pub fn verdict(report: &DriftReport) -> Verdict {
-    let points = u64::try_from(report.points).unwrap_or(u64::MAX);
-    let slope = phrase::decimal(report.slope_ms_per_s.unwrap_or_default(), 3);
-    let limit = phrase::decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
+    let points = count(report.points);
+    let slope = decimal(report.slope_ms_per_s.unwrap_or_default(), 3);
+    let limit = decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
             "latency_drift",
@@ -113,9 +86,8 @@ pub fn verdict(report: &DriftReport) -> Verdict {
                 "Calls stay as fast as they were: the mean latency changes by {slope} ms per second, and {limit} are allowed."
             ),
         ),
-        Outcome::Finding => Verdict::finding(
+        Outcome::Finding => Verdict::critical(
             "latency_drift",
-            Severity::Critical,
             format!(
                 "Calls get slower the longer the server runs: the mean latency grows by {slope} ms per second, and {limit} are allowed."
             ),
@@ -133,21 +105,23 @@ pub fn verdict(report: &DriftReport) -> Verdict {
             format!(
                 "{} after the warm-up {} too few to tell whether calls get slower.",
                 phrase::count(points, "interval"),
-                phrase::are(points)
+                are(points)
             ),
             format!(
-                "run longer or sample more often: at least {POINTS_MIN} intervals after the warm-up are needed"
+                "run longer or sample more often: at least {SAMPLES_MIN} intervals after the warm-up are needed"
             ),
         ),
     };
-    verdict
-        .number("slope_ms_per_s", report.slope_ms_per_s)
-        .number("slope_low", report.slope_low)
-        .number("slope_high", report.slope_high)
-        .number("r_squared", report.r_squared)
-        .number("limit_ms_per_s", report.limit_ms_per_s)
-        .number("points", report.points)
-        .number("discarded", report.discarded)
+    let names = [
+        "slope_ms_per_s",
+        "slope_low",
+        "slope_high",
+        "r_squared",
+        "limit_ms_per_s",
+        "points",
+        "discarded",
+    ];
+    verdict.numbers_of(report, &names)
 }
 
 #[cfg(test)]

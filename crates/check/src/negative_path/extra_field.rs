@@ -7,7 +7,7 @@ use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
 const NAME: &str = "mcprove_unexpected_field";
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::ExtraField,
     name: "extra_field",
     taxonomy: "FAULT-SCHEMA-UNEXPECTED-FIELD",

@@ -3,7 +3,7 @@
 use super::judgement::Contract;
 use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::MissingRequired,
     name: "missing_required",
     taxonomy: "FAULT-SCHEMA-MISSING-REQUIRED",

@@ -9,7 +9,7 @@ use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 const BYTES: usize = 1024 * 1024;
 const NAME: &str = "mcprove_oversized_field";
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::Oversized,
     name: "oversized",
     taxonomy: "FAULT-INPUT-OVERSIZED",

@@ -224,7 +224,7 @@ impl<'a> Subject<'a> {
 }
 
 /// The name, or with a number behind it the first that is not taken.
-pub(super) fn unused(wanted: &str, taken: &BTreeSet<&str>) -> String {
+pub fn unused(wanted: &str, taken: &BTreeSet<&str>) -> String {
     let mut name = wanted.to_owned();
     let mut number = 2_u64;
     while taken.contains(name.as_str()) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::judgement::Contract;
 use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::WrongType,
     name: "wrong_type",
     taxonomy: "FAULT-SCHEMA-TYPE-MISMATCH",

@@ -108,7 +108,7 @@ impl SettingType for TextTable {
 }
 
 /// A server as the section describes it.
-pub(super) struct ServerPlan {
+pub struct ServerPlan {
     pub server: Server,
     /// Whether the transport was left to the address.
     pub fall_back_to_sse: bool,
@@ -118,7 +118,7 @@ pub const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
 
 /// Reads the section; none only when there were problems.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
+pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
     let section = reader.section_of(node, table("server"), ServerSettings::declared(), |name| {
         section_advice("server", name)
     });

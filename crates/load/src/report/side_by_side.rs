@@ -1,7 +1,6 @@
 //! The same scenario on several servers, a column each.
 
-use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone};
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 use mcprove_settings::printable::printable;
 
 use super::headline;
@@ -48,14 +47,11 @@ type Read = fn(&Report) -> String;
 const ROWS: &[(&str, Read)] = &[
     (OUTCOME, |report| headline::outcome(report).1.to_owned()),
     ("grade", |report| {
-        let grade = report.grades.overall;
-        grade.map_or_else(|| figure::UNKNOWN.to_owned(), |grade| format!("{grade:?}"))
+        known(report.grades.overall, |grade| format!("{grade:?}"))
     }),
-    ("requests", |report| {
-        figure::count(report.throughput.total_requests)
-    }),
+    ("requests", |report| count(report.throughput.total_requests)),
     ("requests/s", |report| {
-        figure::rate(report.throughput.requests_per_sec)
+        rate(report.throughput.requests_per_sec)
     }),
     ("error rate", headline::error_rate),
     ("p50", |report| headline::quantile(&report.latency, 0.5)),
@@ -84,15 +80,15 @@ fn used(report: &Report, value: f64, unit: &str) -> String {
 
 fn table(runs: &[ServerRun]) -> Table {
     let mut table = Table::new([""]);
-    for run in runs {
-        table.header.push(short_name(&run.server));
-    }
+    table
+        .header
+        .extend(runs.iter().map(|run| short_name(&run.server)));
     for (label, read) in ROWS {
         let mut row = vec![Line::plain(label)];
         row.extend(runs.iter().map(|run| match &run.report {
-            Some(report) => Line::plain(read(report)),
-            None if *label == OUTCOME => Line::plain("not run"),
-            None => Line::plain(figure::UNKNOWN),
+            Some(report) => read(report).into(),
+            None if *label == OUTCOME => "not run".into(),
+            None => figure::UNKNOWN.into(),
         }));
         table.rows.push(row);
     }

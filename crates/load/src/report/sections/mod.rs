@@ -13,8 +13,7 @@ pub use findings::{found, violation};
 
 use std::path::PathBuf;
 
-use mcprove_document::block::{Document, Line, Section};
-use mcprove_document::figure;
+use mcprove_document::prelude::{Document, Line, Section, figure};
 use mcprove_settings::printable::printable;
 
 use super::headline;
