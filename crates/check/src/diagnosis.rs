@@ -96,10 +96,10 @@ pub async fn examine_machine(program: &Path) -> Vec<Item> {
 
 fn find_program(name: &str, candidates: &[&str], fix: &'static str) -> Item {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let names = candidates
+    let names: Vec<String> = candidates
         .iter()
-        .flat_map(|name| [(*name).to_owned(), format!("{name}.exe")]);
-    let names: Vec<String> = names.collect();
+        .flat_map(|name| [(*name).to_owned(), format!("{name}.exe")])
+        .collect();
     let found = std::env::split_paths(&path)
         .flat_map(|directory| names.iter().map(move |name| directory.join(name)))
         .find(|file: &PathBuf| file.is_file());
@@ -255,7 +255,8 @@ async fn ends_with_its_input(session: Session, timeout: Duration) -> Item {
             "exit when reading stdin returns end of file",
         );
     }
-    let status = closing.exit.map(|status| status.to_string());
-    let status = status.as_deref().unwrap_or("ended");
+    let status = closing
+        .exit
+        .map_or("ended".to_owned(), |status| status.to_string());
     Item::good("ending", format!("exits when its input closes ({status})"))
 }

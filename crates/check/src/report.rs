@@ -21,8 +21,12 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         "" => "unnamed server",
         name => name,
     };
-    let called = report.tools.iter().filter(|tool| !tool.may_write);
-    let called = called.chain(&report.prompts).chain(&report.resources);
+    let called = report
+        .tools
+        .iter()
+        .filter(|tool| !tool.may_write)
+        .chain(&report.prompts)
+        .chain(&report.resources);
     let table = Table::new(["", "", "", ""]).rows(called.map(|tool| {
         let (tone, word) = outcome(tool.outcome);
         let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
@@ -37,13 +41,18 @@ pub fn probe_document(report: &ProbeReport) -> Document {
     if report.coverage.registered == 0 {
         first = first.paragraph("the server offers no tools");
     }
-    let skipped = report.tools.iter().filter(|tool| tool.may_write);
-    let skipped = skipped.map(|tool| {
-        let reason = tool.message.as_deref().unwrap_or_default();
-        (tool.name.as_str(), reason)
-    });
-    let violations = report.violations.iter();
-    let violations = violations.map(|finding| Line::sentence(&finding.message));
+    let skipped = report
+        .tools
+        .iter()
+        .filter(|tool| tool.may_write)
+        .map(|tool| {
+            let reason = tool.message.as_deref().unwrap_or_default();
+            (tool.name.as_str(), reason)
+        });
+    let violations = report
+        .violations
+        .iter()
+        .map(|finding| Line::sentence(&finding.message));
     let stderr = report.stderr.iter().map(|line| printable(line, LINE_MAX));
     let mut document = Document {
         title: format!("Probe of {name}"),
@@ -70,8 +79,10 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         ],
         ..Document::default()
     };
-    let hints = hints(report).into_iter().map(Line::sentence);
-    let hints = hints.map(|hint| Line::plain("hint: ").and(hint));
+    let hints = hints(report)
+        .into_iter()
+        .map(Line::sentence)
+        .map(|hint| Line::plain("hint: ").and(hint));
     document.push(hints.fold(Section::default(), Section::paragraph));
     document
 }
@@ -154,8 +165,9 @@ fn hints(report: &ProbeReport) -> Vec<String> {
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }
-    let violations = report.violations.iter();
-    let violations: BTreeSet<String> = violations
+    let violations: BTreeSet<String> = report
+        .violations
+        .iter()
         .map(|finding| violation_hint(&finding.kind).text())
         .collect();
     hints.iter().map(Message::text).chain(violations).collect()

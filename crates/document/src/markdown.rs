@@ -36,8 +36,10 @@ impl Document {
             };
             format!("**Status:** {picture}{}{why}", verdict.word)
         });
-        let facts = self.facts.iter();
-        let facts = facts.map(|(label, line)| format!("**{label}:** {}", draw_line(line)));
+        let facts = self
+            .facts
+            .iter()
+            .map(|(label, line)| format!("**{label}:** {}", draw_line(line)));
         let top: Vec<String> = status.into_iter().chain(facts).collect();
         if !top.is_empty() {
             // Two spaces end a line within a paragraph.
@@ -51,8 +53,12 @@ impl Document {
 }
 
 fn draw_section(section: &Section, text: &mut String) {
-    let drawn = section.blocks.iter().map(draw);
-    let drawn: Vec<String> = drawn.filter(|block| !block.is_empty()).collect();
+    let drawn: Vec<String> = section
+        .blocks
+        .iter()
+        .map(draw)
+        .filter(|block| !block.is_empty())
+        .collect();
     if drawn.is_empty() {
         return;
     }
@@ -102,9 +108,11 @@ fn draw_finding(finding: &Finding) -> String {
 fn draw_table(table: &Table) -> String {
     let mut text = String::new();
     let header: Vec<String> = table.header.iter().map(|name| escape(name)).collect();
-    let rows = table.rows.iter();
-    let rows = rows.map(|row| row.iter().map(|cell| draw_spans(cell, true)).collect());
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|cell| draw_spans(cell, true)).collect())
+        .collect();
     let mut widths: Vec<usize> = header.iter().map(|name| name.width().max(3)).collect();
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {

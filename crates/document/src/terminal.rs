@@ -38,18 +38,26 @@ impl Document {
             let first = format!("{word}  {}", words(&verdict.why, style));
             wrap(first.trim_end(), style.width, ("", &indent))
         });
-        let facts = self.facts.iter();
-        let facts = facts.map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
+        let facts = self
+            .facts
+            .iter()
+            .map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
         let facts = lay_out(&facts.collect::<Vec<_>>(), &[], style.width);
         let (top, last) = if self.ends_with_verdict {
             (facts, verdict)
         } else {
             (verdict + &facts, String::new())
         };
-        let sections = self.sections.iter();
-        let sections = sections.map(|section| draw_section(section, style, &self.more_in));
-        let parts = [top].into_iter().chain(sections).chain([last]);
-        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        let sections = self
+            .sections
+            .iter()
+            .map(|section| draw_section(section, style, &self.more_in));
+        let parts: Vec<String> = [top]
+            .into_iter()
+            .chain(sections)
+            .chain([last])
+            .filter(|part| !part.is_empty())
+            .collect();
         escape_hidden(&parts.join("\n")).into_owned()
     }
 }
@@ -127,8 +135,9 @@ fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
     let (shown, left_out) = limited(table);
     let header = Some(table.header.clone());
     let header = header.filter(|header| header.iter().any(|name| !name.is_empty()));
-    let rows = shown.into_iter();
-    let rows = rows.map(|row| row.iter().map(|cell| painted(cell, style)).collect());
+    let rows = shown
+        .into_iter()
+        .map(|row| row.iter().map(|cell| painted(cell, style)).collect());
     let rows: Vec<Vec<String>> = header.into_iter().chain(rows).collect();
     let columns = 0..table.header.len();
     let is_numeric: Vec<bool> = columns.map(|at| table.is_numeric(at)).collect();
@@ -221,12 +230,13 @@ fn draw_row<'a>(
     row: &[String],
     columns: impl Iterator<Item = (usize, Option<&'a usize>, bool)>,
 ) {
-    let cells = columns.filter_map(|(at, width, is_numeric)| {
-        let (cell, width) = (row.get(at)?, *width?);
-        let lines = wrap(cell, width.max(1), ("", ""));
-        Some((lines, width, is_numeric))
-    });
-    let cells: Vec<(String, usize, bool)> = cells.collect();
+    let cells: Vec<(String, usize, bool)> = columns
+        .filter_map(|(at, width, is_numeric)| {
+            let (cell, width) = (row.get(at)?, *width?);
+            let lines = wrap(cell, width.max(1), ("", ""));
+            Some((lines, width, is_numeric))
+        })
+        .collect();
     let height = cells.iter().map(|(lines, ..)| lines.lines().count()).max();
     for number in 0..height.unwrap_or_default() {
         let line = cells.iter().map(|(lines, width, is_numeric)| {
@@ -246,11 +256,13 @@ fn draw_row<'a>(
 /// A row for each stretch: from where to where, how many, how many of all, and a bar with the marks.
 pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
     let largest = bars.rows.iter().map(|bar| bar.count).max();
-    let labels = bars.shares().map(|(bar, share, _)| {
-        let (from, until) = (bar.from.clone(), bar.until.clone());
-        vec![from, until, figure::count(bar.count), share]
-    });
-    let labels: Vec<Vec<String>> = labels.collect();
+    let labels: Vec<Vec<String>> = bars
+        .shares()
+        .map(|(bar, share, _)| {
+            let (from, until) = (bar.from.clone(), bar.until.clone());
+            vec![from, until, figure::count(bar.count), share]
+        })
+        .collect();
     let widths = widths(&labels);
     let beside = widths.iter().sum::<usize>() + 11;
     let [a, b, c, d] = [0, 1, 2, 3].map(|at: usize| widths.get(at).copied().unwrap_or_default());

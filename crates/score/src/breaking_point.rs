@@ -41,7 +41,7 @@ pub const STEPS_MIN: usize = 2;
 pub const COLLAPSE_CALLS_MIN: u64 = 20;
 
 /// One step of a ramp, in the order they were made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Concurrent clients.
     pub concurrent: u32,
@@ -60,7 +60,6 @@ pub struct Step {
     /// Whether it lasted as long as it should.
     pub is_whole: bool,
     /// Whether an injected fault was on in it: then it says nothing of the server.
-    #[serde(default)]
     pub met_fault: bool,
 }
 

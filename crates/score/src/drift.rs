@@ -10,23 +10,6 @@ use core::time::Duration;
 use crate::prelude::*;
 use crate::regression::{SAMPLES_MIN, Trend};
 
-/// How much drift is allowed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DriftSettings {
-    /// The steepest slope that is still allowed, in milliseconds of mean latency per second.
-    pub limit_ms_per_s: f64,
-}
-
-impl Default for DriftSettings {
-    /// 0.5 ms per second: 30 ms in a minute, which a user starts to feel, and 1.8 s in the hour
-    /// that a soak takes by default. The mean of a healthy server wanders by less.
-    fn default() -> Self {
-        Self {
-            limit_ms_per_s: 0.5,
-        }
-    }
-}
-
 /// The mean latency over a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DriftReport {
@@ -49,12 +32,7 @@ pub struct DriftReport {
 }
 
 /// Looks for drift in (time since the start, mean latency in ms of that interval).
-pub fn detect(
-    means: &[(Duration, f64)],
-    warmup: Duration,
-    settings: &DriftSettings,
-) -> DriftReport {
-    let limit = settings.limit_ms_per_s;
+pub fn detect(means: &[(Duration, f64)], warmup: Duration, limit: f64) -> DriftReport {
     let trend = Trend::of(means, warmup);
     let line = trend.line.filter(|_| !limit.is_nan());
     let is_above = line.is_some_and(|line| line.slope_low > limit);
@@ -138,7 +116,7 @@ mod tests {
     }
 
     fn report(means: &[(Duration, f64)]) -> DriftReport {
-        detect(means, Duration::from_secs(10), &DriftSettings::default())
+        detect(means, Duration::from_secs(10), 0.5)
     }
 
     #[test]
@@ -178,10 +156,7 @@ mod tests {
         let report = report(&each_second(|t| t * 9.0)[..14]);
         assert_eq!((report.outcome, report.points), (Outcome::Inconclusive, 4));
         assert!(verdict(&report).sentence.starts_with("4 intervals"));
-        let unknown = DriftSettings {
-            limit_ms_per_s: f64::NAN,
-        };
-        let report = detect(&each_second(|t| t), Duration::ZERO, &unknown);
+        let report = detect(&each_second(|t| t), Duration::ZERO, f64::NAN);
         assert_eq!(report.outcome, Outcome::Inconclusive);
     }
 
@@ -192,7 +167,7 @@ mod tests {
             limit_ms_per_s in floats(),
         ) {
             let means: Vec<_> = means.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
-            let report = detect(&means, Duration::ZERO, &DriftSettings { limit_ms_per_s });
+            let report = detect(&means, Duration::ZERO, limit_ms_per_s);
             for value in [report.slope_ms_per_s, report.slope_low, report.slope_high, report.r_squared, report.limit_ms_per_s] {
                 prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
             }

@@ -14,8 +14,7 @@ use std::collections::BTreeSet;
 use crate::prelude::*;
 
 /// What came back for a payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// An error: JSON-RPC, HTTP, or a result with `isError`.
     Error,
@@ -136,8 +135,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
     let crashed = payloads(FuzzOutcome::Crashed);
     let wedged = payloads(FuzzOutcome::Wedged);
     let unanswered = payloads(FuzzOutcome::Unanswered);
-    let down = [("ends on", &crashed), ("stops answering after", &wedged)];
-    let down = down
+    let down = [("ends on", &crashed), ("stops answering after", &wedged)]
         .into_iter()
         .filter(|(_, payloads)| !payloads.is_empty());
     let parts: Vec<String> = down

@@ -47,7 +47,7 @@ pub struct Grades {
 }
 
 /// What is graded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradeInput {
     /// Median latency of calls made one at a time, in milliseconds.
     pub alone_median_ms: Option<f64>,
@@ -60,7 +60,6 @@ pub struct GradeInput {
     /// Concurrent clients at which it broke, where that was looked for.
     pub breaking_concurrent: Option<u32>,
     /// What makes the run fail: detectors with a critical finding, limits that were not kept.
-    #[serde(default)]
     pub failures: Vec<String>,
 }
 

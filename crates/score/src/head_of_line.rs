@@ -26,7 +26,7 @@ pub const ALONE_FACTOR_MIN: f64 = 10.0;
 pub const DIFFERENCE_MS_MIN: f64 = 100.0;
 
 /// Latencies of successful calls, in milliseconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MixInput {
     /// The fast tool, alone.
     pub fast_alone_ms: Vec<f64>,

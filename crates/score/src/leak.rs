@@ -15,7 +15,7 @@ use crate::regression::{SAMPLES_MIN, Trend};
 pub const WARMUP_MAX: Duration = Duration::from_secs(30);
 
 /// What counts as a leak.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LeakSettings {
     /// Predicted growth over the run that is still allowed, in MB.
     pub threshold_mb: f64,

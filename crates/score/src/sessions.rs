@@ -25,7 +25,7 @@ pub const DESCRIPTORS_MIN: f64 = 20.0;
 pub const SESSIONS_MIN: u64 = 2;
 
 /// What a churn run saw.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChurnInput {
     /// How long it ran.
     pub run: Duration,

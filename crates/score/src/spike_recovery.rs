@@ -81,7 +81,7 @@ pub struct ToolRecovery {
 }
 
 /// What a spike measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpikeInput {
     /// Before the burst.
     pub baseline: PhaseCalls,

@@ -69,7 +69,7 @@ pub struct Limits {
 }
 
 /// What was measured: percentiles as they are, whatever their support.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// The tool it is about; `None` for the whole run.
     pub tool: Option<String>,
@@ -108,7 +108,7 @@ pub struct ThresholdViolation {
 }
 
 /// What became of each limit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evaluation {
     /// Limits that were not kept.
     pub violations: Vec<ThresholdViolation>,
@@ -163,8 +163,8 @@ pub fn evaluate(
             limits.p999_latency,
             measured.p999,
         ),
-    ];
-    let latencies = latencies.map(|(kind, percentile, limit, actual)| {
+    ]
+    .map(|(kind, percentile, limit, actual)| {
         let judge = |limit| judge_latency(measured, percentile, limit, actual, generator_limited);
         (kind, limit.map(judge))
     });

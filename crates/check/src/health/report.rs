@@ -129,8 +129,11 @@ pub enum ToolOutcome {
 impl ProbeReport {
     /// What it comes to, by everything else in it.
     pub(super) fn judge(&self) -> ProbeOutcome {
-        let called = self.tools.iter().chain(&self.prompts);
-        let mut called = called.chain(&self.resources);
+        let mut called = self
+            .tools
+            .iter()
+            .chain(&self.prompts)
+            .chain(&self.resources);
         let has_failed = called.clone().any(ToolHealth::is_failure);
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
         if self.partial {

@@ -64,7 +64,7 @@ pub async fn examine(
     for &probe in examination.probes {
         let began = Instant::now();
         let asked = match probe.request(examination.subject) {
-            Err(reason) => Verdict::Skipped(reason.to_string()).into(),
+            Err(reason) => Verdict::Skipped(reason).into(),
             Ok(request) => {
                 let session = if std::mem::take(&mut is_first) {
                     first_session(sessions, &pulse, examination.timeout).await
@@ -175,7 +175,10 @@ async fn ask(
     };
     Asked {
         verdict: Verdict::Failed(end(&breach)),
-        breach: Some(Breach::new(contract, answer.in_short())),
+        breach: Some(Breach {
+            expected: contract,
+            found: answer.in_short(),
+        }),
         unquoted: Some(end(answer.in_short())),
         is_end,
     }
@@ -215,7 +218,10 @@ async fn outlived(
     };
     Asked {
         verdict: Verdict::Failed(end(&full)),
-        breach: Some(Breach::new(GOES_ON, found)),
+        breach: Some(Breach {
+            expected: GOES_ON,
+            found,
+        }),
         unquoted: Some(end(found)),
         is_end: true,
     }

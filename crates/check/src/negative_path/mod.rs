@@ -129,7 +129,7 @@ impl Probe {
             Self::WrongType | Self::ExtraField => false,
         };
         match &subject.unreadable {
-            Some(reason) if !can_be_made => Err(NotApplicable(reason.clone())),
+            Some(reason) if !can_be_made => Err(reason.clone()),
             _ => (self.entry().make)(subject),
         }
     }

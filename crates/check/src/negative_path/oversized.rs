@@ -38,7 +38,7 @@ fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
     if takes_text(&name) {
         return Ok(request(subject, &name));
     }
-    Err(NotApplicable("the tool takes no arguments".to_owned()))
+    Err("the tool takes no arguments".to_owned())
 }
 
 fn request(subject: &Subject<'_>, name: &str) -> BadRequest {

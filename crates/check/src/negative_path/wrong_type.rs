@@ -46,9 +46,7 @@ fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
             }
         }
     }
-    Err(NotApplicable(
-        "the schema has no argument of a certain type".to_owned(),
-    ))
+    Err("the schema has no argument of a certain type".to_owned())
 }
 
 /// Whether it is the type that is wrong: an argument that was not there before may be rejected for being

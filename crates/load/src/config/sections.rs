@@ -96,10 +96,12 @@ pub fn about(setting: &Setting) -> String {
     let mut shared: Vec<&str> = setting.about.split(' ').collect();
     for entry in ENTRIES {
         if let Some(other) = entry.all_settings().find(|it| it.name == setting.name) {
-            let same = shared.iter().zip(other.about.split(' '));
-            let same = same.take_while(|(one, other)| {
-                one.trim_end_matches(',') == other.trim_end_matches(',')
-            });
+            let same = shared
+                .iter()
+                .zip(other.about.split(' '))
+                .take_while(|(one, other)| {
+                    one.trim_end_matches(',') == other.trim_end_matches(',')
+                });
             shared.truncate(same.count());
         }
     }

@@ -63,9 +63,10 @@ fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> D
     } else {
         ""
     };
-    let notes = rows.iter();
-    let notes = notes.filter(|row| row.change != Change::Unchanged && !comparison.unlike);
-    let notes = notes.map(|row| Line::sentence(row.sentence));
+    let notes = rows
+        .iter()
+        .filter(|row| row.change != Change::Unchanged && !comparison.unlike)
+        .map(|row| Line::sentence(row.sentence));
     let advice = comparison.advice.iter();
     let mut document = Document {
         title: "Comparison".to_owned(),
@@ -107,10 +108,14 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
             Some(median) if is_rate => format!("{}/s", rate(median)),
             median => maybe_milliseconds(median),
         };
-        let name = metric.metric.strip_suffix("_per_s");
-        let name = name.or_else(|| metric.metric.strip_suffix("_ms"));
-        let interval = metric.ratio_low.zip(metric.ratio_high);
-        let interval = interval.map(|(low, high)| format!("{low:.3} to {high:.3}"));
+        let name = metric
+            .metric
+            .strip_suffix("_per_s")
+            .or_else(|| metric.metric.strip_suffix("_ms"));
+        let interval = metric
+            .ratio_low
+            .zip(metric.ratio_high)
+            .map(|(low, high)| format!("{low:.3} to {high:.3}"));
         Row {
             change: metric.change,
             sentence: &metric.sentence,

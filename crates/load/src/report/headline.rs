@@ -50,8 +50,10 @@ pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
 fn reasons(report: &Report) -> String {
     let found = |is_critical: bool| {
-        let found = report.verdicts.iter();
-        let found = found.filter(|verdict| verdict.outcome == Outcome::Finding);
+        let found = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.outcome == Outcome::Finding);
         found
             .filter(|verdict| (verdict.severity == Severity::Critical) == is_critical)
             .count()
@@ -68,8 +70,9 @@ fn reasons(report: &Report) -> String {
         (found(false), "warning"),
         (unclear(true), "unjudged limit"),
         (unclear(false), "unjudged check"),
-    ];
-    let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0);
     let parts = counts.map(|(number, noun)| counted(number::count(number), noun));
     parts.collect::<Vec<String>>().join(", ")
 }
@@ -97,7 +100,6 @@ pub fn title(kind: &ScenarioKind) -> String {
         .map(|first| first.to_uppercase().chain(letters).collect())
         .unwrap_or_default()
 }
-
 
 /// What the model is called, and what follows from it.
 pub const fn model(model: Model) -> (&'static str, &'static str) {

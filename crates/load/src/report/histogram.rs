@@ -70,8 +70,9 @@ pub fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
 
 /// The bucket that holds a value; the last one holds everything above.
 fn holder(buckets: &mut [Bucket], value: f64) -> Option<&mut Bucket> {
-    let place = buckets.partition_point(|bucket| bucket.until <= value);
-    let place = place.min(buckets.len().checked_sub(1)?);
+    let place = buckets
+        .partition_point(|bucket| bucket.until <= value)
+        .min(buckets.len().checked_sub(1)?);
     buckets.get_mut(place)
 }
 

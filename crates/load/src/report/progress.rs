@@ -51,8 +51,11 @@ pub fn progress_line(progress: &Progress, width: usize) -> String {
     ];
     let mut line = String::new();
     for most in (0..parts.len()).rev() {
-        let shown = parts.iter().filter(|(rank, _)| *rank <= most);
-        let shown: Vec<&str> = shown.filter_map(|(_, text)| text.as_deref()).collect();
+        let shown: Vec<&str> = parts
+            .iter()
+            .filter(|(rank, _)| *rank <= most)
+            .filter_map(|(_, text)| text.as_deref())
+            .collect();
         line = shown.join("  ");
         if line.width() <= width {
             return line;

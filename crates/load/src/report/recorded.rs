@@ -60,8 +60,10 @@ fn row(name: &str, calls: &CallReport) -> [Line; 8] {
     let latency = &calls.latency_ms;
     let [p50, p95, p99, max] = [latency.p50, latency.p95, latency.p99, latency.max]
         .map(|time| known(time, |ms| format!("{ms:.1}ms")));
-    let errors = calls.errors.iter();
-    let errors = errors.map(|(category, count)| format!("{count} {category}").into());
+    let errors = calls
+        .errors
+        .iter()
+        .map(|(category, count)| format!("{count} {category}").into());
     let errors = Line::join(errors, ", ");
     cells![
         Line::code(name),

@@ -15,9 +15,9 @@ pub fn side_by_side_document(runs: &[ServerRun]) -> Document {
     let mut sections = vec![Section::default().table(table(runs)), findings(runs)];
     if runs.len() > 1 {
         // What to know before one run each is taken for a difference.
-        let note = Line::plain("One run each: small differences may be chance. ");
-        let note = note.and_code("mcprove compare");
-        let note = note.and(" with two of the servers shows which are real.");
+        let note = Line::plain("One run each: small differences may be chance. ")
+            .and_code("mcprove compare")
+            .and(" with two of the servers shows which are real.");
         sections.push(Section::default().paragraph(note));
     }
     Document {
@@ -105,8 +105,9 @@ fn findings(runs: &[ServerRun]) -> Section {
             findings.push(Finding::new(Tone::Bad, "not run", name).line(error));
             continue;
         };
-        let violations = report.threshold_violations.iter();
-        let violations = violations
+        let violations = report
+            .threshold_violations
+            .iter()
             .map(|it| Finding::new(Tone::Bad, "violated", name.clone()).line(violation(it)));
         let found = report.findings().into_iter().map(|verdict| Finding {
             name: name.clone().and(format!(": {}", verdict.detector)),

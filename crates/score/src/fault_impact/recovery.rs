@@ -90,8 +90,9 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
     let usual = before.failure_share();
     let series = |only: Option<&str>| -> Vec<Tally> {
         let stretch = |tools: &&BTreeMap<String, Stretch>| {
-            let chosen = tools.iter();
-            let chosen = chosen.filter(|(tool, _)| only.is_none_or(|only| only == tool.as_str()));
+            let chosen = tools
+                .iter()
+                .filter(|(tool, _)| only.is_none_or(|only| only == tool.as_str()));
             chosen
                 .map(|(tool, stretch)| tally(stretch, baselines.get(tool.as_str()), usual))
                 .sum()

@@ -221,8 +221,12 @@ fn told(impact: &FaultImpact) -> String {
 
 /// The first few of these tools, and how many more there are.
 fn names(tools: &[String]) -> String {
-    let named = tools.iter().take(NAMED_MAX).map(|tool| phrase::name(tool));
-    let named = named.collect::<Vec<String>>().join(", ");
+    let named = tools
+        .iter()
+        .take(NAMED_MAX)
+        .map(|tool| phrase::name(tool))
+        .collect::<Vec<String>>()
+        .join(", ");
     match tools.len().saturating_sub(NAMED_MAX) {
         0 => named,
         more => format!("{named} and {more} more"),

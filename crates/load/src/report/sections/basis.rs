@@ -83,8 +83,10 @@ pub fn generator(report: &Report) -> Section {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = generator.advice.as_ref();
-        let advice = advice.map_or_else(|| "lower the load".to_owned(), Message::text);
+        let advice = generator
+            .advice
+            .as_ref()
+            .map_or_else(|| "lower the load".to_owned(), Message::text);
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
         limit = limit.paragraph(was_limit.and(format!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",

@@ -35,8 +35,10 @@ pub fn over_time(report: &Report) -> Section {
             (until - width / 2.0, [completed, failed, mean_ms])
         })
         .collect();
-    let phases = measured(report).into_iter().skip(1);
-    let phases = phases.map(|phase| phase.from.as_secs_f64());
+    let phases = measured(report)
+        .into_iter()
+        .skip(1)
+        .map(|phase| phase.from.as_secs_f64());
     let impacts = report.faults.iter().flat_map(|faults| &faults.impacts);
     let faults = impacts.flat_map(|impact| [impact.from_secs, impact.until_secs]);
     let starts: Vec<f64> = phases.chain(faults.flatten()).collect();
@@ -86,8 +88,9 @@ fn loaded(report: &Report, from: f64, until: f64) -> f64 {
 pub fn process(report: &Report) -> Vec<Block> {
     let samples = &report.process.samples;
     let chart = |title, y_label, from_zero, value: fn(&ProcessSample) -> Option<f64>| {
-        let points = samples.iter();
-        let points = points.map(|sample| (sample.at.as_secs_f64(), value(sample)));
+        let points = samples
+            .iter()
+            .map(|sample| (sample.at.as_secs_f64(), value(sample)));
         Block::Chart(Chart {
             from_zero,
             ..plain(title, (TIME, y_label), points.collect())
@@ -120,8 +123,9 @@ pub fn by_concurrency(report: &Report) -> Vec<Block> {
         None => "calls in flight",
     };
     let chart = |title, y_label, tone, value: fn(&PhaseReport) -> Option<f64>| {
-        let points = steps.iter();
-        let points = points.map(|step| (step.rate.unwrap_or(step.concurrent.into()), value(step)));
+        let points = steps
+            .iter()
+            .map(|step| (step.rate.unwrap_or(step.concurrent.into()), value(step)));
         let breaks = breaking.map(|point| point.rate_per_s.unwrap_or(point.concurrent.into()));
         let marked = breaking.map(|point| format!("the breaking point, {}", point.load()));
         Block::Chart(Chart {

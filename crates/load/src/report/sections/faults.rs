@@ -65,7 +65,6 @@ fn apart(faults: &FaultsReport) -> String {
     )
 }
 
-
 /// Before, during and after each fault, and the calls that it struck.
 fn fault_table(faults: &FaultsReport) -> Table {
     let mut table = Table::new(["Fault", "Calls", "count", "errors", "p50", "p95", "p99"]);

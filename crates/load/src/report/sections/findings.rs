@@ -93,7 +93,9 @@ pub fn violation(violation: &ThresholdViolation) -> Line {
     if let Some(tool) = &violation.tool {
         line = line.and(" (").and_code(tool).and(")");
     }
-    let expected = violation.expected.replacen("<=", "≤", 1);
-    let expected = expected.replacen(">=", "≥", 1);
+    let expected = violation
+        .expected
+        .replacen("<=", "≤", 1)
+        .replacen(">=", "≥", 1);
     line.and(format!(": expected {expected}, got {}", violation.actual))
 }

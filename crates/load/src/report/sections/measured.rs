@@ -62,8 +62,9 @@ pub fn summary(report: &Report) -> Section {
         ),
         ("Out of range of the histogram", report.out_of_range, true),
         ("Warm-up, not counted", warmup, false),
-    ];
-    let further = further.into_iter().filter(|(_, number, _)| *number > 0);
+    ]
+    .into_iter()
+    .filter(|(_, number, _)| *number > 0);
     figures.extend(
         further.map(|(name, number, is_bad)| Figure::new(name, count(number)).bad_if(is_bad)),
     );
@@ -87,9 +88,12 @@ pub fn latency(report: &Report) -> Section {
             .paragraph("No call succeeded, so there is no latency.")
             .detail();
     }
-    let violated = report.threshold_violations.iter();
-    let violated = violated.filter(|violation| violation.tool.is_none());
-    let violated: Vec<&str> = violated.map(|violation| violation.metric.name()).collect();
+    let violated: Vec<&str> = report
+        .threshold_violations
+        .iter()
+        .filter(|violation| violation.tool.is_none())
+        .map(|violation| violation.metric.name())
+        .collect();
     let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
     let cells = QUANTILES.iter().map(|(name, quantile)| {
         let text = headline::quantile(stats, *quantile);
@@ -158,8 +162,9 @@ pub fn phases(report: &Report) -> Section {
         return Section::default();
     }
     let measured = report.phases.iter().filter(|phase| phase.measured).count();
-    let section = Section::new("Phases").table(phase_table(&report.phases));
-    let mut section = section.detail_if(measured < 2);
+    let mut section = Section::new("Phases")
+        .table(phase_table(&report.phases))
+        .detail_if(measured < 2);
     section.blocks.extend(charts::by_concurrency(report));
     section
 }
@@ -245,8 +250,10 @@ pub fn errors(report: &Report) -> Section {
     let mut categories: Vec<_> = errors.by_category.iter().collect();
     categories.sort_by_key(|(category, count)| (std::cmp::Reverse(**count), **category));
     let rows = categories.into_iter().map(|(category, number)| {
-        let example = errors.examples.get(category);
-        let example = example.map_or_else(Line::default, Line::code);
+        let example = errors
+            .examples
+            .get(category)
+            .map_or_else(Line::default, Line::code);
         cells![
             category.name(),
             count(*number),
@@ -266,7 +273,7 @@ pub fn process(report: &Report) -> Section {
         return section.paragraph(why).detail();
     }
     let growth = process.growth_mb;
-    let parts = [
+    let parts: Vec<String> = [
         Some(format!("Peak RSS: {}", megabytes(process.peak_rss_mb))),
         Some(format!("Final RSS: {}", megabytes(process.final_rss_mb))),
         Some(format!("Avg CPU: {:.1}%", process.avg_cpu_pct)),
@@ -277,8 +284,10 @@ pub fn process(report: &Report) -> Section {
         process
             .peak_descriptors
             .map(|peak| format!("Peak descriptors: {peak}")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let mut section = section.paragraph(parts.join(" · "));
     section.blocks.extend(charts::process(report));
     section

@@ -111,8 +111,8 @@ fn race(report: &Report) -> Section {
         "at once",
         "different at once",
         "failed",
-    ]);
-    let table = table.rows(report.race.iter().map(|(tool, race)| {
+    ])
+    .rows(report.race.iter().map(|(tool, race)| {
         cells![
             Line::code(tool),
             name(race.outcome),
@@ -152,8 +152,9 @@ fn fuzz(report: &FuzzReport) -> Section {
         cells![outcome, Line::code(&case.payload), case.times, &case.detail]
     });
     let table = Table::new(["Outcome", "Payload", "times", "What was seen"]).rows(rows);
-    let section = Section::new("Fuzzing").paragraph(counts);
-    let section = section.table(table.at_most(TERMINAL_ROWS_MAX));
+    let section = Section::new("Fuzzing")
+        .paragraph(counts)
+        .table(table.at_most(TERMINAL_ROWS_MAX));
     and_more(section, report.cases.len(), "payloads")
 }
 
@@ -163,8 +164,8 @@ fn head_of_line(report: &HeadOfLineReport) -> Section {
         "fast calls in the mix",
         "slow calls",
         "samples",
-    ]);
-    let table = table.rows([[
+    ])
+    .rows([[
         maybe_milliseconds(report.fast_alone_p50),
         maybe_milliseconds(report.fast_mixed_p50),
         maybe_milliseconds(report.slow_p50),
