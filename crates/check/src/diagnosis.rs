@@ -14,8 +14,6 @@ use serde::{Deserialize, Serialize};
 const RUNS_MAX: usize = 100;
 /// With fewer open files than this, a load run of any size fails.
 const DESCRIPTORS_MIN: u64 = 1024;
-/// How many lines of the server's stderr are shown.
-const STDERR_LINES: usize = 10;
 
 /// One item of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,12 +68,7 @@ impl Item {
     }
 
     fn with_stderr(mut self, stderr: &str) -> Self {
-        let lines: Vec<&str> = stderr.trim_end().lines().collect();
-        let start = lines.len().saturating_sub(STDERR_LINES);
-        self.evidence = lines[start..]
-            .iter()
-            .map(|line| (*line).to_owned())
-            .collect();
+        self.evidence = crate::last_lines(stderr).map(str::to_owned).collect();
         self
     }
 }
@@ -103,15 +96,12 @@ pub async fn examine_machine(program: &Path) -> Vec<Item> {
 
 fn find_program(name: &str, candidates: &[&str], fix: &'static str) -> Item {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let names: Vec<String> = candidates
+        .iter()
+        .flat_map(|name| [(*name).to_owned(), format!("{name}.exe")])
+        .collect();
     let found = std::env::split_paths(&path)
-        .flat_map(|directory| {
-            candidates.iter().flat_map(move |candidate| {
-                [
-                    directory.join(candidate),
-                    directory.join(format!("{candidate}.exe")),
-                ]
-            })
-        })
+        .flat_map(|directory| names.iter().map(move |name| directory.join(name)))
         .find(|file: &PathBuf| file.is_file());
     match found {
         Some(file) => Item::good(name, file.display().to_string()),
@@ -132,15 +122,10 @@ fn toolchain() -> Option<Item> {
     } else {
         "gnu"
     };
-    let output = std::process::Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let host = text
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))?
-        .to_owned();
+    let rustc = std::process::Command::new("rustc").arg("-vV").output();
+    let output = rustc.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "))?;
     Some(if host.ends_with(ours) {
         Item::good("Rust toolchain", host)
     } else {
@@ -168,19 +153,13 @@ fn descriptors() -> Item {
 
 fn old_runs(folder: &Path) -> Item {
     let name = "old runs";
-    let is_folder = |entry: &std::fs::DirEntry| entry.path().is_dir();
-    let count =
-        std::fs::read_dir(folder).map_or(0, |entries| entries.flatten().filter(is_folder).count());
-    let found = format!("{count} in ./{}", folder.display());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let count = entries.filter(|entry| entry.path().is_dir()).count();
+    let folder = folder.display();
+    let found = format!("{count} in ./{folder}");
     if count > RUNS_MAX {
-        Item::bad(
-            name,
-            found,
-            format!(
-                "delete those you no longer need from ./{}",
-                folder.display()
-            ),
-        )
+        let fix = format!("delete those you no longer need from ./{folder}");
+        Item::bad(name, found, fix)
     } else {
         Item::good(name, found)
     }
@@ -259,7 +238,7 @@ fn clean_stdout(session: &Session) -> Item {
     item.evidence = violations
         .first
         .iter()
-        .take(STDERR_LINES)
+        .take(crate::STDERR_LINES)
         .map(|violation| format!("{}: {}", violation.kind.explanation(), violation.message))
         .collect();
     item
@@ -268,19 +247,16 @@ fn clean_stdout(session: &Session) -> Item {
 async fn ends_with_its_input(session: Session, timeout: Duration) -> Item {
     let closing = session.close().await;
     if closing.forced {
-        let found = format!(
-            "still running {} after its input closed",
-            describe_duration(timeout)
-        );
-        Item::bad(
+        let timeout = describe_duration(timeout);
+        let found = format!("still running {timeout} after its input closed");
+        return Item::bad(
             "ending",
             found,
             "exit when reading stdin returns end of file",
-        )
-    } else {
-        let status = closing
-            .exit
-            .map_or_else(|| "ended".to_owned(), |status| status.to_string());
-        Item::good("ending", format!("exits when its input closes ({status})"))
+        );
     }
+    let status = closing
+        .exit
+        .map_or("ended".to_owned(), |status| status.to_string());
+    Item::good("ending", format!("exits when its input closes ({status})"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
+use mcprove_document::prelude::*;
 use mcprove_load::report::skipped::not_called;
 use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::printable::printable;
@@ -21,29 +21,38 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         "" => "unnamed server",
         name => name,
     };
-    let mut table = Table::new(["", "", "", ""]);
-    let called = report.tools.iter().filter(|tool| !tool.may_write);
-    for tool in called.chain(&report.prompts).chain(&report.resources) {
+    let called = report
+        .tools
+        .iter()
+        .filter(|tool| !tool.may_write)
+        .chain(&report.prompts)
+        .chain(&report.resources);
+    let table = Table::new(["", "", "", ""]).rows(called.map(|tool| {
         let (tone, word) = outcome(tool.outcome);
         let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
-        table.push([
+        cells![
             Line::code(&tool.name),
             Line::toned(tone, word),
-            Line::plain(duration.unwrap_or_default()),
+            duration.unwrap_or_default(),
             Line::sentence(tool.message.as_deref().unwrap_or_default()),
-        ]);
-    }
+        ]
+    }));
     let mut first = Section::default();
     if report.coverage.registered == 0 {
         first = first.paragraph("the server offers no tools");
     }
-    let skipped = report.tools.iter().filter(|tool| tool.may_write);
-    let skipped = skipped.map(|tool| {
-        let reason = tool.message.as_deref().unwrap_or_default();
-        (tool.name.as_str(), reason)
-    });
-    let violations = report.violations.iter();
-    let violations = violations.map(|finding| Line::sentence(&finding.message));
+    let skipped = report
+        .tools
+        .iter()
+        .filter(|tool| tool.may_write)
+        .map(|tool| {
+            let reason = tool.message.as_deref().unwrap_or_default();
+            (tool.name.as_str(), reason)
+        });
+    let violations = report
+        .violations
+        .iter()
+        .map(|finding| Line::sentence(&finding.message));
     let stderr = report.stderr.iter().map(|line| printable(line, LINE_MAX));
     let mut document = Document {
         title: format!("Probe of {name}"),
@@ -70,8 +79,10 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         ],
         ..Document::default()
     };
-    let hints = hints(report).into_iter().map(Line::sentence);
-    let hints = hints.map(|hint| Line::plain("hint: ").and(hint));
+    let hints = hints(report)
+        .into_iter()
+        .map(Line::sentence)
+        .map(|hint| Line::plain("hint: ").and(hint));
     document.push(hints.fold(Section::default(), Section::paragraph));
     document
 }
@@ -112,18 +123,12 @@ fn verdict(report: &ProbeReport) -> Verdict {
         ToolOutcome::Skipped,
     ];
     let parts = kinds.into_iter().filter_map(|kind| {
-        let count = report
-            .tools
-            .iter()
-            .filter(|tool| tool.outcome == kind)
-            .count();
+        let tools = report.tools.iter().filter(|tool| tool.outcome == kind);
+        let count = tools.count();
         (count > 0 || kind == ToolOutcome::Ok).then(|| format!("{count} {}", outcome(kind).1))
     });
-    let parts: Vec<String> = parts.collect();
-    let why = format!(
-        "{exercised} of {registered} tools called: {}",
-        parts.join(", ")
-    );
+    let parts = parts.collect::<Vec<String>>().join(", ");
+    let why = format!("{exercised} of {registered} tools called: {parts}");
     Verdict::new(tone, word, why)
 }
 
@@ -138,10 +143,8 @@ fn hints(report: &ProbeReport) -> Vec<String> {
             "; otherwise look for blocking work inside its handler"
         ]);
     }
-    let failed = report
-        .tools
-        .iter()
-        .filter(|tool| tool.outcome == ToolOutcome::Error);
+    let tools = report.tools.iter();
+    let failed = tools.filter(|tool| tool.outcome == ToolOutcome::Error);
     let categories: BTreeSet<ErrorCategory> = failed.filter_map(|tool| tool.category).collect();
     hints.extend(categories.into_iter().map(ErrorCategory::hint));
     let has_run = has(ToolOutcome::ToolError);
@@ -162,17 +165,12 @@ fn hints(report: &ProbeReport) -> Vec<String> {
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }
-    let kinds: BTreeSet<&str> = report
+    let violations: BTreeSet<String> = report
         .violations
         .iter()
-        .map(|finding| finding.kind.as_str())
+        .map(|finding| violation_hint(&finding.kind).text())
         .collect();
-    let violation_hints: BTreeSet<String> = kinds
-        .into_iter()
-        .map(|kind| violation_hint(kind).text())
-        .collect();
-    let texts = hints.iter().map(Message::text);
-    texts.chain(violation_hints).collect()
+    hints.iter().map(Message::text).chain(violations).collect()
 }
 
 fn violation_hint(kind: &str) -> Message {
@@ -195,20 +193,16 @@ fn violation_hint(kind: &str) -> Message {
 
 /// The checklist of this machine, and of a server.
 pub fn doctor_document(items: &[Item], server: Option<&str>) -> Document {
-    let failed = items
-        .iter()
-        .filter(|item| !item.passed && !item.optional)
-        .count();
-    let ran_out = items.iter().any(|item| item.ran_out);
-    let verdict = match failed {
-        _ if ran_out => Verdict::new(
-            Tone::Unclear,
-            "INCONCLUSIVE",
-            "mcprove itself ran out of something",
-        ),
-        0 => Verdict::new(Tone::Good, "PASS", "all is well"),
-        1 => Verdict::new(Tone::Bad, "FAIL", "1 item failed"),
-        failed => Verdict::new(Tone::Bad, "FAIL", format!("{failed} items failed")),
+    let failed = items.iter().filter(|item| !item.passed && !item.optional);
+    let failed = mcprove_settings::number::count(failed.count());
+    let verdict = if items.iter().any(|item| item.ran_out) {
+        let why = "mcprove itself ran out of something";
+        Verdict::new(Tone::Unclear, "INCONCLUSIVE", why)
+    } else if failed == 0 {
+        Verdict::new(Tone::Good, "PASS", "all is well")
+    } else {
+        let why = format!("{} failed", counted(failed, "item"));
+        Verdict::new(Tone::Bad, "FAIL", why)
     };
     let sections = items.iter().map(|item| {
         let (tone, mark) = match (item.passed, item.optional) {

@@ -4,12 +4,14 @@
 //! Every text goes through [`printable`] on its way in, so no renderer can forget it; escaping is
 //! the renderer's, in one place each.
 
+use std::fmt::Display;
+
 use mcprove_settings::printable::printable;
 
-#[cfg(feature = "html")]
-use crate::html;
+use crate::figure;
+
+#[cfg(test)]
 use crate::style::Style;
-use crate::{markdown, terminal};
 
 /// The longest text that is shown whole.
 const TEXT_MAX: usize = 600;
@@ -162,52 +164,52 @@ pub struct Bar {
 
 impl Line {
     /// Words of our own, or a message that is no sentence.
-    pub fn plain(text: impl AsRef<str>) -> Self {
-        Self(vec![Span::Plain(printable(text.as_ref(), TEXT_MAX))])
+    pub fn plain(text: impl Display) -> Self {
+        Self(vec![Span::Plain(shown(text))])
     }
 
     /// A name or a command.
-    pub fn code(text: impl AsRef<str>) -> Self {
+    pub fn code(text: impl Display) -> Self {
         Self::default().and_code(text)
     }
 
     /// Something that matters.
-    pub fn strong(text: impl AsRef<str>) -> Self {
+    pub fn strong(text: impl Display) -> Self {
         Self::toned(Tone::Neutral, text)
     }
 
     /// Good or bad news.
-    pub fn toned(tone: Tone, text: impl AsRef<str>) -> Self {
-        Self(vec![Span::Strong(tone, printable(text.as_ref(), TEXT_MAX))])
+    pub fn toned(tone: Tone, text: impl Display) -> Self {
+        Self(vec![Span::Strong(tone, shown(text))])
     }
 
     /// A sentence as `metrics.json` has it, where names are marked as `phrase::name` marks them: between as
     /// many backticks as they need. A mark without its end is a text.
-    pub fn sentence(text: impl AsRef<str>) -> Self {
-        let text = printable(text.as_ref(), TEXT_MAX);
+    pub fn sentence(text: impl Display) -> Self {
+        let text = shown(text);
         let mut spans = Vec::new();
         let (mut plain, mut rest) = (String::new(), text.as_str());
-        while let Some(start) = rest.find('`') {
-            let (before, marked) = rest.split_at(start);
+        loop {
+            let (before, marked) = rest.split_at(rest.find('`').unwrap_or(rest.len()));
             let inside = marked.trim_start_matches('`');
             let (fence, _) = marked.split_at(marked.len() - inside.len());
             plain.push_str(before);
-            let Some((name, after)) = end_of(inside, fence) else {
+            let named = end_of(inside, fence);
+            if named.is_none() {
                 plain.push_str(fence);
-                rest = inside;
-                continue;
-            };
-            if !plain.is_empty() {
+            }
+            if !plain.is_empty() && (named.is_some() || inside.is_empty()) {
                 spans.push(Span::Plain(std::mem::take(&mut plain)));
             }
-            spans.push(Span::Code(name.to_owned()));
-            rest = after;
+            rest = match named {
+                Some((name, after)) => {
+                    spans.push(Span::Code(name.to_owned()));
+                    after
+                }
+                None if inside.is_empty() => return Self(spans),
+                None => inside,
+            };
         }
-        plain.push_str(rest);
-        if !plain.is_empty() {
-            spans.push(Span::Plain(plain));
-        }
-        Self(spans)
     }
 
     /// The same with more words.
@@ -219,13 +221,12 @@ impl Line {
 
     /// The same with a name.
     #[must_use]
-    pub fn and_code(mut self, text: impl AsRef<str>) -> Self {
-        let name = printable(text.as_ref(), TEXT_MAX);
-        self.0.push(Span::Code(if name.trim().is_empty() {
-            "(unnamed)".to_owned()
-        } else {
-            name
-        }));
+    pub fn and_code(mut self, text: impl Display) -> Self {
+        let mut name = shown(text);
+        if name.trim().is_empty() {
+            "(unnamed)".clone_into(&mut name);
+        }
+        self.0.push(Span::Code(name));
         self
     }
 
@@ -236,15 +237,19 @@ impl Line {
 
     /// Lines in one, with something between them.
     pub fn join(lines: impl IntoIterator<Item = Self>, between: &str) -> Self {
-        let mut all = Self::default();
-        for line in lines {
-            if !all.0.is_empty() {
-                all.0.push(Span::Plain(between.to_owned()));
-            }
-            all.0.extend(line.0);
-        }
-        all
+        let joined = lines
+            .into_iter()
+            .reduce(|all, line| match all.0.as_slice() {
+                [] => line,
+                _ => all.and(between).and(line),
+            });
+        joined.unwrap_or_default()
     }
+}
+
+/// A text as it is shown.
+fn shown(text: impl Display) -> String {
+    printable(&text.to_string(), TEXT_MAX)
 }
 
 /// The name before the next run of backticks that is as long as `fence`, and what comes after it.
@@ -265,7 +270,7 @@ fn end_of<'a>(inside: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
     None
 }
 
-impl<Text: AsRef<str>> From<Text> for Line {
+impl<Text: Display> From<Text> for Line {
     fn from(text: Text) -> Self {
         Self::plain(text)
     }
@@ -280,19 +285,9 @@ impl Span {
 }
 
 impl Document {
-    /// For a terminal.
-    pub fn terminal(&self, style: Style) -> String {
-        terminal::render(self, style)
-    }
-
-    /// As Markdown.
-    pub fn markdown(&self) -> String {
-        markdown::render(self)
-    }
-
     /// What is reported, fit to be shown.
     pub(crate) fn heading(&self) -> String {
-        printable(&self.title, TEXT_MAX)
+        shown(&self.title)
     }
 
     /// The same in short, for the title of a window.
@@ -300,18 +295,12 @@ impl Document {
     pub(crate) fn window_title(&self) -> String {
         let subject = match self.subject.as_slice() {
             [] => self.heading(),
-            subject => printable(&subject.join(" · "), TEXT_MAX),
+            subject => shown(subject.join(" · ")),
         };
         match &self.verdict {
             Some(verdict) => format!("{}: {subject}", verdict.word),
             None => subject,
         }
-    }
-
-    /// As an HTML page.
-    #[cfg(feature = "html")]
-    pub fn html(&self) -> String {
-        html::render(self)
     }
 
     /// Adds a section.
@@ -334,60 +323,56 @@ impl Verdict {
 
 impl Section {
     /// A section with nothing in it yet.
-    pub fn new(title: impl AsRef<str>) -> Self {
+    pub fn new(title: impl Display) -> Self {
         Self {
-            title: printable(title.as_ref(), TEXT_MAX),
+            title: shown(title),
             blocks: Vec::new(),
         }
     }
 
     /// The same with a paragraph.
     #[must_use]
-    pub fn paragraph(mut self, line: impl Into<Line>) -> Self {
-        self.blocks.push(Block::Paragraph(line.into()));
-        self
+    pub fn paragraph(self, line: impl Into<Line>) -> Self {
+        self.block(Block::Paragraph(line.into()))
     }
 
     /// The same with a list, unless it is empty.
     #[must_use]
-    pub fn list<Item: Into<Line>>(mut self, lines: impl IntoIterator<Item = Item>) -> Self {
-        let lines: Vec<Line> = lines.into_iter().map(Into::into).collect();
-        if !lines.is_empty() {
-            self.blocks.push(Block::List(lines));
-        }
-        self
+    pub fn list<Item: Into<Line>>(self, lines: impl IntoIterator<Item = Item>) -> Self {
+        self.unless_empty(lines.into_iter().map(Into::into), Block::List)
     }
 
     /// The same with a table, unless it is empty, and without columns that are.
     #[must_use]
-    pub fn table(mut self, table: Table) -> Self {
-        if !table.rows.is_empty() {
-            self.blocks
-                .push(Block::Table(table.without_empty_columns()));
+    pub fn table(self, table: Table) -> Self {
+        match table.rows.as_slice() {
+            [] => self,
+            _ => self.block(Block::Table(table.without_empty_columns())),
         }
-        self
     }
 
     /// The same with findings, unless there are none.
     #[must_use]
-    pub fn findings(mut self, findings: impl IntoIterator<Item = Finding>) -> Self {
-        let findings: Vec<Finding> = findings.into_iter().collect();
-        if !findings.is_empty() {
-            self.blocks.push(Block::Findings(findings));
-        }
-        self
+    pub fn findings(self, findings: impl IntoIterator<Item = Finding>) -> Self {
+        self.unless_empty(findings.into_iter(), Block::Findings)
     }
 
     /// The same with lines of another program, unless there are none.
     #[must_use]
-    pub fn excerpt<Text: AsRef<str>>(mut self, lines: impl IntoIterator<Item = Text>) -> Self {
-        let lines = lines
-            .into_iter()
-            .map(|line| printable(line.as_ref(), EXCERPT_MAX));
-        let lines: Vec<String> = lines.collect();
-        if !lines.is_empty() {
-            self.blocks.push(Block::Excerpt(lines));
-        }
+    pub fn excerpt<Text: AsRef<str>>(self, lines: impl IntoIterator<Item = Text>) -> Self {
+        let lines = lines.into_iter();
+        let lines = lines.map(|line| printable(line.as_ref(), EXCERPT_MAX));
+        self.unless_empty(lines, Block::Excerpt)
+    }
+
+    fn unless_empty<Item>(
+        mut self,
+        items: impl Iterator<Item = Item>,
+        block: fn(Vec<Item>) -> Block,
+    ) -> Self {
+        let items: Vec<Item> = items.collect();
+        self.blocks
+            .extend((!items.is_empty()).then(|| block(items)));
         self
     }
 
@@ -400,9 +385,17 @@ impl Section {
 
     /// The same with all of it left out by terminals.
     #[must_use]
-    pub fn detail(mut self) -> Self {
-        let blocks = self.blocks.into_iter();
-        self.blocks = blocks.map(|block| Block::Detail(Box::new(block))).collect();
+    pub fn detail(self) -> Self {
+        self.detail_if(true)
+    }
+
+    /// The same with all of it left out by terminals, if that is wanted.
+    #[must_use]
+    pub fn detail_if(mut self, is_detail: bool) -> Self {
+        if is_detail {
+            let blocks = self.blocks.into_iter();
+            self.blocks = blocks.map(|block| Block::Detail(Box::new(block))).collect();
+        }
         self
     }
 
@@ -415,11 +408,11 @@ impl Section {
 }
 
 impl Figure {
-    pub fn new(label: &'static str, value: impl Into<String>) -> Self {
+    pub fn new(label: &'static str, value: impl Display) -> Self {
         Self {
             tone: Tone::Neutral,
             label,
-            value: value.into(),
+            value: value.to_string(),
         }
     }
 
@@ -454,10 +447,26 @@ impl Finding {
 
     /// The same with what to try.
     #[must_use]
-    pub fn hint(mut self, hint: Option<impl AsRef<str>>) -> Self {
+    pub fn hint(mut self, hint: Option<impl Display>) -> Self {
         let hint = hint.map(Line::sentence);
         self.hint = hint.filter(|hint| !hint.text().trim().is_empty());
         self
+    }
+
+    /// What is said of it, after its name, and then the hint.
+    pub(crate) fn said(&self, hint: &str) -> Vec<Line> {
+        let mut lines = self.lines.clone();
+        match lines.first_mut() {
+            Some(_) if self.name.0.is_empty() => {}
+            // What is short stands beside the name.
+            Some(first) if self.lines.len() == 1 => {
+                *first = Line::join([self.name.clone(), first.clone()], ": ");
+            }
+            _ => lines.insert(0, self.name.clone()),
+        }
+        let hinted = self.hint.clone().map(|line| Line::plain(hint).and(line));
+        lines.extend(hinted);
+        lines
     }
 }
 
@@ -475,17 +484,40 @@ impl Table {
         self.rows.push(row.map(Into::into).into());
     }
 
+    /// The same with rows.
+    #[must_use]
+    pub fn rows<Cell: Into<Line>, const COLUMNS: usize>(
+        mut self,
+        rows: impl IntoIterator<Item = [Cell; COLUMNS]>,
+    ) -> Self {
+        for row in rows {
+            self.push(row);
+        }
+        self
+    }
+
+    /// The same, of which a terminal shows the first rows only.
+    #[must_use]
+    pub fn at_most(mut self, rows: usize) -> Self {
+        self.limit = Some(Limit::First(rows));
+        self
+    }
+
+    /// The cells of a column.
+    fn column(&self, column: usize) -> impl Iterator<Item = String> {
+        self.rows
+            .iter()
+            .filter_map(move |row| Some(row.get(column)?.text()))
+    }
+
     /// The same without the columns that have nothing in any row.
     #[must_use]
     pub fn without_empty_columns(mut self) -> Self {
         for column in (0..self.header.len()).rev() {
-            let mut cells = self.rows.iter().filter_map(|row| row.get(column));
-            if cells.all(|cell| cell.text().is_empty()) {
+            if self.column(column).all(|cell| cell.is_empty()) {
                 self.header.remove(column);
-                for row in &mut self.rows {
-                    if column < row.len() {
-                        row.remove(column);
-                    }
+                for row in self.rows.iter_mut().filter(|row| column < row.len()) {
+                    row.remove(column);
                 }
             }
         }
@@ -494,9 +526,40 @@ impl Table {
 
     /// Whether a column has nothing but numbers, so that it is set to the right.
     pub fn is_numeric(&self, column: usize) -> bool {
-        let mut cells = self.rows.iter().filter_map(|row| row.get(column));
-        cells.all(|cell| is_number(&cell.text()))
+        self.column(column).all(|cell| is_number(&cell))
     }
+}
+
+impl Bars {
+    /// Each stretch with its share of all, as a text, and its size beside the largest, from 0 to 1.
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (&Bar, String, f64)> {
+        let total = self.rows.iter().map(|bar| bar.count).sum();
+        let largest = self
+            .rows
+            .iter()
+            .map(|bar| bar.count)
+            .max()
+            .unwrap_or_default();
+        self.rows.iter().map(move |bar| {
+            let share = figure::rough_percent(figure::share(bar.count, total));
+            (bar, share, figure::share(bar.count, largest))
+        })
+    }
+}
+
+/// Cells of a row, each made a line.
+///
+/// ```
+/// use mcprove_document::block::{Line, Table};
+/// use mcprove_document::cells;
+///
+/// let mut table = Table::new(["Tool", "calls"]);
+/// table.push(cells![Line::code("echo"), 12]);
+/// assert_eq!(table.rows[0][1].text(), "12");
+/// ```
+#[macro_export]
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => { [$($crate::block::Line::from($cell)),*] };
 }
 
 /// Whether a text is a number with at most a unit: not `10 in flight`, not a time of day.

@@ -13,6 +13,11 @@ const SECONDS_FROM_MS: f64 = 10_000.0;
 /// From here on a rate is written without decimals.
 const WHOLE_RATE_FROM: f64 = 1_000.0;
 
+/// A number that may be missing.
+pub fn known<Number>(value: Option<Number>, text: impl FnOnce(Number) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), text)
+}
+
 /// `12,345`.
 pub fn count(count: u64) -> String {
     phrase::whole(count)
@@ -20,8 +25,7 @@ pub fn count(count: u64) -> String {
 
 /// `1 call`, `12,345 calls`.
 pub fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number))
+    phrase::count(number, noun)
 }
 
 /// `123.4ms`, `1.23ms`, `0.412ms`, `15.0s`.
@@ -43,7 +47,7 @@ pub fn milliseconds(value: f64) -> String {
 
 /// The same of a number that may be missing.
 pub fn maybe_milliseconds(value: Option<f64>) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), milliseconds)
+    known(value, milliseconds)
 }
 
 /// A latency.
@@ -106,12 +110,12 @@ pub fn decimal(value: f64, digits: usize) -> String {
 
 /// The same of a number that may be missing.
 pub fn maybe_decimal(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), |value| decimal(value, digits))
+    known(value, |value| decimal(value, digits))
 }
 
 /// A number with so many decimals that may be missing.
 pub fn maybe_fixed(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), |value| format!("{value:.digits$}"))
+    known(value, |value| format!("{value:.digits$}"))
 }
 
 /// `156.3 MB`.

@@ -7,3 +7,15 @@ pub mod html;
 mod markdown;
 pub mod style;
 pub mod terminal;
+
+/// What every report is made of.
+pub mod prelude {
+    pub use crate::block::{
+        Block, Chart, Document, Figure, Finding, Limit, Line, Section, Table, Tone, Verdict,
+    };
+    pub use crate::cells;
+    pub use crate::figure::{
+        self, count, counted, known, latency, maybe_decimal, maybe_fixed, maybe_milliseconds,
+        megabytes, milliseconds, percent, rate, rough_percent,
+    };
+}

@@ -19,40 +19,46 @@ const COLUMN_MAX: usize = 40;
 /// How wide bars are drawn.
 const BARS_WIDTH: usize = 78;
 
-/// The whole document.
-pub(crate) fn render(document: &Document) -> String {
-    let mut text = format!("# {}\n", escape(&document.heading()));
-    let status = document.verdict.as_ref().map(|verdict| {
-        let picture = match verdict.tone {
-            Tone::Good => "✅ ",
-            Tone::Bad => "❌ ",
-            Tone::Unclear => "⚠️ ",
-            Tone::Neutral => "",
-        };
-        let why = draw_line(&verdict.why, false);
-        let why = if why.is_empty() {
-            why
-        } else {
-            format!(" ({why})")
-        };
-        format!("**Status:** {picture}{}{why}", verdict.word)
-    });
-    let facts = document.facts.iter();
-    let facts = facts.map(|(label, line)| format!("**{label}:** {}", draw_line(line, false)));
-    let top: Vec<String> = status.into_iter().chain(facts).collect();
-    if !top.is_empty() {
-        // Two spaces end a line within a paragraph.
-        let _ = write!(text, "\n{}\n", top.join("  \n"));
+impl Document {
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# {}\n", escape(&self.heading()));
+        let status = self.verdict.as_ref().map(|verdict| {
+            let picture = match verdict.tone {
+                Tone::Good => "✅ ",
+                Tone::Bad => "❌ ",
+                Tone::Unclear => "⚠️ ",
+                Tone::Neutral => "",
+            };
+            let why = match draw_line(&verdict.why) {
+                why if why.is_empty() => why,
+                why => format!(" ({why})"),
+            };
+            format!("**Status:** {picture}{}{why}", verdict.word)
+        });
+        let facts = self
+            .facts
+            .iter()
+            .map(|(label, line)| format!("**{label}:** {}", draw_line(line)));
+        let top: Vec<String> = status.into_iter().chain(facts).collect();
+        if !top.is_empty() {
+            // Two spaces end a line within a paragraph.
+            let _ = write!(text, "\n{}\n", top.join("  \n"));
+        }
+        for section in &self.sections {
+            draw_section(section, &mut text);
+        }
+        escape_hidden(&text).into_owned()
     }
-    for section in &document.sections {
-        draw_section(section, &mut text);
-    }
-    escape_hidden(&text).into_owned()
 }
 
 fn draw_section(section: &Section, text: &mut String) {
-    let drawn = section.blocks.iter().map(draw);
-    let drawn: Vec<String> = drawn.filter(|block| !block.is_empty()).collect();
+    let drawn: Vec<String> = section
+        .blocks
+        .iter()
+        .map(draw)
+        .filter(|block| !block.is_empty())
+        .collect();
     if drawn.is_empty() {
         return;
     }
@@ -63,22 +69,13 @@ fn draw_section(section: &Section, text: &mut String) {
 }
 
 fn draw(block: &Block) -> String {
-    let list = |lines: Vec<String>| {
-        let lines = lines.into_iter().map(|line| format!("- {line}\n"));
-        lines.collect()
-    };
     match block {
-        Block::Paragraph(line) => draw_line(line, false) + "\n",
-        Block::List(lines) => list(lines.iter().map(|line| draw_line(line, false)).collect()),
+        Block::Paragraph(line) => draw_line(line) + "\n",
+        Block::List(lines) => list(lines, draw_line),
         Block::Figures(figures) => {
-            let figures = figures.iter();
-            list(
-                figures
-                    .map(|it| format!("{}: {}", it.label, escape(&it.value)))
-                    .collect(),
-            )
+            list(figures, |it| format!("{}: {}", it.label, escape(&it.value)))
         }
-        Block::Findings(findings) => list(findings.iter().map(draw_finding).collect()),
+        Block::Findings(findings) => list(findings, draw_finding),
         Block::Table(table) => draw_table(table),
         Block::Bars(bars) => format!(
             "```text\n{}```\n",
@@ -94,15 +91,13 @@ fn draw(block: &Block) -> String {
     }
 }
 
+fn list<Item>(items: &[Item], draw: impl Fn(&Item) -> String) -> String {
+    let items = items.iter().map(|item| draw(item));
+    items.fold(String::new(), |text, item| text + "- " + &item + "\n")
+}
+
 fn draw_finding(finding: &Finding) -> String {
-    let mut lines = finding.named_lines();
-    lines.extend(
-        finding
-            .hint
-            .clone()
-            .map(|hint| Line::plain("Hint: ").and(hint)),
-    );
-    let lines: Vec<String> = lines.iter().map(|line| draw_line(line, false)).collect();
+    let lines: Vec<String> = finding.said("Hint: ").iter().map(draw_line).collect();
     let word = match finding.tone {
         Tone::Good => finding.word.to_owned(),
         _ => format!("**{}**", finding.word),
@@ -116,20 +111,15 @@ fn draw_table(table: &Table) -> String {
     let rows: Vec<Vec<String>> = table
         .rows
         .iter()
-        .map(|row| row.iter().map(|cell| draw_line(cell, true)).collect())
+        .map(|row| row.iter().map(|cell| draw_spans(cell, true)).collect())
         .collect();
-    let widths: Vec<usize> = header
-        .iter()
-        .enumerate()
-        .map(|(column, name)| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            let widest = cells
-                .map(|cell| cell.width())
-                .filter(|width| *width <= COLUMN_MAX)
-                .max();
-            widest.unwrap_or(0).max(name.width()).max(3)
-        })
-        .collect();
+    let mut widths: Vec<usize> = header.iter().map(|name| name.width().max(3)).collect();
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            let own = Some(cell.width()).filter(|own| *own <= COLUMN_MAX);
+            *width = own.unwrap_or_default().max(*width);
+        }
+    }
     let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
     for row in [&header, &rule].into_iter().chain(&rows) {
         text.push('|');
@@ -142,8 +132,12 @@ fn draw_table(table: &Table) -> String {
     text
 }
 
+fn draw_line(line: &Line) -> String {
+    draw_spans(line, false)
+}
+
 /// A line with its spans.
-fn draw_line(line: &Line, in_table: bool) -> String {
+fn draw_spans(line: &Line, in_table: bool) -> String {
     let mut text = String::new();
     for span in &line.0 {
         match span {
@@ -175,16 +169,15 @@ fn escape_words(text: &str, in_table: bool) -> String {
     if !is_live(text) {
         return escape_marks(text);
     }
-    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut escaped = String::new();
     for part in text.split_inclusive(char::is_whitespace) {
         let word = part.trim_end_matches(char::is_whitespace);
-        let space = part.get(word.len()..).unwrap_or_default();
-        if is_live(word) {
-            escaped.push_str(&code_span(word, in_table));
+        escaped += &if is_live(word) {
+            code_span(word, in_table)
         } else {
-            escaped.push_str(&escape_marks(word));
-        }
-        escaped.push_str(space);
+            escape_marks(word)
+        };
+        escaped.push_str(part.get(word.len()..).unwrap_or_default());
     }
     escaped
 }
@@ -193,17 +186,15 @@ fn escape_words(text: &str, in_table: bool) -> String {
 fn is_live(word: &str) -> bool {
     const SCHEMES: [&str; 4] = ["://", "www.", "mailto:", "xmpp:"];
     let lower = word.to_ascii_lowercase();
-    let has_before = |mark: char, is_next: fn(char) -> bool| {
+    let has_before = |mark: &str, is_next: fn(char) -> bool| {
         let mut parts = lower.split(mark).skip(1);
         parts.any(|part| part.starts_with(is_next))
     };
-    has_before('@', char::is_alphanumeric)
-        || has_before('#', |next| next.is_ascii_digit())
+    let is_digit = |next: char| next.is_ascii_digit();
+    has_before("@", char::is_alphanumeric)
+        || has_before("#", is_digit)
+        || has_before("gh-", is_digit)
         || SCHEMES.iter().any(|scheme| lower.contains(scheme))
-        || lower.match_indices("gh-").any(|(at, mark)| {
-            let rest = lower.get(at + mark.len()..).unwrap_or_default();
-            rest.starts_with(|next: char| next.is_ascii_digit())
-        })
 }
 
 /// A text in which markdown finds nothing to do.
@@ -254,19 +245,12 @@ fn escape_start(mut text: String) -> String {
 
 /// A text as code, whatever backticks it has.
 fn code_span(text: &str, in_table: bool) -> String {
-    let text = if in_table {
-        text.replace('|', "\\|")
-    } else {
-        text.to_owned()
-    };
+    let text = text.replace('|', if in_table { "\\|" } else { "|" });
     let fence = fence(&text, 1);
     let is_touching = text.starts_with('`') || text.ends_with('`');
     let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
-    if is_touching || is_padded {
-        format!("{fence} {text} {fence}")
-    } else {
-        format!("{fence}{text}{fence}")
-    }
+    let pad = if is_touching || is_padded { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
 }
 
 /// More backticks than stand together in a text, and no fewer than `least`.
@@ -325,7 +309,7 @@ mod tests {
             assert_eq!(escape(text), escaped, "{text}");
         }
         let line = Line::plain("see @me").and_code("x").and("@a|b");
-        assert_eq!(draw_line(&line, true), "see `@me` `x` `@a\\|b`");
+        assert_eq!(draw_spans(&line, true), "see `@me` `x` `@a\\|b`");
     }
 
     #[test]

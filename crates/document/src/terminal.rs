@@ -29,31 +29,37 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 /// Between parts that stay on one line.
 const NO_BREAK: &str = "\u{a0}";
 
-/// The whole document.
-pub(crate) fn render(document: &Document, style: Style) -> String {
-    let mut parts = Vec::new();
-    let mut top = String::new();
-    let verdict = document.verdict.as_ref().map(|verdict| {
-        let indent = " ".repeat(verdict.word.len() + 2);
-        let word = style.paint(verdict.word, verdict.tone);
-        let first = format!("{word}  {}", words(&verdict.why, style));
-        wrap(first.trim_end(), style.width, ("", &indent))
-    });
-    let (first, last) = if document.ends_with_verdict {
-        (None, verdict)
-    } else {
-        (verdict, None)
-    };
-    top.extend(first);
-    let facts = document.facts.iter();
-    let facts = facts.map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
-    top.push_str(&lay_out(&facts.collect::<Vec<_>>(), &[], style.width));
-    parts.push(top);
-    let sections = document.sections.iter();
-    parts.extend(sections.map(|section| draw_section(section, style, &document.more_in)));
-    parts.extend(last);
-    parts.retain(|part| !part.is_empty());
-    escape_hidden(&parts.join("\n")).into_owned()
+impl Document {
+    /// For a terminal.
+    pub fn terminal(&self, style: Style) -> String {
+        let verdict = self.verdict.as_ref().map_or(String::new(), |verdict| {
+            let indent = " ".repeat(verdict.word.len() + 2);
+            let word = style.paint(verdict.word, verdict.tone);
+            let first = format!("{word}  {}", words(&verdict.why, style));
+            wrap(first.trim_end(), style.width, ("", &indent))
+        });
+        let facts = self
+            .facts
+            .iter()
+            .map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
+        let facts = lay_out(&facts.collect::<Vec<_>>(), &[], style.width);
+        let (top, last) = if self.ends_with_verdict {
+            (facts, verdict)
+        } else {
+            (verdict + &facts, String::new())
+        };
+        let sections = self
+            .sections
+            .iter()
+            .map(|section| draw_section(section, style, &self.more_in));
+        let parts: Vec<String> = [top]
+            .into_iter()
+            .chain(sections)
+            .chain([last])
+            .filter(|part| !part.is_empty())
+            .collect();
+        escape_hidden(&parts.join("\n")).into_owned()
+    }
 }
 
 fn draw_section(section: &Section, style: Style, more_in: &str) -> String {
@@ -67,25 +73,21 @@ fn draw_section(section: &Section, style: Style, more_in: &str) -> String {
 }
 
 fn draw(block: &Block, style: Style, more_in: &str) -> String {
-    let width = style.width;
+    let wrapped = |text: &str, first, others| wrap(text, style.width, (first, others));
     match block {
-        Block::Paragraph(line) => wrap(&words(line, style), width, ("  ", "  ")),
+        Block::Paragraph(line) => wrapped(&words(line, style), "  ", "  "),
         Block::List(lines) => {
             let lines = lines.iter().map(|line| words(line, style));
-            lines
-                .map(|line| wrap(&line, width, ("  - ", "    ")))
-                .collect()
+            lines.map(|line| wrapped(&line, "  - ", "    ")).collect()
         }
         Block::Figures(figures) => draw_figures(figures, style),
         Block::Findings(findings) => draw_findings(findings, style),
         Block::Table(table) => draw_table(table, style, more_in),
         Block::Bars(bars) => draw_bars(bars, style),
-        Block::Excerpt(lines) => {
-            let lines = lines.iter();
-            lines
-                .map(|line| wrap(line, width, ("  | ", "  | ")))
-                .collect()
-        }
+        Block::Excerpt(lines) => lines
+            .iter()
+            .map(|line| wrapped(line, "  | ", "  | "))
+            .collect(),
         Block::Chart(_) | Block::Detail(_) => String::new(),
     }
 }
@@ -106,24 +108,20 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
     let widest = findings.iter().map(|finding| finding.word.width()).max();
     let indent = " ".repeat(widest.unwrap_or_default() + 4);
     let mut text = String::new();
-    for group in findings.chunk_by(|one, other| one.is_only_named() && one.is_like(other)) {
+    let is_passed = |finding: &Finding| finding.tone == Tone::Good;
+    for group in
+        findings.chunk_by(|one, other| is_passed(one) && is_passed(other) && one.word == other.word)
+    {
         let Some(first) = group.first() else { continue };
         let padding = " ".repeat(indent.len() - 4 - first.word.width());
         let start = format!("  {}{padding}  ", style.paint(first.word, first.tone));
-        let mut lines = if first.is_only_named() {
-            let names = group.iter().map(|finding| finding.name.clone());
-            vec![Line::join(names, ", ")]
-        } else {
-            first.named_lines()
-        };
-        lines.extend(
-            first
-                .hint
-                .clone()
-                .map(|hint| Line::plain("hint: ").and(hint)),
-        );
+        let only_named = is_passed(first).then(|| Finding {
+            name: Line::join(group.iter().map(|finding| finding.name.clone()), ", "),
+            lines: Vec::new(),
+            ..first.clone()
+        });
         let mut start = start.as_str();
-        for line in lines {
+        for line in only_named.as_ref().unwrap_or(first).said("hint: ") {
             text.push_str(&wrap(&words(&line, style), style.width, (start, &indent)));
             start = &indent;
         }
@@ -135,12 +133,11 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
 /// room beside them. Columns that do not fit follow in a table of their own.
 fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
     let (shown, left_out) = limited(table);
-    let has_header = table.header.iter().any(|name| !name.is_empty());
-    let header = has_header.then(|| table.header.clone());
-    let rows = shown.into_iter().map(|row| {
-        let cells = row.iter().map(|cell| painted(cell, style));
-        cells.collect::<Vec<String>>()
-    });
+    let header = Some(table.header.clone());
+    let header = header.filter(|header| header.iter().any(|name| !name.is_empty()));
+    let rows = shown
+        .into_iter()
+        .map(|row| row.iter().map(|cell| painted(cell, style)).collect());
     let rows: Vec<Vec<String>> = header.into_iter().chain(rows).collect();
     let columns = 0..table.header.len();
     let is_numeric: Vec<bool> = columns.map(|at| table.is_numeric(at)).collect();
@@ -154,42 +151,29 @@ fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
 /// The rows that are shown, and how many are missing below them.
 fn limited(table: &Table) -> (Vec<&Vec<Line>>, usize) {
     let all = table.rows.len();
-    match table.limit {
-        Some(Limit::First(most)) => {
-            let rows = table.rows.iter().take(most).collect();
-            (rows, all.saturating_sub(most))
-        }
-        Some(Limit::Spread(most)) => {
-            let every = all.div_ceil(most.max(1)).max(1);
-            let rows = table.rows.iter().enumerate();
-            let rows = rows.filter(|(index, _)| (all - 1 - index).is_multiple_of(every));
-            (rows.map(|(_, row)| row).collect(), 0)
-        }
-        None => (table.rows.iter().collect(), 0),
-    }
+    let (first, every) = match table.limit {
+        Some(Limit::First(most)) => (most, 1),
+        Some(Limit::Spread(most)) => (all, all.div_ceil(most.max(1)).max(1)),
+        None => (all, 1),
+    };
+    let skipped = all.saturating_sub(1) % every;
+    let rows = table.rows.iter().take(first).skip(skipped).step_by(every);
+    (rows.collect(), all.saturating_sub(first))
 }
 
 /// Rows of cells, in columns.
 fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or_default();
     let numeric = |column: usize| is_numeric.get(column).copied().unwrap_or_default();
-    let mut widths: Vec<usize> = (0..count)
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            let widths = cells.map(|cell| display_width(cell));
-            widths.max().unwrap_or_default()
-        })
-        .collect();
+    let mut widths = widths(rows);
     let total = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
     let mut below = None;
+    let count = widths.len();
     if let Some(last) = count.checked_sub(1).filter(|_| total(&widths) > width) {
         let is_long = widths.get(last).is_some_and(|last| *last > LAST_COLUMN_MIN);
-        for (_, other) in widths
-            .iter_mut()
-            .enumerate()
-            .filter(|(at, _)| !numeric(*at))
-        {
-            *other = (*other).min((width / 3).max(NAME_MIN));
+        for (at, other) in widths.iter_mut().enumerate() {
+            if !numeric(at) {
+                *other = (*other).min((width / 3).max(NAME_MIN));
+            }
         }
         let room = width.saturating_sub(total(widths.get(..last).unwrap_or_default()) + 2);
         match widths.last_mut() {
@@ -217,20 +201,27 @@ fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
             text.push('\n');
         }
         for row in rows {
-            draw_row(
-                &mut text,
-                row,
-                part.iter().map(|at| (*at, widths.get(*at), numeric(*at))),
-            );
+            let columns = part.iter().map(|at| (*at, widths.get(*at), numeric(*at)));
+            draw_row(&mut text, row, columns);
             let last = below.filter(|_| number + 1 == parts.len());
             let last = last.and_then(|last| row.get(last));
             let indent = " ".repeat(BELOW_INDENT);
-            text.push_str(
-                &last.map_or(String::new(), |last| wrap(last, width, (&indent, &indent))),
-            );
+            text.extend(last.map(|last| wrap(last, width, (&indent, &indent))));
         }
     }
     text
+}
+
+/// How wide each column is.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let mut widths = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = display_width(cell).max(*width);
+        }
+    }
+    widths
 }
 
 /// The cells of some columns, each on as many lines as it takes.
@@ -239,64 +230,53 @@ fn draw_row<'a>(
     row: &[String],
     columns: impl Iterator<Item = (usize, Option<&'a usize>, bool)>,
 ) {
-    let cells = columns.filter_map(|(at, width, is_numeric)| {
-        let (cell, width) = (row.get(at)?, *width?);
-        let lines = wrap(cell, width.max(1), ("", ""));
-        Some((lines, width, is_numeric))
-    });
-    let cells: Vec<(String, usize, bool)> = cells.collect();
+    let cells: Vec<(String, usize, bool)> = columns
+        .filter_map(|(at, width, is_numeric)| {
+            let (cell, width) = (row.get(at)?, *width?);
+            let lines = wrap(cell, width.max(1), ("", ""));
+            Some((lines, width, is_numeric))
+        })
+        .collect();
     let height = cells.iter().map(|(lines, ..)| lines.lines().count()).max();
     for number in 0..height.unwrap_or_default() {
-        let mut line = String::new();
-        for (lines, width, is_numeric) in &cells {
+        let line = cells.iter().map(|(lines, width, is_numeric)| {
             let cell = lines.lines().nth(number).unwrap_or_default();
             let padding = " ".repeat(width.saturating_sub(display_width(cell)));
-            let cell = if *is_numeric {
-                [&padding, cell]
+            if *is_numeric {
+                format!("  {padding}{cell}")
             } else {
-                [cell, &padding]
-            };
-            line.push_str("  ");
-            line.extend(cell);
-        }
-        text.push_str(line.trim_end());
+                format!("  {cell}{padding}")
+            }
+        });
+        text.push_str(line.collect::<String>().trim_end());
         text.push('\n');
     }
 }
 
 /// A row for each stretch: from where to where, how many, how many of all, and a bar with the marks.
 pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
-    let total: u64 = bars.rows.iter().map(|bar| bar.count).sum();
-    let largest = bars
-        .rows
-        .iter()
-        .map(|bar| bar.count)
-        .max()
-        .unwrap_or_default();
-    let labels = bars.rows.iter().map(|bar| {
-        let share = figure::rough_percent(figure::share(bar.count, total));
-        [
-            bar.from.clone(),
-            bar.until.clone(),
-            figure::count(bar.count),
-            share,
-        ]
-    });
-    let labels: Vec<[String; 4]> = labels.collect();
-    let widths: [usize; 4] = std::array::from_fn(|column| {
-        let cells = labels.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.width()).max().unwrap_or(0)
-    });
+    let largest = bars.rows.iter().map(|bar| bar.count).max();
+    let labels: Vec<Vec<String>> = bars
+        .shares()
+        .map(|(bar, share, _)| {
+            let (from, until) = (bar.from.clone(), bar.until.clone());
+            vec![from, until, figure::count(bar.count), share]
+        })
+        .collect();
+    let widths = widths(&labels);
     let beside = widths.iter().sum::<usize>() + 11;
+    let [a, b, c, d] = [0, 1, 2, 3].map(|at: usize| widths.get(at).copied().unwrap_or_default());
     let room = style
         .width
         .saturating_sub(beside + MARKS_WIDTH)
         .max(BAR_MIN);
-    let [a, b, c, d] = widths;
     let rows = bars.rows.iter().zip(&labels);
-    let rows = rows.map(|(bar, [from, until, count, share])| {
-        let drawn = draw_bar(bar.count, largest, room, style.unicode);
+    let rows = rows.map(|(bar, labels)| {
+        let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
         let marks = bar.marks.join(" ");
+        let [from, until, count, share] = labels.as_slice() else {
+            return String::new();
+        };
         let line = format!("  {from:>a$} – {until:>b$}  {count:>c$}  {share:>d$}  {drawn} {marks}");
         // On a very narrow screen the end of a bar says less than a broken line would.
         cut(line.trim_end(), style.width) + "\n"
@@ -377,30 +357,6 @@ fn painted(line: &Line, style: Style) -> String {
         span => span.text().to_owned(),
     });
     spans.collect()
-}
-
-impl Finding {
-    fn is_only_named(&self) -> bool {
-        self.tone == Tone::Good
-    }
-
-    fn is_like(&self, other: &Self) -> bool {
-        (self.tone, self.word) == (other.tone, other.word)
-    }
-
-    /// What is said of it, after its name.
-    pub(crate) fn named_lines(&self) -> Vec<Line> {
-        let mut lines = self.lines.clone();
-        match lines.first_mut() {
-            Some(_) if self.name.0.is_empty() => {}
-            // What is short stands beside the name.
-            Some(first) if self.lines.len() == 1 => {
-                *first = Line::join([self.name.clone(), first.clone()], ": ");
-            }
-            _ => lines.insert(0, self.name.clone()),
-        }
-        lines
-    }
 }
 
 #[cfg(test)]

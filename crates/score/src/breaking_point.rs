@@ -20,16 +20,8 @@
 //! The first step that breaks is the breaking point. Saturation is no bug, so it passes; but it
 //! does not hide errors or a collapse at a later step.
 
-mod faults;
-
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::number::{finite, share};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::compare::proportion::{difference, wilson};
-use crate::verdict::{Severity, Verdict};
+use crate::compare::proportion::rise_at_least;
+use crate::prelude::*;
 
 /// Share of failed calls that a step may have.
 pub const ERROR_SHARE_MAX: f64 = 0.05;
@@ -49,7 +41,7 @@ pub const STEPS_MIN: usize = 2;
 pub const COLLAPSE_CALLS_MIN: u64 = 20;
 
 /// One step of a ramp, in the order they were made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Concurrent clients.
     pub concurrent: u32,
@@ -68,7 +60,6 @@ pub struct Step {
     /// Whether it lasted as long as it should.
     pub is_whole: bool,
     /// Whether an injected fault was on in it: then it says nothing of the server.
-    #[serde(default)]
     pub met_fault: bool,
 }
 
@@ -85,7 +76,7 @@ impl Step {
 
 fn load(concurrent: u32, rate_per_s: Option<f64>) -> String {
     match rate_per_s {
-        Some(rate) => format!("{} calls per second", phrase::decimal(rate, 2)),
+        Some(rate) => format!("{} calls per second", decimal(rate, 2)),
         None => phrase::count(concurrent.into(), "concurrent call"),
     }
 }
@@ -167,23 +158,18 @@ fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
             BreakingKind::Collapse => has_collapsed(step, earlier),
             BreakingKind::Latency => is_saturated(step, earlier),
         })?;
+        let last = earlier.last();
         Some(BreakingPoint {
             concurrent: step.concurrent,
             rate_per_s: step.rate_per_s.and_then(finite),
             kind,
             error_share: error_share(step),
             p99_ms: step.p99_ms.and_then(finite),
-            first_p99_ms: steps
-                .first()
-                .and_then(|first| first.p99_ms)
-                .and_then(finite),
+            first_p99_ms: steps.first().and_then(|first| finite(first.p99_ms?)),
             throughput_per_s: finite(step.throughput_per_s),
             best_throughput_per_s: best(earlier).map(|best| best.throughput_per_s),
-            last_good_concurrent: earlier.last().map(|step| step.concurrent),
-            last_good_rate_per_s: earlier
-                .last()
-                .and_then(|step| step.rate_per_s)
-                .and_then(finite),
+            last_good_concurrent: last.map(|step| step.concurrent),
+            last_good_rate_per_s: last.and_then(|step| finite(step.rate_per_s?)),
         })
     })
 }
@@ -203,10 +189,9 @@ fn is_failing(steps: &[Step]) -> bool {
 
 fn has_errors(step: &Step, earlier: &[Step]) -> bool {
     let sum = |count: fn(&Step) -> u64| earlier.iter().map(count).fold(0, u64::saturating_add);
-    has_many_errors(step)
-        && wilson(sum(|step| step.errors), sum(|step| step.calls))
-            .zip(wilson(step.errors, step.calls))
-            .is_some_and(|(before, now)| difference(&before, &now).low > 0.0)
+    let before = (sum(|step| step.errors), sum(|step| step.calls));
+    let rise = rise_at_least(before, (step.errors, step.calls));
+    has_many_errors(step) && rise.is_some_and(|rise| rise > 0.0)
 }
 
 fn best(earlier: &[Step]) -> Option<&Step> {
@@ -247,18 +232,25 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
     else {
         if steps.iter().any(|step| step.met_fault) {
-            return faults::in_every_step();
+            let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is open.";
+            return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT);
         }
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
     };
-    match point.map(|point| (point.kind, point)) {
-        Some((BreakingKind::Errors, point)) => return failing(point),
-        Some((BreakingKind::Collapse, point)) => return collapsing(point),
-        Some((BreakingKind::Latency, point)) => return saturating(&known, point),
+    match point {
+        Some(point) if point.kind == BreakingKind::Latency => return saturating(&known, point),
+        Some(point) => return broken(point),
         None => {}
     }
     if planned.met_fault {
-        return faults::in_the_last_steps(steps, last);
+        let left_out = steps.iter().filter(|step| step.met_fault).count();
+        let sentence = format!(
+            "The server copes with up to {}; an injected fault was on in the steps after that, so where it breaks is open.",
+            last.load()
+        );
+        return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT)
+            .number("last_good_concurrent", last.concurrent)
+            .number("steps_left_out", left_out);
     }
     let is_cut_short = last.concurrent < planned.concurrent;
     if is_cut_short && known.len() < STEPS_MIN {
@@ -281,16 +273,16 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     let sentence = format!("The server copes with up to {}; {end}.", last.load());
     let verdict = Verdict::pass("breaking_point", sentence)
         .number("concurrent", None::<u32>)
-        .number("last_good_concurrent", last.concurrent);
-    with_rate(verdict, "last_good_rate_per_s", last.rate_per_s).number("p99_ms", last.p99_ms)
-}
-
-fn with_rate(verdict: Verdict, name: &str, rate_per_s: Option<f64>) -> Verdict {
-    match rate_per_s {
-        Some(rate) => verdict.number(name, rate),
+        .number("last_good_concurrent", last.concurrent)
+        .number("p99_ms", last.p99_ms);
+    match last.rate_per_s {
+        Some(rate) => verdict.number("last_good_rate_per_s", rate),
         None => verdict,
     }
 }
+
+const FAULTS_HINT: &str =
+    "let the faults start late enough and end early enough that steps are left, or leave them out";
 
 fn unknown(sentence: &str) -> Verdict {
     let hint = message![
@@ -306,9 +298,9 @@ fn unknown(sentence: &str) -> Verdict {
 fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
     let sentence = format!(
         "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be told.",
-        phrase::percent(error_share(first)),
+        percent(error_share(first)),
         first.load(),
-        phrase::percent(error_share(last)),
+        percent(error_share(last)),
         last.load()
     );
     let hint = message![
@@ -320,69 +312,64 @@ fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
         .number("error_share", error_share(last))
 }
 
-fn with_numbers(verdict: Verdict, point: &BreakingPoint) -> Verdict {
-    let verdict = with_rate(verdict, "rate_per_s", point.rate_per_s);
-    with_rate(verdict, "last_good_rate_per_s", point.last_good_rate_per_s)
-        .number("concurrent", point.concurrent)
-        .number("last_good_concurrent", point.last_good_concurrent)
-        .number("p99_ms", point.p99_ms)
-        .number("first_p99_ms", point.first_p99_ms)
-        .number("error_share", point.error_share)
-        .number("throughput_per_s", point.throughput_per_s)
-        .number("best_throughput_per_s", point.best_throughput_per_s)
-}
-
-fn failing(point: &BreakingPoint) -> Verdict {
-    let sentence = format!(
-        "The server starts to fail at {}: {} of them end in an error.",
-        point.load(),
-        phrase::percent(point.error_share)
-    );
-    let hint = "look at the categories of the errors, and for limits that are reached: connections, threads, files, timeouts";
-    with_numbers(
-        Verdict::finding("breaking_point", Severity::Critical, sentence, hint),
-        point,
-    )
-}
-
-fn collapsing(point: &BreakingPoint) -> Verdict {
-    let sentence = format!(
-        "Throughput collapses at {}: from {} to {} calls per second.",
-        point.load(),
-        phrase::decimal(point.best_throughput_per_s.unwrap_or_default(), 1),
-        phrase::decimal(point.throughput_per_s.unwrap_or_default(), 1)
-    );
-    let hint = "limit how many calls the server works on at once; beyond that let them wait or refuse them";
-    with_numbers(
-        Verdict::finding("breaking_point", Severity::Warning, sentence, hint),
-        point,
-    )
-}
-
-fn saturating(steps: &[Step], point: &BreakingPoint) -> Verdict {
-    // Saturation comes first in every ramp; what happens beyond it must still be told.
-    if let Some(later) = find_kind(steps, &[BreakingKind::Errors]) {
-        return failing(&later).number("saturated_concurrent", point.concurrent);
-    }
-    if let Some(later) = find_kind(steps, &[BreakingKind::Collapse]) {
-        return collapsing(&later).number("saturated_concurrent", point.concurrent);
-    }
-    if let (true, Some(first), Some(last)) = (is_failing(steps), steps.first(), steps.last()) {
-        return failing_from_the_start(first, last)
-            .number("saturated_concurrent", point.concurrent);
-    }
-    let who_waits = match point.rate_per_s {
-        Some(_) => "calls that come faster",
-        None => "more clients",
+/// A breaking point, as a verdict.
+fn broken(point: &BreakingPoint) -> Verdict {
+    let load = point.load();
+    let verdict = match point.kind {
+        BreakingKind::Errors => Verdict::critical(
+            "breaking_point",
+            format!(
+                "The server starts to fail at {load}: {} of them end in an error.",
+                percent(point.error_share)
+            ),
+            "look at the categories of the errors, and for limits that are reached: connections, threads, files, timeouts",
+        ),
+        BreakingKind::Collapse => Verdict::warning(
+            "breaking_point",
+            format!(
+                "Throughput collapses at {load}: from {} to {} calls per second.",
+                decimal(point.best_throughput_per_s.unwrap_or_default(), 1),
+                decimal(point.throughput_per_s.unwrap_or_default(), 1)
+            ),
+            "limit how many calls the server works on at once; beyond that let them wait or refuse them",
+        ),
+        BreakingKind::Latency => {
+            let who_waits = match point.rate_per_s {
+                Some(_) => "calls that come faster",
+                None => "more clients",
+            };
+            let sentence = format!(
+                "The server saturates at {load}: {who_waits} only wait longer (p99 {}, {} at the first step), which is queueing and no bug.",
+                milliseconds(point.p99_ms.unwrap_or_default()),
+                milliseconds(point.first_p99_ms.unwrap_or_default())
+            );
+            Verdict::pass("breaking_point", sentence)
+        }
     };
-    let sentence = format!(
-        "The server saturates at {}: {who_waits} only wait longer (p99 {}, {} at the first step), which is queueing and no bug.",
-        point.load(),
-        phrase::milliseconds(point.p99_ms.unwrap_or_default()),
-        phrase::milliseconds(point.first_p99_ms.unwrap_or_default())
-    );
-    with_numbers(Verdict::pass("breaking_point", sentence), point)
-        .number("saturated_concurrent", point.concurrent)
+    let names = [
+        "rate_per_s",
+        "last_good_rate_per_s",
+        "concurrent",
+        "last_good_concurrent",
+        "p99_ms",
+        "first_p99_ms",
+        "error_share",
+        "throughput_per_s",
+        "best_throughput_per_s",
+    ];
+    verdict.numbers_of(point, &names)
+}
+
+/// A saturated server passes, but that does not hide errors or a collapse at a later step.
+fn saturating(steps: &[Step], point: &BreakingPoint) -> Verdict {
+    let worse = [BreakingKind::Errors, BreakingKind::Collapse];
+    let later = worse.into_iter().find_map(|kind| find_kind(steps, &[kind]));
+    let verdict = match (later, steps.first(), steps.last()) {
+        (Some(later), ..) => broken(&later),
+        (None, Some(first), Some(last)) if is_failing(steps) => failing_from_the_start(first, last),
+        _ => broken(point),
+    };
+    verdict.number("saturated_concurrent", point.concurrent)
 }
 
 #[cfg(test)]

@@ -4,13 +4,7 @@
 //! when the first call takes at least 10 times the second **and** at least 500 ms longer. The factor
 //! alone would blame a fast tool for a cold cache; the difference alone, a slow tool for its noise.
 
-use mcprove_settings::message::{message, setting, tee_stderr};
-use mcprove_settings::number::{median, ratio};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::verdict::{Severity, Verdict};
+use crate::prelude::*;
 
 /// The first call must take this many times the second one.
 pub const RATIO_MIN: f64 = 10.0;
@@ -48,28 +42,19 @@ pub struct ColdStartReport {
 
 /// Compares first and second calls.
 pub fn judge(samples: &[ColdStartSample]) -> ColdStartReport {
-    let usable: Vec<&ColdStartSample> = samples
+    let usable: Vec<[f64; 3]> = samples
         .iter()
-        .filter(|s| {
-            [s.ready_ms, s.first_call_ms, s.second_call_ms]
-                .iter()
-                .all(|v| v.is_finite())
-        })
+        .map(|start| [start.ready_ms, start.first_call_ms, start.second_call_ms])
+        .filter(|times| times.iter().all(|time| time.is_finite()))
         .collect();
-    let median_of = |value: fn(&ColdStartSample) -> f64| {
-        median(
-            &usable
-                .iter()
-                .map(|sample| value(sample))
-                .collect::<Vec<f64>>(),
-        )
-    };
-    let first_call_ms = median_of(|sample| sample.first_call_ms);
-    let second_call_ms = median_of(|sample| sample.second_call_ms);
+    let [ready_ms, first_call_ms, second_call_ms] = [0, 1, 2].map(|which: usize| {
+        let times = usable.iter().filter_map(|times| times.get(which));
+        median(&times.copied().collect::<Vec<f64>>())
+    });
     let both = first_call_ms.zip(second_call_ms);
     ColdStartReport {
         iterations: usable.len(),
-        ready_ms: median_of(|sample| sample.ready_ms),
+        ready_ms,
         first_call_ms,
         second_call_ms,
         ratio: both.and_then(|(first, second)| ratio(first, second)),
@@ -94,11 +79,10 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
             ],
         ),
         Some((first, second)) => {
-            let (first, second) = (phrase::milliseconds(first), phrase::milliseconds(second));
+            let (first, second) = (milliseconds(first), milliseconds(second));
             if report.is_lazy {
-                Verdict::finding(
+                Verdict::critical(
                     "cold_start",
-                    Severity::Critical,
                     format!(
                         "The first call after a start takes {first}, the second {second}: the first user waits for work that belongs in the start."
                     ),
@@ -112,12 +96,14 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
             }
         }
     };
-    verdict
-        .number("iterations", report.iterations)
-        .number("ready_ms", report.ready_ms)
-        .number("first_call_ms", report.first_call_ms)
-        .number("second_call_ms", report.second_call_ms)
-        .number("ratio", report.ratio)
+    let names = [
+        "iterations",
+        "ready_ms",
+        "first_call_ms",
+        "second_call_ms",
+        "ratio",
+    ];
+    verdict.numbers_of(report, &names)
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcprove_settings::number::float_len;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// Which tools were exercised; each list is sorted and has no tool twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,14 +7,9 @@
 //! answers, is CRITICAL too, since it shows nothing that works. [`hang`](mcprove_trace::hang) classifies
 //! the single call.
 
-use mcprove_settings::message::{Message, message, setting, tee_stderr};
-use mcprove_settings::number::float;
-use mcprove_settings::phrase;
 use mcprove_trace::hang::DeadlockKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::verdict::{Severity, Verdict};
+use crate::prelude::*;
 
 /// The share of slow calls beyond which concurrency degrades latency.
 pub const SLOW_SHARE_MAX: f64 = 0.5;
@@ -94,7 +89,7 @@ pub struct DeadlockReport {
 
 impl DeadlockReport {
     fn total(&self) -> u64 {
-        u64::try_from(self.calls.len()).unwrap_or(u64::MAX)
+        count(self.calls.len())
     }
 
     fn every_call_failed(&self) -> bool {
@@ -161,9 +156,8 @@ fn severity(report: &DeadlockReport) -> ProbeSeverity {
 /// The verdict `deadlock` of a probe.
 pub fn verdict(report: &DeadlockReport) -> Verdict {
     let verdict = match report.outcome {
-        ProbeOutcome::ServerInitError => Verdict::finding(
+        ProbeOutcome::ServerInitError => Verdict::critical(
             "deadlock",
-            Severity::Critical,
             "SERVER_INIT_ERROR: the server did not answer the handshake, so no call could be made.",
             message![
                 "read the server's stderr",
@@ -171,9 +165,8 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
                 ", or raise the startup timeout"
             ],
         ),
-        ProbeOutcome::ToolsListHang => Verdict::finding(
+        ProbeOutcome::ToolsListHang => Verdict::critical(
             "deadlock",
-            Severity::Critical,
             "TOOLS_LIST_HANG: the server came up but did not list its tools in time, so no call could be made.",
             "look for blocking work in tools/list, or raise the list timeout",
         ),
@@ -181,27 +174,20 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
     };
     verdict
         .number("calls", report.total())
-        .number("success", report.success)
-        .number("slow", report.slow)
-        .number("deadlock", report.deadlock)
-        .number("error", report.error)
+        .numbers_of(report, &["success", "slow", "deadlock", "error"])
 }
 
 fn completed(report: &DeadlockReport) -> Verdict {
     let (tool, total) = (phrase::name(&report.tool), report.total());
     let calls = phrase::count(total, "concurrent call");
-    let tail = report
-        .kind
-        .map_or(String::new(), |kind| format!("; {}", kind.explanation()));
-    let critical = |sentence: String, hint: Message| {
-        Verdict::finding("deadlock", Severity::Critical, sentence, hint)
-    };
+    let tail = stuck(report.kind);
     if report.deadlock > 0 {
-        critical(
+        Verdict::critical(
+            "deadlock",
             format!(
                 "DEADLOCK DETECTED: {} of {calls} to {tool} {} never answered{tail}.",
                 report.deadlock,
-                if report.deadlock == 1 { "was" } else { "were" },
+                were(report.deadlock.into()),
             ),
             report.kind.unwrap_or(DeadlockKind::ToolStuck).hint(),
         )
@@ -210,7 +196,8 @@ fn completed(report: &DeadlockReport) -> Verdict {
         let why = why.map_or(String::new(), |message| {
             format!(": {}", phrase::text(message))
         });
-        critical(
+        Verdict::critical(
+            "deadlock",
             format!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
             message![
                 "give arguments that the tool accepts (",
@@ -219,7 +206,8 @@ fn completed(report: &DeadlockReport) -> Verdict {
             ],
         )
     } else if let Some(kind) = report.kind.filter(|_| report.is_down()) {
-        critical(
+        Verdict::critical(
+            "deadlock",
             format!("After {calls} to {tool} {}.", kind.explanation()),
             kind.hint(),
         )
@@ -230,9 +218,8 @@ fn completed(report: &DeadlockReport) -> Verdict {
             "probe with at least one concurrent call",
         )
     } else if report.is_mostly_slow() {
-        Verdict::finding(
+        Verdict::warning(
             "deadlock",
-            Severity::Warning,
             format!(
                 "Concurrency degrades latency: {} of {calls} to {tool} took longer than the hang threshold.",
                 report.slow
@@ -240,21 +227,22 @@ fn completed(report: &DeadlockReport) -> Verdict {
             "look for a lock held across the call, or raise the hang threshold if the tool may take this long",
         )
     } else {
-        Verdict::pass("deadlock", answered(report, &calls))
+        let some = |count: u32, how: &str| match count {
+            0 => String::new(),
+            count => format!(", {count} of them {how}"),
+        };
+        let late = some(report.slow, "late");
+        let failed = some(report.error, "with an error");
+        Verdict::pass(
+            "deadlock",
+            format!("All {calls} to {tool} were answered{late}{failed}."),
+        )
     }
 }
 
-fn answered(report: &DeadlockReport, calls: &str) -> String {
-    let some = |count: u32, how: &str| match count {
-        0 => String::new(),
-        count => format!(", {count} of them {how}"),
-    };
-    format!(
-        "All {calls} to {} were answered{}{}.",
-        phrase::name(&report.tool),
-        some(report.slow, "late"),
-        some(report.error, "with an error")
-    )
+/// What is stuck, as the end of a sentence.
+fn stuck(kind: Option<DeadlockKind>) -> String {
+    kind.map_or(String::new(), |kind| format!("; {}", kind.explanation()))
 }
 
 /// What became of the calls of a load run, as far as hanging goes.
@@ -281,25 +269,23 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         format!(" to {}", phrase::names(tools))
     };
     // The kinds are ordered by how much is stuck: the worst one speaks.
-    let worst = kinds.iter().max();
+    let worst = kinds.iter().max().copied();
     let verdict = if calls.deadlocks > 0 {
-        let tail = worst.map_or(String::new(), |kind| format!("; {}", kind.explanation()));
-        let verb = if calls.deadlocks == 1 { "was" } else { "were" };
-        Verdict::finding(
+        Verdict::critical(
             "deadlock",
-            Severity::Critical,
             format!(
-                "DEADLOCK DETECTED: {}{to_tools} {verb} never answered{tail}.",
-                phrase::count(calls.deadlocks, "call")
+                "DEADLOCK DETECTED: {}{to_tools} {} never answered{}.",
+                phrase::count(calls.deadlocks, "call"),
+                were(calls.deadlocks),
+                stuck(worst)
             ),
-            worst.unwrap_or(&DeadlockKind::ToolStuck).hint(),
+            worst.unwrap_or(DeadlockKind::ToolStuck).hint(),
         )
     } else if calls.unanswered > 0 {
         interrupted(calls, &to_tools)
     } else if calls.late > 0 {
-        Verdict::finding(
+        Verdict::warning(
             "deadlock",
-            Severity::Warning,
             format!(
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
                 phrase::count(calls.late, "call")

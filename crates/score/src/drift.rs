@@ -7,35 +7,8 @@
 
 use core::time::Duration;
 
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::regression::{self, LinearFit};
-use crate::verdict::{Outcome, Severity, Verdict};
-
-/// Intervals after the warm-up below which nothing is concluded.
-pub const POINTS_MIN: usize = 5;
-
-/// R² below which the means are too noisy to conclude from.
-pub const R_SQUARED_MIN: f64 = 0.5;
-
-/// How much drift is allowed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DriftSettings {
-    /// The steepest slope that is still allowed, in milliseconds of mean latency per second.
-    pub limit_ms_per_s: f64,
-}
-
-impl Default for DriftSettings {
-    /// 0.5 ms per second: 30 ms in a minute, which a user starts to feel, and 1.8 s in the hour
-    /// that a soak takes by default. The mean of a healthy server wanders by less.
-    fn default() -> Self {
-        Self {
-            limit_ms_per_s: 0.5,
-        }
-    }
-}
+use crate::prelude::*;
+use crate::regression::{SAMPLES_MIN, Trend};
 
 /// The mean latency over a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,53 +32,31 @@ pub struct DriftReport {
 }
 
 /// Looks for drift in (time since the start, mean latency in ms of that interval).
-pub fn detect(
-    means: &[(Duration, f64)],
-    warmup: Duration,
-    settings: &DriftSettings,
-) -> DriftReport {
-    let points: Vec<(f64, f64)> = means
-        .iter()
-        .filter(|(at, mean_ms)| *at >= warmup && mean_ms.is_finite())
-        .map(|(at, mean_ms)| (at.as_secs_f64(), *mean_ms))
-        .collect();
-    let line = if points.len() < POINTS_MIN {
-        None
-    } else {
-        regression::fit(&points)
-    };
+pub fn detect(means: &[(Duration, f64)], warmup: Duration, limit: f64) -> DriftReport {
+    let trend = Trend::of(means, warmup);
+    let line = trend.line.filter(|_| !limit.is_nan());
+    let is_above = line.is_some_and(|line| line.slope_low > limit);
+    let [slope_ms_per_s, slope_low, slope_high, r_squared] = trend.numbers();
     DriftReport {
-        outcome: decide(line, settings.limit_ms_per_s),
-        slope_ms_per_s: line.map(|line| line.slope),
-        slope_low: line.map(|line| line.slope_low),
-        slope_high: line.map(|line| line.slope_high),
-        r_squared: line.map(|line| line.r_squared),
-        limit_ms_per_s: mcprove_settings::number::finite(settings.limit_ms_per_s),
-        points: points.len(),
-        discarded: means.len() - points.len(),
-    }
-}
-
-fn decide(line: Option<LinearFit>, limit: f64) -> Outcome {
-    match line {
-        Some(line) if !limit.is_nan() => {
-            if line.slope <= limit {
-                Outcome::Pass
-            } else if line.slope_low > limit && line.r_squared >= R_SQUARED_MIN {
-                Outcome::Finding
-            } else {
-                Outcome::Inconclusive
-            }
-        }
-        _ => Outcome::Inconclusive,
+        outcome: Outcome::of(
+            line.map(|line| line.slope <= limit),
+            is_above && trend.is_steady(),
+        ),
+        slope_ms_per_s,
+        slope_low,
+        slope_high,
+        r_squared,
+        limit_ms_per_s: finite(limit),
+        points: trend.samples,
+        discarded: trend.discarded,
     }
 }
 
 /// The verdict `latency_drift`; a drift is critical.
 pub fn verdict(report: &DriftReport) -> Verdict {
-    let points = u64::try_from(report.points).unwrap_or(u64::MAX);
-    let slope = phrase::decimal(report.slope_ms_per_s.unwrap_or_default(), 3);
-    let limit = phrase::decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
+    let points = count(report.points);
+    let slope = decimal(report.slope_ms_per_s.unwrap_or_default(), 3);
+    let limit = decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
             "latency_drift",
@@ -113,9 +64,8 @@ pub fn verdict(report: &DriftReport) -> Verdict {
                 "Calls stay as fast as they were: the mean latency changes by {slope} ms per second, and {limit} are allowed."
             ),
         ),
-        Outcome::Finding => Verdict::finding(
+        Outcome::Finding => Verdict::critical(
             "latency_drift",
-            Severity::Critical,
             format!(
                 "Calls get slower the longer the server runs: the mean latency grows by {slope} ms per second, and {limit} are allowed."
             ),
@@ -133,21 +83,23 @@ pub fn verdict(report: &DriftReport) -> Verdict {
             format!(
                 "{} after the warm-up {} too few to tell whether calls get slower.",
                 phrase::count(points, "interval"),
-                phrase::are(points)
+                are(points)
             ),
             format!(
-                "run longer or sample more often: at least {POINTS_MIN} intervals after the warm-up are needed"
+                "run longer or sample more often: at least {SAMPLES_MIN} intervals after the warm-up are needed"
             ),
         ),
     };
-    verdict
-        .number("slope_ms_per_s", report.slope_ms_per_s)
-        .number("slope_low", report.slope_low)
-        .number("slope_high", report.slope_high)
-        .number("r_squared", report.r_squared)
-        .number("limit_ms_per_s", report.limit_ms_per_s)
-        .number("points", report.points)
-        .number("discarded", report.discarded)
+    let names = [
+        "slope_ms_per_s",
+        "slope_low",
+        "slope_high",
+        "r_squared",
+        "limit_ms_per_s",
+        "points",
+        "discarded",
+    ];
+    verdict.numbers_of(report, &names)
 }
 
 #[cfg(test)]
@@ -164,7 +116,7 @@ mod tests {
     }
 
     fn report(means: &[(Duration, f64)]) -> DriftReport {
-        detect(means, Duration::from_secs(10), &DriftSettings::default())
+        detect(means, Duration::from_secs(10), 0.5)
     }
 
     #[test]
@@ -204,10 +156,7 @@ mod tests {
         let report = report(&each_second(|t| t * 9.0)[..14]);
         assert_eq!((report.outcome, report.points), (Outcome::Inconclusive, 4));
         assert!(verdict(&report).sentence.starts_with("4 intervals"));
-        let unknown = DriftSettings {
-            limit_ms_per_s: f64::NAN,
-        };
-        let report = detect(&each_second(|t| t), Duration::ZERO, &unknown);
+        let report = detect(&each_second(|t| t), Duration::ZERO, f64::NAN);
         assert_eq!(report.outcome, Outcome::Inconclusive);
     }
 
@@ -218,7 +167,7 @@ mod tests {
             limit_ms_per_s in floats(),
         ) {
             let means: Vec<_> = means.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
-            let report = detect(&means, Duration::ZERO, &DriftSettings { limit_ms_per_s });
+            let report = detect(&means, Duration::ZERO, limit_ms_per_s);
             for value in [report.slope_ms_per_s, report.slope_low, report.slope_high, report.r_squared, report.limit_ms_per_s] {
                 prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
             }

@@ -9,15 +9,12 @@
 //! without an id for what cannot be read at all, but no client can wait for that one, and most
 //! servers say nothing: such silence is counted, and no more.
 
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-use crate::verdict::{Severity, Verdict};
+use crate::prelude::*;
 
 /// What came back for a payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// An error: JSON-RPC, HTTP, or a result with `isError`.
     Error,
@@ -98,10 +95,8 @@ pub fn classify(answer: Answer, is_alive: bool, process_ended: bool) -> FuzzOutc
 pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
     let cases = gather(cases);
     let count = |outcome| {
-        cases
-            .iter()
-            .filter(|case| case.outcome == outcome)
-            .fold(0_u32, |sum, case| sum.saturating_add(case.times))
+        let cases = cases.iter().filter(|case| case.outcome == outcome);
+        cases.map(|case| case.times).fold(0, u32::saturating_add)
     };
     FuzzReport {
         rejected: count(FuzzOutcome::Rejected),
@@ -130,32 +125,25 @@ fn gather(cases: Vec<FuzzCase>) -> Vec<FuzzCase> {
 /// The verdict `fuzz`: a wedged or crashed server is critical, silence where an answer is due a
 /// warning.
 pub fn verdict(report: &FuzzReport) -> Verdict {
-    let payloads = |outcome| {
-        let mut names: Vec<&str> = report
-            .cases
-            .iter()
-            .filter(|case| case.outcome == outcome)
-            .filter(|case| outcome != FuzzOutcome::Unanswered || case.is_answer_due)
-            .map(|case| case.payload.as_str())
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    let payloads = |outcome| -> Vec<&str> {
+        let cases = report.cases.iter().filter(|case| {
+            case.outcome == outcome && (outcome != FuzzOutcome::Unanswered || case.is_answer_due)
+        });
+        let names: BTreeSet<&str> = cases.map(|case| case.payload.as_str()).collect();
+        names.into_iter().collect()
     };
     let crashed = payloads(FuzzOutcome::Crashed);
     let wedged = payloads(FuzzOutcome::Wedged);
     let unanswered = payloads(FuzzOutcome::Unanswered);
-    let verdict = if !crashed.is_empty() || !wedged.is_empty() {
-        let mut parts = Vec::new();
-        if !crashed.is_empty() {
-            parts.push(format!("ends on {}", phrase::names(&crashed)));
-        }
-        if !wedged.is_empty() {
-            parts.push(format!("stops answering after {}", phrase::names(&wedged)));
-        }
-        Verdict::finding(
+    let down = [("ends on", &crashed), ("stops answering after", &wedged)]
+        .into_iter()
+        .filter(|(_, payloads)| !payloads.is_empty());
+    let parts: Vec<String> = down
+        .map(|(how, payloads)| format!("{how} {}", phrase::names(payloads)))
+        .collect();
+    let verdict = if !parts.is_empty() {
+        Verdict::critical(
             "fuzz",
-            Severity::Critical,
             format!(
                 "Bad input takes the server down for everyone: it {}.",
                 parts.join(", and it ")
@@ -163,9 +151,8 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
             "catch every error around reading and handling one message, answer it with a JSON-RPC error and read on",
         )
     } else if !unanswered.is_empty() {
-        Verdict::finding(
+        Verdict::warning(
             "fuzz",
-            Severity::Warning,
             format!(
                 "The server survives all bad input but leaves some without an answer: {}.",
                 phrase::names(&unanswered)
@@ -191,12 +178,8 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
             ),
         )
     };
-    verdict
-        .number("rejected", report.rejected)
-        .number("accepted", report.accepted)
-        .number("unanswered", report.unanswered)
-        .number("wedged", report.wedged)
-        .number("crashed", report.crashed)
+    let names = ["rejected", "accepted", "unanswered", "wedged", "crashed"];
+    verdict.numbers_of(report, &names)
 }
 
 #[cfg(test)]

@@ -7,11 +7,7 @@
 //! of it without. Our own delay only ever adds, so [`threshold`](crate::threshold) still believes a
 //! latency limit that holds.
 
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::number::{finite, share};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// Share of one core above which a driver has no room left.
 pub const CPU_SHARE_MAX: f64 = 0.80;
@@ -55,12 +51,6 @@ pub struct Starts {
     pub late: u64,
 }
 
-impl Starts {
-    fn late_share(self) -> Option<f64> {
-        share(self.late, self.due)
-    }
-}
-
 /// The generator's own state; `None` where something was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorReport {
@@ -93,16 +83,14 @@ pub fn judge(
 ) -> GeneratorReport {
     let calibration = calibration.and_then(finite);
     let cpu_share = cpu_share.and_then(finite);
-    let late_share = starts.and_then(Starts::late_share);
+    let late_share = starts.and_then(|starts| share(starts.late, starts.due));
     let is_often_late = starts.is_some_and(|starts| starts.late >= LATE_STARTS_MIN);
     let missed_share = missed_share.and_then(finite);
+    let above = |share: Option<f64>, most: f64| share.filter(|share| *share > most).map(percent);
     let mut reasons = Vec::new();
-    let mut advice = Vec::new();
-    if let Some(share) = cpu_share.filter(|share| *share > CPU_SHARE_MAX) {
-        reasons.push(format!(
-            "its busiest driver used {} of a core",
-            phrase::percent(share)
-        ));
+    let mut advice: Vec<Message> = Vec::new();
+    if let Some(share) = above(cpu_share, CPU_SHARE_MAX) {
+        reasons.push(format!("its busiest driver used {share} of a core"));
         advice.extend([
             message!["open more sessions (", setting("sessions"), ")"],
             message!["turn the trace off (", setting("trace"), ")"],
@@ -114,15 +102,12 @@ pub fn judge(
             },
         ]);
     }
-    if let Some(share) = late_share.filter(|share| is_often_late && *share > LATE_SHARE_MAX) {
-        reasons.push(format!(
-            "{} of the calls were sent late",
-            phrase::percent(share)
-        ));
+    if let Some(share) = above(late_share, LATE_SHARE_MAX).filter(|_| is_often_late) {
+        reasons.push(format!("{share} of the calls were sent late"));
         advice.extend(["lower the rate", "run on a machine with a free core"].map(Message::from));
     }
-    if let Some(share) = missed_share.filter(|share| *share > MISSED_SHARE_MAX) {
-        reasons.push(format!("it missed {} of the rate", phrase::percent(share)));
+    if let Some(share) = above(missed_share, MISSED_SHARE_MAX) {
+        reasons.push(format!("it missed {share} of the rate"));
         advice.extend([
             "lower the rate".into(),
             message!["raise ", setting("max_in_flight")],
@@ -130,7 +115,7 @@ pub fn judge(
     }
     if let Some((reason, hints)) = calibration.and_then(|most| near_the_most(most, rate)) {
         reasons.push(reason);
-        advice.extend(hints.into_iter().map(Message::from));
+        advice.extend(hints.iter().copied().map(Message::from));
     }
     GeneratorReport {
         cpu_share,
@@ -140,52 +125,51 @@ pub fn judge(
         drivers,
         limited: !reasons.is_empty(),
         reasons,
-        advice: one_of(&advice),
+        advice: one_of(advice),
     }
 }
 
 /// `a, b or c`, each once; none of nothing.
-fn one_of(advice: &[Message]) -> Option<Message> {
-    let mut once: Vec<&Message> = Vec::new();
+fn one_of(advice: Vec<Message>) -> Option<Message> {
+    let mut once: Vec<Message> = Vec::new();
     for each in advice {
         if !once.contains(&each) {
             once.push(each);
         }
     }
-    let (last, rest) = once.split_last()?;
-    let mut all = Message::default();
-    for (place, each) in rest.iter().enumerate() {
-        all = all.then(if place == 0 { "" } else { ", " }).and(each);
-    }
-    Some(
-        all.then(if rest.is_empty() { "" } else { " or " })
-            .and(last),
-    )
+    let last = once.pop()?;
+    let rest = once
+        .into_iter()
+        .reduce(|all, each| all.then(", ").and(&each));
+    Some(match rest {
+        Some(rest) => rest.then(" or ").and(&last),
+        None => last,
+    })
 }
 
 /// Whether a run came near the most that the generator can do, and what to change.
-fn near_the_most(most_per_s: f64, rate: LoadRate) -> Option<(String, Vec<&'static str>)> {
-    let (per_s, share_max, what, hints) = match rate {
+fn near_the_most(most_per_s: f64, rate: LoadRate) -> Option<(String, &'static [&'static str])> {
+    let (per_s, share_max, what, hints): (_, _, _, &[&str]) = match rate {
         LoadRate::Scheduled(per_s) => (
             per_s,
             SCHEDULED_SHARE_MAX,
             "its schedule asks for",
-            vec!["lower the rate", "run on a faster machine"],
+            &["lower the rate", "run on a faster machine"],
         ),
         LoadRate::Reached(per_s) => (
             per_s,
             REACHED_SHARE_MAX,
             "it made",
-            vec!["run on a faster machine (the server is at least this fast)"],
+            &["run on a faster machine (the server is at least this fast)"],
         ),
         LoadRate::Unknown => return None,
     };
     let share = finite(per_s / most_per_s).filter(|share| *share > share_max)?;
     let reason = format!(
         "{what} {} calls per second, {} of the {} that it reached against the built-in echo",
-        phrase::decimal(per_s, 0),
-        phrase::percent(share),
-        phrase::decimal(most_per_s, 0)
+        decimal(per_s, 0),
+        percent(share),
+        decimal(most_per_s, 0)
     );
     Some((reason, hints))
 }

@@ -12,10 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_settings::number::share;
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// A letter; A is best.
 #[derive(
@@ -50,7 +47,7 @@ pub struct Grades {
 }
 
 /// What is graded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradeInput {
     /// Median latency of calls made one at a time, in milliseconds.
     pub alone_median_ms: Option<f64>,
@@ -63,7 +60,6 @@ pub struct GradeInput {
     /// Concurrent clients at which it broke, where that was looked for.
     pub breaking_concurrent: Option<u32>,
     /// What makes the run fail: detectors with a critical finding, limits that were not kept.
-    #[serde(default)]
     pub failures: Vec<String>,
 }
 
@@ -72,79 +68,78 @@ pub const FAILED_BEST: Grade = Grade::D;
 
 /// Grades a run.
 pub fn grade(input: &GradeInput) -> Grades {
-    let mut grades = Grades::default();
     let Some(failed_share) = share(input.failed, input.attempted) else {
-        grades
-            .reasons
-            .insert("overall".into(), "no call was made".into());
-        return grades;
-    };
-    let mut because = |name: &str, reason: String| {
-        grades.reasons.insert(name.into(), reason);
+        return Grades {
+            reasons: [("overall".to_owned(), "no call was made".to_owned())].into(),
+            ..Grades::default()
+        };
     };
     let nothing_succeeded = input.failed >= input.attempted;
     let median_ms = input
         .alone_median_ms
         .filter(|ms| ms.is_finite() && *ms >= 0.0 && !nothing_succeeded);
-    grades.latency = median_ms.map(|ms| at_most(ms, [50.0, 200.0, 1000.0, 5000.0]));
-    match median_ms {
-        Some(ms) => because(
-            "latency",
-            format!(
-                "one call at a time takes {} at the median",
-                phrase::milliseconds(ms)
-            ),
+    let latency = median_ms.map(|ms| at_most(ms, [50.0, 200.0, 1000.0, 5000.0]));
+    let latency_reason = match median_ms {
+        Some(ms) => format!(
+            "one call at a time takes {} at the median",
+            milliseconds(ms)
         ),
-        None if nothing_succeeded => because("latency", "no call succeeded".into()),
-        None => because("latency", "no call was made on its own".into()),
-    }
-    grades.errors = Some(if input.deadlocks > 0 || nothing_succeeded {
+        None if nothing_succeeded => "no call succeeded".to_owned(),
+        None => "no call was made on its own".to_owned(),
+    };
+    let errors = Some(if input.deadlocks > 0 || nothing_succeeded {
         Grade::F
     } else {
         at_most(failed_share, [0.001, 0.01, 0.05, 0.1])
     });
-    because("errors", errors_reason(input, failed_share));
-    if let Some(concurrent) = input.breaking_concurrent {
-        grades.concurrency = Some(match concurrent {
-            256.. => Grade::A,
-            64.. => Grade::B,
-            16.. => Grade::C,
-            4.. => Grade::D,
-            _ => Grade::F,
-        });
-        because(
-            "concurrency",
-            format!("it breaks at {concurrent} concurrent"),
-        );
-    }
-    let worst = [grades.latency, grades.errors, grades.concurrency]
-        .into_iter()
-        .flatten()
-        .max();
-    grades.overall = worst;
-    if !input.failures.is_empty() && worst < Some(FAILED_BEST) {
-        grades.overall = Some(FAILED_BEST);
-        grades.reasons.insert(
-            "overall".into(),
-            format!(
-                "{FAILED_BEST:?} at best with {}",
-                phrase::names(&input.failures)
-            ),
-        );
-    }
-    grades
-}
-
-fn errors_reason(input: &GradeInput, failed_share: f64) -> String {
-    if input.deadlocks > 0 {
+    let errors_reason = if input.deadlocks > 0 {
         format!("{} never answered", phrase::count(input.deadlocks, "call"))
     } else {
         format!(
             "{} of {} failed ({})",
             input.failed,
             phrase::count(input.attempted, "call"),
-            phrase::percent(failed_share)
+            percent(failed_share)
         )
+    };
+    let concurrency = input
+        .breaking_concurrent
+        .map(|concurrent| match concurrent {
+            256.. => Grade::A,
+            64.. => Grade::B,
+            16.. => Grade::C,
+            4.. => Grade::D,
+            _ => Grade::F,
+        });
+    let worst = latency.max(errors).max(concurrency);
+    let is_capped = !input.failures.is_empty() && worst < Some(FAILED_BEST);
+    let breaks = input.breaking_concurrent;
+    let reasons = [
+        ("latency", Some(latency_reason)),
+        ("errors", Some(errors_reason)),
+        (
+            "concurrency",
+            breaks.map(|at| format!("it breaks at {at} concurrent")),
+        ),
+        (
+            "overall",
+            is_capped.then(|| {
+                format!(
+                    "{FAILED_BEST:?} at best with {}",
+                    phrase::names(&input.failures)
+                )
+            }),
+        ),
+    ];
+    let reasons = reasons.into_iter();
+    Grades {
+        latency,
+        errors,
+        concurrency,
+        overall: if is_capped { Some(FAILED_BEST) } else { worst },
+        reasons: reasons
+            .filter_map(|(name, reason)| Some((name.to_owned(), reason?)))
+            .collect(),
     }
 }
 

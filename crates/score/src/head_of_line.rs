@@ -12,13 +12,7 @@
 //! Fewer than five samples of a kind are inconclusive, and so is a slow tool that takes less than
 //! 5 times the fast one: then there is no slow tool in the mix.
 
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::number::{float, median};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::verdict::{Outcome, Severity, Verdict};
+use crate::prelude::*;
 
 /// Samples of each kind below which nothing is concluded.
 pub const SAMPLES_MIN: usize = 5;
@@ -32,7 +26,7 @@ pub const ALONE_FACTOR_MIN: f64 = 10.0;
 pub const DIFFERENCE_MS_MIN: f64 = 100.0;
 
 /// Latencies of successful calls, in milliseconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MixInput {
     /// The fast tool, alone.
     pub fast_alone_ms: Vec<f64>,
@@ -59,23 +53,15 @@ pub struct HeadOfLineReport {
 
 /// Compares the medians.
 pub fn detect(input: &MixInput) -> HeadOfLineReport {
-    let usable = |values: &[f64]| values.iter().filter(|value| value.is_finite()).count();
     let kinds = [&input.fast_alone_ms, &input.fast_mixed_ms, &input.slow_ms];
-    let samples = kinds
-        .into_iter()
-        .map(|values| usable(values))
-        .min()
-        .unwrap_or_default();
+    let usable = kinds.map(|values| values.iter().filter(|value| value.is_finite()).count());
+    let samples = usable.into_iter().min().unwrap_or_default();
     let [fast_alone_p50, fast_mixed_p50, slow_p50] = kinds.map(|values| median(values));
     let outcome = match (fast_alone_p50, fast_mixed_p50, slow_p50) {
-        (Some(alone), Some(mixed), Some(slow)) if samples >= SAMPLES_MIN => {
-            if slow < SLOW_FACTOR_MIN * alone {
-                Outcome::Inconclusive
-            } else if is_blocked(alone, mixed, slow) {
-                Outcome::Finding
-            } else {
-                Outcome::Pass
-            }
+        (Some(alone), Some(mixed), Some(slow))
+            if samples >= SAMPLES_MIN && slow >= SLOW_FACTOR_MIN * alone =>
+        {
+            Outcome::of(Some(!is_blocked(alone, mixed, slow)), true)
         }
         _ => Outcome::Inconclusive,
     };
@@ -116,12 +102,11 @@ impl LeftOut {
                 ],
             );
         }
-        let count = u64::try_from(self.tools.len()).unwrap_or(u64::MAX);
         let sentence = format!(
             " {} {} left out, for no answer came within {} when it was tried.",
             phrase::names(&self.tools),
-            if count == 1 { "was" } else { "were" },
-            phrase::milliseconds(float(self.limit_ms))
+            were(count(self.tools.len())),
+            milliseconds(float(self.limit_ms))
         );
         (
             sentence,
@@ -138,12 +123,12 @@ impl LeftOut {
 
 /// The verdict `head_of_line`; blocking is critical.
 pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
-    let text = |value: Option<f64>| phrase::milliseconds(value.unwrap_or_default());
-    let (alone, mixed, slow) = (
-        text(report.fast_alone_p50),
-        text(report.fast_mixed_p50),
-        text(report.slow_p50),
-    );
+    let medians = [
+        report.fast_alone_p50,
+        report.fast_mixed_p50,
+        report.slow_p50,
+    ];
+    let [alone, mixed, slow] = medians.map(|value| milliseconds(value.unwrap_or_default()));
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
             "head_of_line",
@@ -151,9 +136,8 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
                 "Fast calls do not wait for slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
         ),
-        Outcome::Finding => Verdict::finding(
+        Outcome::Finding => Verdict::critical(
             "head_of_line",
-            Severity::Critical,
             format!(
                 "Fast calls wait behind slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),

@@ -5,12 +5,7 @@
 //! lived on is lost, and a reply without any token is unchecked: the tool does not echo. No formula,
 //! only counts: one crossed reply is one too many.
 
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::verdict::{Severity, Verdict};
+use crate::prelude::*;
 
 /// Examples worth keeping: more say nothing new.
 pub const EXAMPLES_MAX: usize = 5;
@@ -36,30 +31,21 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         format!(" For example: {}", phrase::text(example))
     });
     let verdict = if report.crossed > 0 {
-        Verdict::finding(
+        Verdict::critical(
             "isolation",
-            Severity::Critical,
             format!(
-                "{} the answer to another call.{example}",
-                if report.crossed == 1 {
-                    "1 caller got".to_owned()
-                } else {
-                    format!("{} callers got", phrase::whole(report.crossed))
-                }
+                "{} got the answer to another call.{example}",
+                phrase::count(report.crossed, "caller")
             ),
             "look for state shared between calls: a global request, a buffer that is reused, ids mixed up between sessions",
         )
     } else if report.lost > 0 {
-        Verdict::finding(
+        Verdict::critical(
             "isolation",
-            Severity::Critical,
             format!(
-                "{} never answered though {} session lived.{example}",
-                if report.lost == 1 {
-                    "1 call was".to_owned()
-                } else {
-                    format!("{} were", phrase::count(report.lost, "call"))
-                },
+                "{} {} never answered though {} session lived.{example}",
+                phrase::count(report.lost, "call"),
+                were(report.lost),
                 if report.lost == 1 { "its" } else { "their" },
             ),
             "look for replies that are dropped under load: writes that are not awaited, full queues, tasks that end silently",
@@ -75,23 +61,20 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
             ],
         )
     } else {
+        let replies = if report.checked == 1 {
+            "reply"
+        } else {
+            "replies"
+        };
         Verdict::pass(
             "isolation",
             format!(
-                "Every reply reached its own caller: {} checked.",
-                if report.checked == 1 {
-                    "1 reply".to_owned()
-                } else {
-                    format!("{} replies", phrase::whole(report.checked))
-                }
+                "Every reply reached its own caller: {} {replies} checked.",
+                whole(report.checked)
             ),
         )
     };
-    verdict
-        .number("checked", report.checked)
-        .number("crossed", report.crossed)
-        .number("lost", report.lost)
-        .number("unchecked", report.unchecked)
+    verdict.numbers_of(report, &["checked", "crossed", "lost", "unchecked"])
 }
 
 #[cfg(test)]

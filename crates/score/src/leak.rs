@@ -8,25 +8,14 @@
 
 use core::time::Duration;
 
-use mcprove_settings::number::finite;
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::regression::{self, LinearFit};
-use crate::verdict::{Severity, Verdict};
-
-/// Samples after the warm-up below which nothing is concluded.
-pub const SAMPLES_MIN: usize = 5;
-
-/// R² below which the samples are too noisy to conclude from.
-pub const R_SQUARED_MIN: f64 = 0.5;
+use crate::prelude::*;
+use crate::regression::{SAMPLES_MIN, Trend};
 
 /// The longest warm-up that is taken when none is given.
 pub const WARMUP_MAX: Duration = Duration::from_secs(30);
 
 /// What counts as a leak.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LeakSettings {
     /// Predicted growth over the run that is still allowed, in MB.
     pub threshold_mb: f64,
@@ -93,50 +82,33 @@ impl LeakReport {
 
 /// Looks for growth in samples of (time since the start, resident MB) of a run of length `run`.
 pub fn detect(samples: &[(Duration, f64)], run: Duration, settings: &LeakSettings) -> LeakReport {
-    let warmup = settings.warmup_of(run);
-    let points: Vec<(f64, f64)> = samples
-        .iter()
-        .filter(|(at, rss_mb)| *at >= warmup && rss_mb.is_finite())
-        .map(|(at, rss_mb)| (at.as_secs_f64(), *rss_mb))
-        .collect();
-    let line = if points.len() < SAMPLES_MIN {
-        None
-    } else {
-        regression::fit(&points)
-    };
-    let growth_mb = line.and_then(|line| finite(line.slope * run.as_secs_f64()));
+    let trend = Trend::of(samples, settings.warmup_of(run));
+    let growth_mb = trend.growth(run);
+    let holds = growth_mb
+        .filter(|_| !settings.threshold_mb.is_nan())
+        .map(|growth_mb| growth_mb <= settings.threshold_mb);
+    let [slope_mb_per_s, slope_low, slope_high, r_squared] = trend.numbers();
     LeakReport {
-        outcome: decide(line, growth_mb, settings.threshold_mb),
+        outcome: match Outcome::of(holds, trend.is_steady()) {
+            Outcome::Pass => LeakOutcome::NoLeak,
+            Outcome::Finding => LeakOutcome::LeakDetected,
+            Outcome::Inconclusive => LeakOutcome::Indeterminate,
+        },
         growth_mb,
-        slope_mb_per_s: line.map(|line| line.slope),
-        slope_low: line.map(|line| line.slope_low),
-        slope_high: line.map(|line| line.slope_high),
-        r_squared: line.map(|line| line.r_squared),
-        samples: points.len(),
-        discarded: samples.len() - points.len(),
-    }
-}
-
-fn decide(line: Option<LinearFit>, growth_mb: Option<f64>, threshold_mb: f64) -> LeakOutcome {
-    match (line, growth_mb) {
-        (Some(line), Some(growth_mb)) if !threshold_mb.is_nan() => {
-            if growth_mb <= threshold_mb {
-                LeakOutcome::NoLeak
-            } else if line.r_squared >= R_SQUARED_MIN {
-                LeakOutcome::LeakDetected
-            } else {
-                LeakOutcome::Indeterminate
-            }
-        }
-        _ => LeakOutcome::Indeterminate,
+        slope_mb_per_s,
+        slope_low,
+        slope_high,
+        r_squared,
+        samples: trend.samples,
+        discarded: trend.discarded,
     }
 }
 
 /// The verdict `leak`; a leak is critical.
 pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
-    let threshold = phrase::decimal(settings.threshold_mb, 1);
-    let samples = u64::try_from(report.samples).unwrap_or(u64::MAX);
-    let growth = phrase::decimal(report.growth_mb.unwrap_or_default(), 1);
+    let threshold = decimal(settings.threshold_mb, 1);
+    let samples = count(report.samples);
+    let growth = decimal(report.growth_mb.unwrap_or_default(), 1);
     let verdict = match report.outcome {
         LeakOutcome::NoLeak => Verdict::pass(
             "leak",
@@ -144,9 +116,8 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
                 "The server's memory changes by {growth} MB over the run, within the allowed {threshold} MB."
             ),
         ),
-        LeakOutcome::LeakDetected => Verdict::finding(
+        LeakOutcome::LeakDetected => Verdict::critical(
             "leak",
-            Severity::Critical,
             format!(
                 "The server's memory grows steadily: {growth} MB over the run, and {threshold} MB are allowed."
             ),
@@ -164,22 +135,25 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
             format!(
                 "{} of the server's memory after the warm-up {} too few to tell whether it leaks.",
                 phrase::count(samples, "usable sample"),
-                phrase::are(samples)
+                are(samples)
             ),
             format!(
                 "run longer or sample more often: at least {SAMPLES_MIN} samples after the warm-up are needed"
             ),
         ),
     };
+    let names = [
+        "growth_mb",
+        "slope_mb_per_s",
+        "slope_low",
+        "slope_high",
+        "r_squared",
+        "samples",
+        "discarded",
+    ];
     verdict
-        .number("growth_mb", report.growth_mb)
         .number("threshold_mb", settings.threshold_mb)
-        .number("slope_mb_per_s", report.slope_mb_per_s)
-        .number("slope_low", report.slope_low)
-        .number("slope_high", report.slope_high)
-        .number("r_squared", report.r_squared)
-        .number("samples", report.samples)
-        .number("discarded", report.discarded)
+        .numbers_of(report, &names)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
+mod prelude;
 pub mod verdict;
 
 pub mod compare;

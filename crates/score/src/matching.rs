@@ -1,14 +1,14 @@
 //! Pairing things off: each on the left with one of its own on the right, as many as possible.
 //!
-//! Things that nothing tells apart are one item, which stands for as many as there are. The largest
-//! set of pairs is a maximum flow from left to right (Dinitz 1970), which with one thing per item is
-//! the matching of Hopcroft and Karp (1973). So a thing that fits anything never takes the only
-//! partner of one that does not: expected calls and recorded ones, elements of two lists.
+//! Things that nothing tells apart are one item, which stands for as many as there are. Each on the left is
+//! given a partner in turn; where all that fit are taken, those who have them move on to others if they can
+//! (augmenting paths, Berge 1957). So a thing that fits anything never takes the only partner of one that
+//! does not: expected calls and recorded ones, elements of two lists.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-const SOURCE: usize = 0;
-const SINK: usize = 1;
+/// Of an item on the right: who has it, and how many of it.
+type Takers = BTreeMap<usize, usize>;
 
 /// Pairs off as many as possible. `left` and `right` say how many each item stands for, `fits` which
 /// items on the right each one on the left can have. For each item on the left: with which on the
@@ -18,29 +18,92 @@ pub(crate) fn maximum_matching(
     right: &[usize],
     fits: &[Vec<usize>],
 ) -> Vec<Vec<(usize, usize)>> {
-    let first_left = SINK + 1;
-    let first_right = first_left + left.len();
-    let mut network = Network::new(first_right + right.len());
+    let mut room = right.to_vec();
+    let mut takers: Vec<Takers> = vec![Takers::new(); right.len()];
+    let mut dead_ends = BTreeSet::new();
     for (place, supply) in left.iter().enumerate() {
-        network.connect(SOURCE, first_left + place, *supply);
-    }
-    for (place, room) in right.iter().enumerate() {
-        network.connect(first_right + place, SINK, *room);
-    }
-    for ((place, supply), partners) in left.iter().enumerate().zip(fits) {
-        for partner in partners.iter().filter(|partner| **partner < right.len()) {
-            network.connect(first_left + place, first_right + partner, *supply);
+        let mut rest = *supply;
+        while rest > 0
+            && let Some(way) = find_way(place, fits, &room, &takers, &mut dead_ends)
+        {
+            rest -= move_along(&way, rest, &mut room, &mut takers);
         }
     }
-    network.fill();
-    (0..left.len())
-        .map(|place| {
-            let flows = network.flows_from(first_left + place);
-            flows
-                .filter_map(|(node, amount)| Some((node.checked_sub(first_right)?, amount)))
-                .collect()
-        })
-        .collect()
+    let mut pairs = vec![Vec::new(); left.len()];
+    for (partner, takers) in takers.into_iter().enumerate() {
+        for (place, amount) in takers {
+            pairs[place].push((partner, amount));
+        }
+    }
+    pairs
+}
+
+/// A shortest way to a partner with room: who takes which, from its end back to `start`. Each takes what the
+/// one before it in the list gives up. Where there is none, nothing on the way will ever have room.
+fn find_way(
+    start: usize,
+    fits: &[Vec<usize>],
+    room: &[usize],
+    takers: &[Takers],
+    dead_ends: &mut BTreeSet<usize>,
+) -> Option<Vec<(usize, usize)>> {
+    let mut taken_by: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut given_up: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut waiting = VecDeque::from([start]);
+    while let Some(place) = waiting.pop_front() {
+        for &partner in fits.get(place).into_iter().flatten() {
+            let is_known = dead_ends.contains(&partner) || taken_by.contains_key(&partner);
+            let Some(takers) = takers.get(partner).filter(|_| !is_known) else {
+                continue;
+            };
+            taken_by.insert(partner, place);
+            if room.get(partner).is_some_and(|room| *room > 0) {
+                let way = std::iter::successors(Some((place, partner)), |(place, _)| {
+                    let before = given_up.get(place)?;
+                    Some((*taken_by.get(before)?, *before))
+                });
+                return Some(way.collect());
+            }
+            for &other in takers.keys() {
+                if other != start && !given_up.contains_key(&other) {
+                    given_up.insert(other, partner);
+                    waiting.push_back(other);
+                }
+            }
+        }
+    }
+    dead_ends.extend(taken_by.into_keys());
+    None
+}
+
+/// Moves as many along a way as can be, at most `rest`; how many that are.
+fn move_along(
+    way: &[(usize, usize)],
+    rest: usize,
+    room: &mut [usize],
+    takers: &mut [Takers],
+) -> usize {
+    let Some((_, free)) = way.first() else {
+        return rest;
+    };
+    let moves = || {
+        way.iter()
+            .zip(way.iter().skip(1))
+            .map(|((place, _), (_, given))| (place, given))
+    };
+    let moved = moves().map(|(place, given)| takers[*given][place]);
+    let amount = moved.chain([room[*free]]).fold(rest, usize::min);
+    room[*free] -= amount;
+    for (place, partner) in way {
+        *takers[*partner].entry(*place).or_default() += amount;
+    }
+    for (place, given) in moves() {
+        takers[*given]
+            .entry(*place)
+            .and_modify(|held| *held -= amount);
+        takers[*given].retain(|_, held| *held > 0);
+    }
+    amount
 }
 
 /// The places on the left, of `left`, that cannot all have a partner of their own among the `right`
@@ -65,116 +128,6 @@ pub fn unmatched(left: usize, right: usize, fits: impl Fn(usize, usize) -> bool)
         .filter(|(_, partner)| partner.is_empty())
         .map(|(place, _)| place)
         .collect()
-}
-
-/// One way along which things can be paired, and how many more.
-#[derive(Clone, Copy)]
-struct Edge {
-    to: usize,
-    room: usize,
-}
-
-/// A flow network. An edge and the one back have places that differ in the last bit only.
-struct Network {
-    edges: Vec<Edge>,
-    leaving: Vec<Vec<usize>>,
-}
-
-impl Network {
-    fn new(nodes: usize) -> Self {
-        Self {
-            edges: Vec::new(),
-            leaving: vec![Vec::new(); nodes],
-        }
-    }
-
-    fn connect(&mut self, from: usize, to: usize, room: usize) {
-        for (node, edge) in [(from, Edge { to, room }), (to, Edge { to: from, room: 0 })] {
-            if let Some(leaving) = self.leaving.get_mut(node) {
-                leaving.push(self.edges.len());
-            }
-            self.edges.push(edge);
-        }
-    }
-
-    /// Sends as much as possible from the source to the sink: in each round along all shortest ways.
-    fn fill(&mut self) {
-        while let Some(levels) = self.levels() {
-            let mut next = vec![0; self.leaving.len()];
-            while let Some(way) = self.find_way(&levels, &mut next) {
-                self.send(&way);
-            }
-        }
-    }
-
-    /// How far each node is from the source; `None` when the sink cannot be reached.
-    fn levels(&self) -> Option<Vec<usize>> {
-        let mut levels = vec![usize::MAX; self.leaving.len()];
-        *levels.get_mut(SOURCE)? = 0;
-        let mut waiting = VecDeque::from([SOURCE]);
-        while let Some(node) = waiting.pop_front() {
-            let level = levels.get(node)?.saturating_add(1);
-            for edge in self.leaving.get(node)? {
-                let edge = self.edges.get(*edge)?;
-                let reached = levels.get_mut(edge.to)?;
-                if edge.room > 0 && *reached == usize::MAX {
-                    *reached = level;
-                    waiting.push_back(edge.to);
-                }
-            }
-        }
-        (*levels.get(SINK)? < usize::MAX).then_some(levels)
-    }
-
-    /// A way on which each step leads one level on. `next` remembers the edges of each node that
-    /// were tried in this round.
-    fn find_way(&self, levels: &[usize], next: &mut [usize]) -> Option<Vec<usize>> {
-        let mut way: Vec<usize> = Vec::new();
-        let mut node = SOURCE;
-        while node != SINK {
-            let tried = next.get_mut(node)?;
-            if let Some(&place) = self.leaving.get(node)?.get(*tried) {
-                let edge = self.edges.get(place)?;
-                if edge.room > 0 && *levels.get(edge.to)? == levels.get(node)?.saturating_add(1) {
-                    way.push(place);
-                    node = edge.to;
-                } else {
-                    *tried += 1;
-                }
-            } else {
-                // A dead end: one step back, and never here again. At the source this is the end.
-                let place = way.pop()?;
-                node = self.edges.get(place ^ 1)?.to;
-                *next.get_mut(node)? += 1;
-            }
-        }
-        Some(way)
-    }
-
-    /// Sends as much along a way as its narrowest edge takes.
-    fn send(&mut self, way: &[usize]) {
-        let rooms = way.iter().filter_map(|place| self.edges.get(*place));
-        let amount = rooms.map(|edge| edge.room).min().unwrap_or_default();
-        for place in way {
-            if let Some(edge) = self.edges.get_mut(*place) {
-                edge.room -= amount;
-            }
-            if let Some(back) = self.edges.get_mut(place ^ 1) {
-                back.room += amount;
-            }
-        }
-    }
-
-    /// Where to a node sends something, and how much.
-    fn flows_from(&self, node: usize) -> impl Iterator<Item = (usize, usize)> {
-        let leaving = self.leaving.get(node).into_iter().flatten();
-        leaving.filter_map(|place| {
-            let edge = self.edges.get(*place)?;
-            let sent = self.edges.get(place ^ 1)?.room;
-            // An edge at an odd place leads back to the source, and is no pair.
-            (place % 2 == 0 && sent > 0).then_some((edge.to, sent))
-        })
-    }
 }
 
 #[cfg(test)]

@@ -8,12 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::verdict::{Severity, Verdict};
+use crate::prelude::*;
 
 /// Characters of an example reply.
 pub const EXAMPLE_CHARS_MAX: usize = 200;
@@ -102,27 +97,23 @@ fn example(one: &str, other: &str) -> (String, String) {
 
 /// At most [`EXAMPLE_CHARS_MAX`] characters from `start` on, with an ellipsis where text is left out.
 fn shorten(text: &str, start: usize) -> String {
-    let mut rest = text.chars().skip(start).peekable();
-    let mut short = String::new();
-    let mut room = EXAMPLE_CHARS_MAX;
-    if start > 0 {
-        short.push('…');
-        room -= 1;
+    let rest = text.chars().skip(start);
+    let before = (start > 0).then_some('…');
+    let room = EXAMPLE_CHARS_MAX - usize::from(start > 0);
+    if rest.clone().count() > room {
+        before
+            .into_iter()
+            .chain(rest.take(room - 1))
+            .chain(['…'])
+            .collect()
+    } else {
+        before.into_iter().chain(rest).collect()
     }
-    short.extend(rest.by_ref().take(room - 1));
-    let last = rest.next();
-    if let Some(last) = last {
-        short.push(if rest.peek().is_some() { '…' } else { last });
-    }
-    short
 }
 
 /// The verdict `race`; a divergence is critical.
 pub fn verdict(report: &RaceReport) -> Verdict {
-    let calls = phrase::count(
-        u64::try_from(report.concurrent_calls).unwrap_or(u64::MAX),
-        "concurrent call",
-    );
+    let calls = phrase::count(count(report.concurrent_calls), "concurrent call");
     let failed = match report.failures {
         0 => String::new(),
         failures => format!(" ({failures} more failed and were not compared)"),
@@ -132,15 +123,11 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             "race",
             format!("{calls} got the same reply as a call made alone{failed}."),
         ),
-        RaceOutcome::Divergent => Verdict::finding(
+        RaceOutcome::Divergent => Verdict::critical(
             "race",
-            Severity::Critical,
             format!(
                 "The same call gets another reply when made at once than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
-                phrase::count(
-                    u64::try_from(report.concurrent_distinct).unwrap_or(u64::MAX),
-                    "kind"
-                )
+                phrase::count(count(report.concurrent_distinct), "kind")
             ),
             "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
         ),
@@ -171,12 +158,14 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             "look at why the calls fail at once; alone they succeed",
         ),
     };
-    verdict
-        .number("baseline_calls", report.baseline_calls)
-        .number("baseline_distinct", report.baseline_distinct)
-        .number("concurrent_calls", report.concurrent_calls)
-        .number("concurrent_distinct", report.concurrent_distinct)
-        .number("failures", report.failures)
+    let names = [
+        "baseline_calls",
+        "baseline_distinct",
+        "concurrent_calls",
+        "concurrent_distinct",
+        "failures",
+    ];
+    verdict.numbers_of(report, &names)
 }
 
 #[cfg(test)]

@@ -7,15 +7,60 @@
 //! quantile of Student's distribution with n−2 degrees of freedom (Draper & Smith, *Applied
 //! Regression Analysis*, §1.4).
 
-use mcprove_settings::number::{finite, float, float_len};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use core::time::Duration;
 
-/// Points below which no line is fitted: two always lie on one.
-pub const POINTS_MIN: usize = 3;
+use crate::prelude::*;
+
+/// Samples over time below which nothing is said about a trend.
+pub const SAMPLES_MIN: usize = 5;
+/// How well a line must fit before a growth counts.
+pub const R_SQUARED_MIN: f64 = 0.5;
+
+/// Samples over time after the warm-up, and the line through them.
+#[derive(Debug, Clone, Copy)]
+pub struct Trend {
+    /// None with fewer than [`SAMPLES_MIN`] samples.
+    pub line: Option<LinearFit>,
+    pub samples: usize,
+    /// Samples of the warm-up, and those that are no number.
+    pub discarded: usize,
+}
+
+impl Trend {
+    pub fn of(samples: &[(Duration, f64)], warmup: Duration) -> Self {
+        let points: Vec<(f64, f64)> = samples
+            .iter()
+            .filter(|(at, value)| *at >= warmup && value.is_finite())
+            .map(|(at, value)| (at.as_secs_f64(), *value))
+            .collect();
+        Self {
+            line: fit(&points).filter(|line| line.count >= SAMPLES_MIN),
+            samples: points.len(),
+            discarded: samples.len() - points.len(),
+        }
+    }
+
+    /// What the line predicts over a run.
+    pub fn growth(&self, run: Duration) -> Option<f64> {
+        finite(self.line?.slope * run.as_secs_f64())
+    }
+
+    /// Whether the samples lie close enough to the line.
+    pub fn is_steady(&self) -> bool {
+        self.line
+            .is_some_and(|line| line.r_squared >= R_SQUARED_MIN)
+    }
+
+    /// The slope, both ends of its interval, and R².
+    pub fn numbers(&self) -> [Option<f64>; 4] {
+        let numbers =
+            |line: LinearFit| [line.slope, line.slope_low, line.slope_high, line.r_squared];
+        self.line.map_or([None; 4], |line| numbers(line).map(Some))
+    }
+}
 
 /// A line through points, and how sure its slope is. All values are finite.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinearFit {
     /// Change of y per unit of x.
     pub slope: f64,
@@ -41,13 +86,13 @@ pub struct LinearFit {
 /// assert_eq!((line.slope, line.intercept, line.r_squared), (2.0, 1.0, 1.0));
 /// ```
 pub fn fit(points: &[(f64, f64)]) -> Option<LinearFit> {
-    let degrees = points
-        .len()
+    // Two points always lie on a line.
+    let degrees = count(points.len())
         .checked_sub(2)
         .filter(|degrees| *degrees >= 1)?;
-    let count = float_len(points.len());
-    let x_mean = points.iter().map(|(x, _)| x / count).sum::<f64>();
-    let y_mean = points.iter().map(|(_, y)| y / count).sum::<f64>();
+    let length = float_len(points.len());
+    let x_mean = points.iter().map(|(x, _)| x / length).sum::<f64>();
+    let y_mean = points.iter().map(|(_, y)| y / length).sum::<f64>();
     let (mut sxx, mut sxy, mut syy) = (0.0, 0.0, 0.0);
     for (x, y) in points {
         sxx += (x - x_mean) * (x - x_mean);
@@ -61,17 +106,13 @@ pub fn fit(points: &[(f64, f64)]) -> Option<LinearFit> {
     let slope = finite(sxy / sxx)?;
     let residuals = points
         .iter()
-        .map(|(x, y)| {
-            let residual = (y - y_mean) - slope * (x - x_mean);
-            residual * residual
-        })
+        .map(|(x, y)| ((y - y_mean) - slope * (x - x_mean)).powi(2))
         .sum::<f64>();
     let r_squared = if syy > 0.0 {
         (1.0 - residuals / syy).clamp(0.0, 1.0)
     } else {
         1.0
     };
-    let degrees = u64::try_from(degrees).unwrap_or(u64::MAX);
     let error = (residuals / float(degrees) / sxx).sqrt();
     let margin = student_t_975(degrees) * error;
     Some(LinearFit {

@@ -12,15 +12,9 @@
 
 use core::time::Duration;
 
-use mcprove_settings::message::{message, tee_stderr};
-use mcprove_settings::number::{finite, float, ratio};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings};
-use crate::regression;
-use crate::verdict::{Outcome, Severity, Verdict};
+use crate::prelude::*;
+use crate::regression::Trend;
 
 /// Descriptors per ended session from which they leak.
 pub const DESCRIPTORS_PER_SESSION_MIN: f64 = 0.5;
@@ -31,7 +25,7 @@ pub const DESCRIPTORS_MIN: f64 = 20.0;
 pub const SESSIONS_MIN: u64 = 2;
 
 /// What a churn run saw.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChurnInput {
     /// How long it ran.
     pub run: Duration,
@@ -99,56 +93,29 @@ pub fn judge(input: &ChurnInput, settings: &LeakSettings) -> ChurnReport {
 }
 
 fn judge_descriptors(input: &ChurnInput, settings: &LeakSettings) -> DescriptorReport {
-    let warmup = settings.warmup_of(input.run);
-    let points: Vec<(f64, f64)> = input
-        .descriptors
-        .iter()
-        .filter(|(at, open)| *at >= warmup && open.is_finite())
-        .map(|(at, open)| (at.as_secs_f64(), *open))
-        .collect();
-    let line = if points.len() < leak::SAMPLES_MIN {
-        None
-    } else {
-        regression::fit(&points)
-    };
-    let growth = line.and_then(|line| finite(line.slope * input.run.as_secs_f64()));
-    let sessions = if input.abandoned > 0 {
+    let trend = Trend::of(&input.descriptors, settings.warmup_of(input.run));
+    let growth = trend.growth(input.run);
+    let sessions = float(if input.abandoned > 0 {
         input.abandoned
     } else {
         input.opened
-    };
-    let outcome = match (line, growth) {
-        (Some(line), Some(growth)) => {
-            let is_large = growth >= DESCRIPTORS_MIN
-                && growth >= DESCRIPTORS_PER_SESSION_MIN * float(sessions);
-            match (is_large, line.r_squared >= leak::R_SQUARED_MIN) {
-                (false, _) => Outcome::Pass,
-                (true, true) => Outcome::Finding,
-                (true, false) => Outcome::Inconclusive,
-            }
-        }
-        _ => Outcome::Inconclusive,
-    };
+    });
+    let least = DESCRIPTORS_MIN.max(DESCRIPTORS_PER_SESSION_MIN * sessions);
     DescriptorReport {
-        outcome,
+        outcome: Outcome::of(growth.map(|growth| growth < least), trend.is_steady()),
         growth,
-        growth_per_session: growth.and_then(|growth| ratio(growth, float(sessions))),
-        r_squared: line.map(|line| line.r_squared),
-        samples: points.len(),
+        growth_per_session: growth.and_then(|growth| ratio(growth, sessions)),
+        r_squared: trend.line.map(|line| line.r_squared),
+        samples: trend.samples,
     }
 }
 
 /// The verdicts `session_leak` and `leftovers`.
 pub fn verdicts(report: &ChurnReport) -> Vec<Verdict> {
+    let numbers = ["opened", "failed_opens", "abandoned"];
     [session_leak(report), leftovers(report)]
-        .into_iter()
-        .map(|verdict| {
-            verdict
-                .number("opened", report.opened)
-                .number("failed_opens", report.failed_opens)
-                .number("abandoned", report.abandoned)
-        })
-        .collect()
+        .map(|verdict| verdict.numbers_of(report, &numbers))
+        .into()
 }
 
 fn too_few_opened(detector: &str, opened: u64) -> Verdict {
@@ -170,8 +137,8 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     let sessions = phrase::count(report.opened, "session");
     // Fewer than before is none more.
     let more = |growth: Option<f64>| growth.unwrap_or_default().max(0.0);
-    let descriptors = phrase::decimal(more(report.descriptors.growth), 0);
-    let memory = phrase::decimal(more(report.memory.growth_mb), 1);
+    let descriptors = decimal(more(report.descriptors.growth), 0);
+    let memory = decimal(more(report.memory.growth_mb), 1);
     let leaks_descriptors = report.descriptors.outcome == Outcome::Finding;
     let leaks_memory = report.memory.outcome == LeakOutcome::LeakDetected;
     let verdict = if report.opened < SESSIONS_MIN {
@@ -182,9 +149,8 @@ fn session_leak(report: &ChurnReport) -> Verdict {
             (true, false) => format!("{descriptors} descriptors"),
             _ => format!("{memory} MB"),
         };
-        Verdict::finding(
+        Verdict::critical(
             "session_leak",
-            Severity::Critical,
             format!("The server keeps something of every session: {what} more after {sessions}."),
             "free what a session holds when its connection closes, also without a goodbye: sockets, streams, tasks, entries in a map",
         )
@@ -231,9 +197,8 @@ fn session_leak(report: &ChurnReport) -> Verdict {
 fn leftovers(report: &ChurnReport) -> Verdict {
     let sessions = phrase::count(report.opened, "session");
     let verdict = if report.leftovers > 0 {
-        Verdict::finding(
+        Verdict::critical(
             "leftovers",
-            Severity::Critical,
             format!(
                 "Server processes outlive their session: {} still running after {sessions}.",
                 report.leftovers
@@ -241,9 +206,8 @@ fn leftovers(report: &ChurnReport) -> Verdict {
             "end the process when its stdin closes, and its children with it",
         )
     } else if report.zombies > 0 {
-        Verdict::finding(
+        Verdict::warning(
             "leftovers",
-            Severity::Warning,
             format!(
                 "The server does not reap its children: {} left after {sessions}.",
                 phrase::count(report.zombies, "zombie")
@@ -258,9 +222,7 @@ fn leftovers(report: &ChurnReport) -> Verdict {
             format!("No process outlived its session: {sessions} ended cleanly."),
         )
     };
-    verdict
-        .number("leftovers", report.leftovers)
-        .number("zombies", report.zombies)
+    verdict.numbers_of(report, &["leftovers", "zombies"])
 }
 
 #[cfg(test)]

@@ -16,14 +16,8 @@
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
 //! recover.
 
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::number::{finite, ratio, share};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::compare::proportion::{difference, wilson};
-use crate::verdict::{Severity, Verdict};
+use crate::compare::proportion::rise_at_least;
+use crate::prelude::*;
 
 /// Calls below which a phase says nothing.
 pub const CALLS_MIN: u64 = 10;
@@ -87,7 +81,7 @@ pub struct ToolRecovery {
 }
 
 /// What a spike measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpikeInput {
     /// Before the burst.
     pub baseline: PhaseCalls,
@@ -195,12 +189,10 @@ fn has_stopped(before: &PhaseCalls, after: &PhaseCalls) -> bool {
 }
 
 fn fails_more(before: &PhaseCalls, after: &PhaseCalls) -> bool {
-    if before.calls < CALLS_MIN || after.calls < CALLS_MIN || after.errors < ERRORS_MIN {
-        return false;
-    }
-    wilson(before.errors, before.calls)
-        .zip(wilson(after.errors, after.calls))
-        .is_some_and(|(before, after)| difference(&before, &after).low > ERROR_SHARE_RISE_MAX)
+    let rise = rise_at_least((before.errors, before.calls), (after.errors, after.calls));
+    before.calls.min(after.calls) >= CALLS_MIN
+        && after.errors >= ERRORS_MIN
+        && rise.is_some_and(|rise| rise > ERROR_SHARE_RISE_MAX)
 }
 
 fn is_rest_of_burst(burst: &PhaseCalls, after: &PhaseCalls) -> bool {
@@ -209,135 +201,41 @@ fn is_rest_of_burst(burst: &PhaseCalls, after: &PhaseCalls) -> bool {
 
 /// The verdict `spike_recovery`.
 pub fn verdict(report: &SpikeReport) -> Verdict {
-    let verdict = match (report.stays, &report.slowest_tool) {
-        (Some(Aftermath::Errors), _) => errors_stay(report),
-        (Some(Aftermath::Latency), Some(tool)) => latency_stays(tool),
-        (Some(Aftermath::Stopped), _) => stopped(report),
-        (None, Some(tool)) if report.burst.calls > 0 => {
-            if is_short(&report.recovery) && is_slower(tool) {
-                too_short(report)
-            } else {
-                recovered(report, tool)
-            }
+    let mut verdict = match (report.stays, &report.slowest_tool) {
+        (Some(Aftermath::Errors), _) => {
+            let [before, _, after] = report
+                .phases()
+                .map(|(_, phase)| percent(error_share(phase)));
+            Verdict::critical(
+                NAME,
+                format!("{NO_RECOVERY}: {after} of the calls after it fail, {before} before."),
+                "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers",
+            )
         }
+        (Some(Aftermath::Latency), Some(tool)) => Verdict::critical(
+            NAME,
+            format!(
+                "{NO_RECOVERY}: a call of {} takes {} after it at the median, {} before.",
+                phrase::name(&tool.tool),
+                milliseconds(tool.after.p50_ms),
+                milliseconds(tool.before.p50_ms)
+            ),
+            "look for work and memory that the burst leaves behind: queues, caches, retries; a longer run tells whether it comes back later",
+        ),
+        (Some(Aftermath::Stopped), _) => {
+            let [before, _, after] = report
+                .phases()
+                .map(|(_, phase)| decimal(phase.ended_per_s, 1));
+            Verdict::critical(
+                NAME,
+                format!("{NO_RECOVERY}: {after} calls per second end after it, {before} before."),
+                "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run tells whether it comes back later",
+            )
+        }
+        (None, Some(tool)) if report.burst.calls > 0 => recovered(report, tool),
         _ => unknown(report),
     };
-    with_numbers(verdict, report)
-}
-
-fn finding(severity: Severity, sentence: String, hint: &'static str) -> Verdict {
-    Verdict::finding("spike_recovery", severity, sentence, hint)
-}
-
-fn stopped(report: &SpikeReport) -> Verdict {
-    let sentence = format!(
-        "The server does not recover from the burst: {} calls per second end after it, {} before.",
-        phrase::decimal(report.recovery.ended_per_s, 1),
-        phrase::decimal(report.baseline.ended_per_s, 1)
-    );
-    let hint = "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run tells whether it comes back later";
-    finding(Severity::Critical, sentence, hint)
-}
-
-fn errors_stay(report: &SpikeReport) -> Verdict {
-    let sentence = format!(
-        "The server does not recover from the burst: {} of the calls after it fail, {} before.",
-        phrase::percent(error_share(&report.recovery)),
-        phrase::percent(error_share(&report.baseline))
-    );
-    let hint = "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers";
-    finding(Severity::Critical, sentence, hint)
-}
-
-fn latency_stays(tool: &ToolRecovery) -> Verdict {
-    let sentence = format!(
-        "The server does not recover from the burst: a call of {} takes {} after it at the median, {} before.",
-        phrase::name(&tool.tool),
-        phrase::milliseconds(tool.after.p50_ms),
-        phrase::milliseconds(tool.before.p50_ms)
-    );
-    let hint = "look for work and memory that the burst leaves behind: queues, caches, retries; a longer run tells whether it comes back later";
-    finding(Severity::Critical, sentence, hint)
-}
-
-fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
-    let medians = format!(
-        "{} takes {} at the median, {} before",
-        phrase::name(&tool.tool),
-        phrase::milliseconds(tool.after.p50_ms),
-        phrase::milliseconds(tool.before.p50_ms)
-    );
-    if report.overflows {
-        let sentence = format!(
-            "The burst is too much for the server: {} of its calls fail, {} before; after it the server is well again ({medians}).",
-            phrase::percent(error_share(&report.burst)),
-            phrase::percent(error_share(&report.baseline))
-        );
-        let hint = "let calls wait in a longer queue, or tell clients when to come back";
-        return finding(Severity::Warning, sentence, hint);
-    }
-    Verdict::pass(
-        "spike_recovery",
-        format!("The server recovers from the burst: after it {medians}."),
-    )
-}
-
-fn too_short(report: &SpikeReport) -> Verdict {
-    Verdict::inconclusive(
-        "spike_recovery",
-        format!(
-            "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
-            phrase::decimal(report.recovery.duration_secs, 2)
-        ),
-        message![
-            "leave at least 1 s after the burst: let the run last longer (",
-            setting("duration"),
-            ")"
-        ],
-    )
-}
-
-fn unknown(report: &SpikeReport) -> Verdict {
-    let (sentence, hint) = if report.burst.calls == 0 {
-        (
-            "The run ended before the burst, so nothing is known about it.".to_owned(),
-            message![
-                "let the run last until after the burst: without ",
-                setting("calls"),
-                ", or with more"
-            ],
-        )
-    } else {
-        let succeeded = |phase: &PhaseCalls| phase.calls.saturating_sub(phase.errors);
-        (
-            format!(
-                "No tool was called often enough to compare: {} succeeded before the burst and {} after it, and {CALLS_MIN} of a tool are needed.",
-                phrase::count(succeeded(&report.baseline), "call"),
-                phrase::count(succeeded(&report.recovery), "call")
-            ),
-            message![
-                "let the run last longer, or leave more time after the burst (",
-                setting("spike_at"),
-                ", ",
-                setting("spike_duration"),
-                ")"
-            ],
-        )
-    };
-    Verdict::inconclusive("spike_recovery", sentence, hint)
-}
-
-fn error_share(phase: &PhaseCalls) -> f64 {
-    share(phase.errors, phase.calls).unwrap_or_default()
-}
-
-fn with_numbers(verdict: Verdict, report: &SpikeReport) -> Verdict {
-    let mut verdict = verdict;
-    for (name, phase) in [
-        ("baseline", &report.baseline),
-        ("burst", &report.burst),
-        ("recovery", &report.recovery),
-    ] {
+    for (name, phase) in report.phases() {
         verdict = verdict
             .number(format!("{name}_calls"), phase.calls)
             .number(
@@ -350,6 +248,90 @@ fn with_numbers(verdict: Verdict, report: &SpikeReport) -> Verdict {
     verdict
         .number("burst_p99_ms", report.burst.p99_ms)
         .number("burst_p99_to_p50", report.burst_p99_to_p50)
+}
+
+const NAME: &str = "spike_recovery";
+const NO_RECOVERY: &str = "The server does not recover from the burst";
+
+impl SpikeReport {
+    fn phases(&self) -> [(&'static str, &PhaseCalls); 3] {
+        [
+            ("baseline", &self.baseline),
+            ("burst", &self.burst),
+            ("recovery", &self.recovery),
+        ]
+    }
+}
+
+fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
+    if is_short(&report.recovery) && is_slower(tool) {
+        return Verdict::inconclusive(
+            NAME,
+            format!(
+                "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
+                decimal(report.recovery.duration_secs, 2)
+            ),
+            message![
+                "leave at least 1 s after the burst: let the run last longer (",
+                setting("duration"),
+                ")"
+            ],
+        );
+    }
+    let medians = format!(
+        "{} takes {} at the median, {} before",
+        phrase::name(&tool.tool),
+        milliseconds(tool.after.p50_ms),
+        milliseconds(tool.before.p50_ms)
+    );
+    if !report.overflows {
+        let sentence = format!("The server recovers from the burst: after it {medians}.");
+        return Verdict::pass(NAME, sentence);
+    }
+    let [before, burst, _] = report
+        .phases()
+        .map(|(_, phase)| percent(error_share(phase)));
+    Verdict::warning(
+        NAME,
+        format!(
+            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server is well again ({medians})."
+        ),
+        "let calls wait in a longer queue, or tell clients when to come back",
+    )
+}
+
+fn unknown(report: &SpikeReport) -> Verdict {
+    if report.burst.calls == 0 {
+        return Verdict::inconclusive(
+            NAME,
+            "The run ended before the burst, so nothing is known about it.",
+            message![
+                "let the run last until after the burst: without ",
+                setting("calls"),
+                ", or with more"
+            ],
+        );
+    }
+    let [before, _, after] = report
+        .phases()
+        .map(|(_, phase)| phrase::count(phase.calls.saturating_sub(phase.errors), "call"));
+    Verdict::inconclusive(
+        NAME,
+        format!(
+            "No tool was called often enough to compare: {before} succeeded before the burst and {after} after it, and {CALLS_MIN} of a tool are needed."
+        ),
+        message![
+            "let the run last longer, or leave more time after the burst (",
+            setting("spike_at"),
+            ", ",
+            setting("spike_duration"),
+            ")"
+        ],
+    )
+}
+
+fn error_share(phase: &PhaseCalls) -> f64 {
+    share(phase.errors, phase.calls).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,13 +8,8 @@
 
 use core::time::Duration;
 
-use mcprove_settings::number::{finite, share};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::percentile;
-use crate::verdict::Verdict;
+use crate::prelude::*;
 
 /// What a limit is on.
 #[derive(
@@ -74,7 +69,7 @@ pub struct Limits {
 }
 
 /// What was measured: percentiles as they are, whatever their support.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// The tool it is about; `None` for the whole run.
     pub tool: Option<String>,
@@ -113,7 +108,7 @@ pub struct ThresholdViolation {
 }
 
 /// What became of each limit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evaluation {
     /// Limits that were not kept.
     pub violations: Vec<ThresholdViolation>,
@@ -126,8 +121,14 @@ pub struct Evaluation {
 /// What became of one limit.
 enum Judged {
     Held,
-    Violated { expected: String, actual: String },
-    Inconclusive { why: String, hint: String },
+    /// What was expected, and what it was.
+    Violated(String, String),
+    /// Why, and what to try.
+    Inconclusive(String, String),
+}
+
+fn inconclusive(why: impl Into<String>, hint: impl Into<String>) -> Judged {
+    Judged::Inconclusive(why.into(), hint.into())
 }
 
 /// Compares what was measured with the limits. `generator_limited` says what to change when the
@@ -137,7 +138,6 @@ pub fn evaluate(
     limits: &Limits,
     generator_limited: Option<&str>,
 ) -> Evaluation {
-    let mut evaluation = Evaluation::default();
     let latencies = [
         (
             ThresholdKind::P50Latency,
@@ -163,51 +163,44 @@ pub fn evaluate(
             limits.p999_latency,
             measured.p999,
         ),
+    ]
+    .map(|(kind, percentile, limit, actual)| {
+        let judge = |limit| judge_latency(measured, percentile, limit, actual, generator_limited);
+        (kind, limit.map(judge))
+    });
+    let errors = limits.error_rate.map(|limit| judge_errors(measured, limit));
+    let memory = limits
+        .memory_growth_mb
+        .map(|limit| judge_memory(measured, limit));
+    let others = [
+        (ThresholdKind::ErrorRate, errors),
+        (ThresholdKind::MemoryGrowthMb, memory),
     ];
-    for (kind, percentile, limit, actual) in latencies {
-        if let Some(limit) = limit {
-            let judged = judge_latency(measured, percentile, limit, actual, generator_limited);
-            evaluation.add(kind, measured, judged);
-        }
-    }
-    if let Some(limit) = limits.error_rate {
-        evaluation.add(
-            ThresholdKind::ErrorRate,
-            measured,
-            judge_errors(measured, limit),
-        );
-    }
-    if let Some(limit) = limits.memory_growth_mb {
-        evaluation.add(
-            ThresholdKind::MemoryGrowthMb,
-            measured,
-            judge_memory(measured, limit),
-        );
-    }
-    evaluation
-}
-
-impl Evaluation {
-    fn add(&mut self, metric: ThresholdKind, measured: &Measured, judged: Judged) {
+    let tool = &measured.tool;
+    let of = tool
+        .as_ref()
+        .map_or(String::new(), |tool| format!(" of {}", phrase::name(tool)));
+    let mut evaluation = Evaluation::default();
+    for (metric, judged) in latencies.into_iter().chain(others) {
         match judged {
-            Judged::Held => self.held.push(metric),
-            Judged::Violated { expected, actual } => self.violations.push(ThresholdViolation {
-                metric,
-                expected,
-                actual,
-                tool: measured.tool.clone(),
-            }),
-            Judged::Inconclusive { why, hint } => {
-                let of = measured
-                    .tool
-                    .as_ref()
-                    .map_or(String::new(), |tool| format!(" of {}", phrase::name(tool)));
+            None => {}
+            Some(Judged::Held) => evaluation.held.push(metric),
+            Some(Judged::Violated(expected, actual)) => {
+                evaluation.violations.push(ThresholdViolation {
+                    metric,
+                    expected,
+                    actual,
+                    tool: tool.clone(),
+                });
+            }
+            Some(Judged::Inconclusive(why, hint)) => {
                 let sentence = format!("The limit {metric}{of} could not be judged: {why}.");
-                self.inconclusive
-                    .push(Verdict::inconclusive(metric.name(), sentence, hint));
+                let verdict = Verdict::inconclusive(metric.name(), sentence, hint);
+                evaluation.inconclusive.push(verdict);
             }
         }
     }
+    evaluation
 }
 
 fn judge_latency(
@@ -217,112 +210,83 @@ fn judge_latency(
     actual: Option<Duration>,
     generator_limited: Option<&str>,
 ) -> Judged {
-    let inconclusive = |why: String, hint: &str| Judged::Inconclusive {
-        why,
-        hint: hint.to_owned(),
-    };
     if measured.count == 0 {
-        return inconclusive("no call succeeded".into(), "look at the errors first");
+        return inconclusive("no call succeeded", "look at the errors first");
     }
     let is_supported = percentile::is_supported(measured.count, percentile);
     let Some(compared) = (if is_supported { actual } else { measured.max }) else {
-        return inconclusive(
-            "no latency was measured".into(),
-            "run again with metrics on",
-        );
+        return inconclusive("no latency was measured", "run again with metrics on");
     };
     if compared <= limit {
         return Judged::Held;
     }
+    let [actual_ms, limit_ms] = [compared, limit].map(|time| time.as_secs_f64() * 1000.0);
+    let digits = if actual_ms >= 10.0 {
+        &[1, 3, 6]
+    } else {
+        &[3, 6][..]
+    };
+    let actual = format!("{}ms", above(actual_ms, limit_ms, digits));
     if !is_supported {
         let needed = percentile::samples_needed(percentile).unwrap_or(u64::MAX);
-        let more = needed.saturating_sub(measured.count);
+        let more = phrase::count(needed.saturating_sub(measured.count), "more call");
         return inconclusive(
             format!(
-                "{} {} too few for p{percentile}, and the slowest took {}",
+                "{} {} too few for p{percentile}, and the slowest took {actual}",
                 phrase::count(measured.count, "call"),
-                phrase::are(measured.count),
-                exact_ms(compared, limit)
+                are(measured.count),
             ),
-            &format!(
-                "make at least {} in the same run",
-                phrase::count(more, "more call")
-            ),
+            format!("make at least {more} in the same run"),
         );
     }
-    if let Some(change) = generator_limited {
-        return inconclusive(
+    match generator_limited {
+        Some(change) => inconclusive(
             format!(
-                "it was {}, but the load generator itself was the limit and may have added to it",
-                exact_ms(compared, limit)
+                "it was {actual}, but the load generator itself was the limit and may have added to it"
             ),
             change,
-        );
-    }
-    Judged::Violated {
-        expected: format!("<={}ms", limit_ms(limit)),
-        actual: exact_ms(compared, limit),
+        ),
+        None => Judged::Violated(format!("<={}ms", decimal(limit_ms, 6)), actual),
     }
 }
 
 fn judge_errors(measured: &Measured, limit: f64) -> Judged {
-    let Some(rate) = share(measured.failed, measured.attempted) else {
-        return Judged::Inconclusive {
-            why: "no call was made".into(),
-            hint: "run longer, or with more calls".into(),
-        };
-    };
-    judge_number(rate * 100.0, limit * 100.0, "%")
+    match share(measured.failed, measured.attempted) {
+        Some(rate) => judge_number(rate * 100.0, limit * 100.0, "%"),
+        None => inconclusive("no call was made", "run longer, or with more calls"),
+    }
 }
 
 fn judge_memory(measured: &Measured, limit: f64) -> Judged {
     match measured.memory_growth_mb.and_then(finite) {
         Some(growth) => judge_number(growth, limit, "MB"),
-        None => Judged::Inconclusive {
-            why: "the server's memory was not sampled, or not steadily enough to tell its growth"
-                .into(),
-            hint: "run longer, against a server that mcprove starts itself".into(),
-        },
+        None => inconclusive(
+            "the server's memory was not sampled, or not steadily enough to tell its growth",
+            "run longer, against a server that mcprove starts itself",
+        ),
     }
 }
 
 fn judge_number(actual: f64, limit: f64, unit: &str) -> Judged {
     if limit.is_nan() {
-        Judged::Inconclusive {
-            why: "it is not a number".into(),
-            hint: "give a number".into(),
-        }
+        inconclusive("it is not a number", "give a number")
     } else if actual <= limit {
         Judged::Held
     } else {
-        let expected = phrase::decimal(limit, 4);
-        // As few digits as show that it is more.
-        let actual = [2, 4, 8, 12]
-            .into_iter()
-            .map(|digits| phrase::decimal(actual, digits))
-            .find(|text| text.parse::<f64>().is_ok_and(|shown| shown > limit))
-            .unwrap_or_else(|| actual.to_string());
-        Judged::Violated {
-            expected: format!("<={expected}{unit}"),
-            actual: format!("{actual}{unit}"),
-        }
+        Judged::Violated(
+            format!("<={}{unit}", decimal(limit, 4)),
+            format!("{}{unit}", above(actual, limit, &[2, 4, 8, 12])),
+        )
     }
 }
 
-fn limit_ms(limit: Duration) -> String {
-    phrase::decimal(limit.as_secs_f64() * 1000.0, 6)
-}
-
-/// A latency over its limit in as few digits as show that it is.
-fn exact_ms(actual: Duration, limit: Duration) -> String {
-    let (actual_ms, limit_ms) = (actual.as_secs_f64() * 1000.0, limit.as_secs_f64() * 1000.0);
-    let text = [1, 3, 6]
+/// A number over its limit in as few digits as show that it is.
+fn above(actual: f64, limit: f64, digits: &[usize]) -> String {
+    let shown = digits.iter().map(|digits| decimal(actual, *digits));
+    shown
         .into_iter()
-        .filter(|digits| *digits > 1 || actual_ms >= 10.0)
-        .map(|digits| phrase::decimal(actual_ms, digits))
-        .find(|text| text.parse::<f64>().is_ok_and(|shown| shown > limit_ms))
-        .unwrap_or_else(|| actual_ms.to_string());
-    format!("{text}ms")
+        .find(|text| text.parse::<f64>().is_ok_and(|shown| shown > limit))
+        .unwrap_or_else(|| actual.to_string())
 }
 
 #[cfg(test)]

@@ -26,6 +26,17 @@ pub enum Outcome {
     Inconclusive,
 }
 
+impl Outcome {
+    /// Whether a limit holds, where that is known, and whether it is certain that it does not.
+    pub fn of(holds: Option<bool>, is_certain: bool) -> Self {
+        match holds {
+            Some(true) => Self::Pass,
+            Some(false) if is_certain => Self::Finding,
+            _ => Self::Inconclusive,
+        }
+    }
+}
+
 /// How much a finding matters.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -71,7 +82,14 @@ pub struct Verdict {
 impl Verdict {
     /// The target holds.
     pub fn pass(detector: impl Into<String>, sentence: impl Into<String>) -> Self {
-        Self::new(detector, Outcome::Pass, Severity::Info, sentence, None)
+        Self {
+            detector: detector.into(),
+            outcome: Outcome::Pass,
+            severity: Severity::Info,
+            numbers: BTreeMap::new(),
+            sentence: sentence.into(),
+            hint: None,
+        }
     }
 
     /// The target failed, with what to try.
@@ -81,13 +99,30 @@ impl Verdict {
         sentence: impl Into<String>,
         hint: impl Into<Message>,
     ) -> Self {
-        Self::new(
-            detector,
-            Outcome::Finding,
+        Self {
+            outcome: Outcome::Finding,
             severity,
-            sentence,
-            Some(hint.into()),
-        )
+            hint: Some(hint.into()),
+            ..Self::pass(detector, sentence)
+        }
+    }
+
+    /// The target failed so that the run does not pass.
+    pub fn critical(
+        detector: impl Into<String>,
+        sentence: impl Into<String>,
+        hint: impl Into<Message>,
+    ) -> Self {
+        Self::finding(detector, Severity::Critical, sentence, hint)
+    }
+
+    /// The target failed in what is worth looking at.
+    pub fn warning(
+        detector: impl Into<String>,
+        sentence: impl Into<String>,
+        hint: impl Into<Message>,
+    ) -> Self {
+        Self::finding(detector, Severity::Warning, sentence, hint)
     }
 
     /// The evidence is not enough, with how to get more.
@@ -96,29 +131,10 @@ impl Verdict {
         sentence: impl Into<String>,
         hint: impl Into<Message>,
     ) -> Self {
-        Self::new(
-            detector,
-            Outcome::Inconclusive,
-            Severity::Info,
-            sentence,
-            Some(hint.into()),
-        )
-    }
-
-    fn new(
-        detector: impl Into<String>,
-        outcome: Outcome,
-        severity: Severity,
-        sentence: impl Into<String>,
-        hint: Option<Message>,
-    ) -> Self {
         Self {
-            detector: detector.into(),
-            outcome,
-            severity,
-            numbers: BTreeMap::new(),
-            sentence: sentence.into(),
-            hint,
+            outcome: Outcome::Inconclusive,
+            hint: Some(hint.into()),
+            ..Self::pass(detector, sentence)
         }
     }
 
@@ -126,6 +142,17 @@ impl Verdict {
     #[must_use]
     pub fn number(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.numbers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds fields of a report, under the names that they have there; those that it leaves out are not added.
+    #[must_use]
+    pub fn numbers_of(mut self, report: &impl Serialize, names: &[&str]) -> Self {
+        let mut fields = serde_json::to_value(report).unwrap_or_default();
+        let named = names
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), fields.get_mut(name)?.take())));
+        self.numbers.extend(named);
         self
     }
 

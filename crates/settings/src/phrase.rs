@@ -67,6 +67,11 @@ pub fn are(count: u64) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
+/// The same of the past: `was` or `were`.
+pub fn were(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
 /// A number with at most `digits` decimals and no zeros at its end.
 pub fn decimal(value: f64, digits: usize) -> String {
     if value.abs() >= PLAIN_MAX {

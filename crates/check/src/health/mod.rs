@@ -141,16 +141,14 @@ pub async fn probe(
 
 /// How a tool fared that answered with a result.
 fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
-    let fault = find_fault(result, tool.output_schema.is_some());
-    ToolHealth {
-        name: tool.name.clone(),
-        outcome: fault
-            .as_ref()
-            .map_or(ToolOutcome::Ok, |_| ToolOutcome::Error),
-        duration_ms: Some(milliseconds(elapsed)),
-        category: fault.as_ref().map(|_| ErrorCategory::Malformed),
-        message: fault.map(|fault| format!("{}: {fault}", ErrorCategory::Malformed)),
-        may_write: false,
+    let health = |outcome| ToolHealth::new(&tool.name, outcome, Some(elapsed));
+    match find_fault(result, tool.output_schema.is_some()) {
+        None => health(ToolOutcome::Ok),
+        Some(fault) => ToolHealth {
+            category: Some(ErrorCategory::Malformed),
+            message: Some(format!("{}: {fault}", ErrorCategory::Malformed)),
+            ..health(ToolOutcome::Error)
+        },
     }
 }
 
@@ -188,20 +186,9 @@ impl<'a> Prober<'a> {
             protocol: facts.revision.to_string(),
             era: session.era().name().to_owned(),
             transport: session.transport().to_owned(),
-            startup_ms: milliseconds(facts.startup),
-            tools: Vec::new(),
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            coverage: Coverage {
-                registered: 0,
-                exercised: 0,
-            },
-            violations: Vec::new(),
+            startup_ms: (facts.startup.as_secs_f64() * 1e6).round() / 1e3,
             warnings: session.warnings().to_vec(),
-            stderr: Vec::new(),
-            partial: false,
-            outcome: ProbeOutcome::Inconclusive,
-            passed: false,
+            ..ProbeReport::default()
         };
         Ok(Self {
             server,
@@ -281,11 +268,8 @@ impl<'a> Prober<'a> {
             .call_tool_within(&tool.name, &arguments, timeout)
             .await;
         let elapsed = began.elapsed();
-        match outcome {
-            Ok(reply) => match reply.parse::<Value>() {
-                Ok(result) => judge(tool, &result, elapsed),
-                Err(error) => self.explain(&tool.name, &error, elapsed).await,
-            },
+        match outcome.and_then(|reply| reply.parse::<Value>()) {
+            Ok(result) => judge(tool, &result, elapsed),
             Err(error) => self.explain(&tool.name, &error, elapsed).await,
         }
     }
@@ -314,12 +298,9 @@ impl<'a> Prober<'a> {
         }
         self.reconnect_if_closed().await;
         ToolHealth {
-            name: name.to_owned(),
-            outcome,
-            duration_ms: Some(milliseconds(elapsed)),
             message: Some(message),
             category: Some(category),
-            may_write: false,
+            ..ToolHealth::new(name, outcome, Some(elapsed))
         }
     }
 
@@ -337,11 +318,8 @@ impl<'a> Prober<'a> {
     }
 
     async fn reconnect_if_closed(&mut self) {
-        if self
-            .session
-            .as_ref()
-            .is_some_and(|session| session.closed().is_some())
-        {
+        let session = self.session.as_ref();
+        if session.is_some_and(|session| session.closed().is_some()) {
             self.reconnect().await;
         }
     }
@@ -445,17 +423,9 @@ fn repeated_names(tools: &[Tool]) -> Option<String> {
 }
 
 fn finding(violation: &Violation) -> Finding {
-    let kind = serde_json::to_value(violation.kind).ok();
-    let kind = kind
-        .as_ref()
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let message = format!("{}: {}", violation.kind.explanation(), violation.message);
-    Finding { kind, message }
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    // Microseconds are enough, and keep the JSON readable.
-    (duration.as_secs_f64() * 1e6).round() / 1e3
+    let kind = serde_json::to_value(violation.kind).unwrap_or_default();
+    Finding {
+        kind: kind.as_str().unwrap_or_default().to_owned(),
+        message: format!("{}: {}", violation.kind.explanation(), violation.message),
+    }
 }

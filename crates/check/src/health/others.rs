@@ -1,12 +1,12 @@
 //! A server without tools: its prompts are got and its resources read, which changes nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcprove_client::session::Request;
 use serde_json::{Map, Value, json};
 
+use super::Prober;
 use super::report::{ToolHealth, ToolOutcome};
-use super::{Prober, milliseconds};
 
 /// How many prompts are got, and how many resources are read.
 const EACH_MAX: usize = 20;
@@ -16,15 +16,18 @@ const ARGUMENT: &str = "text";
 impl Prober<'_> {
     /// Gets the prompts and reads the resources, as far as the server lists any.
     pub(super) async fn examine_others(&mut self) -> (Vec<ToolHealth>, Vec<ToolHealth>) {
-        let mut prompts = Vec::new();
-        let mut resources = Vec::new();
-        for (name, request) in self.list_others("prompts").await {
-            prompts.push(self.ask(name, &request).await);
+        (
+            self.ask_all("prompts").await,
+            self.ask_all("resources").await,
+        )
+    }
+
+    async fn ask_all(&mut self, kind: &str) -> Vec<ToolHealth> {
+        let mut healths = Vec::new();
+        for (name, request) in self.list_others(kind).await {
+            healths.push(self.ask(name, &request).await);
         }
-        for (name, request) in self.list_others("resources").await {
-            resources.push(self.ask(name, &request).await);
-        }
-        (prompts, resources)
+        healths
     }
 
     /// What is listed, as requests; nothing where the server does not declare it, or cannot list it.
@@ -45,9 +48,8 @@ impl Prober<'_> {
                 requests.take(EACH_MAX).collect()
             }
             Err(error) => {
-                self.first
-                    .warnings
-                    .push(format!("{kind}/list failed: {error}"));
+                let warning = format!("{kind}/list failed: {error}");
+                self.first.warnings.push(warning);
                 Vec::new()
             }
         }
@@ -59,16 +61,9 @@ impl Prober<'_> {
         };
         let began = Instant::now();
         let outcome = session.request(request).await;
-        let elapsed: Duration = began.elapsed();
+        let elapsed = began.elapsed();
         match outcome.and_then(|reply| reply.parse::<Value>()) {
-            Ok(_) => ToolHealth {
-                name,
-                outcome: ToolOutcome::Ok,
-                duration_ms: Some(milliseconds(elapsed)),
-                message: None,
-                category: None,
-                may_write: false,
-            },
+            Ok(_) => ToolHealth::new(name, ToolOutcome::Ok, Some(elapsed)),
             Err(error) => self.explain(&name, &error, elapsed).await,
         }
     }

@@ -1,17 +1,17 @@
 //! What a probe found, as it is printed and written.
 
+use std::time::Duration;
+
 use mcprove_settings::text::shorten;
 use mcprove_trace::ErrorCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many lines of the server's stderr are kept.
-const STDERR_LINES: usize = 10;
 /// How much of each is kept.
 const LINE_CHARACTERS: usize = 500;
 
 /// What `mcprove probe` found (format `probe.v1`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeReport {
     /// Who the server says it is.
     pub server: ServerName,
@@ -65,7 +65,7 @@ pub enum ProbeOutcome {
 }
 
 /// Who a server says it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerName {
     /// Its name.
     pub name: String,
@@ -74,7 +74,7 @@ pub struct ServerName {
 }
 
 /// How many tools there are and how many were called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Tools in the server's list.
     pub registered: usize,
@@ -149,26 +149,34 @@ impl ProbeReport {
 
     /// Keeps the end of the server's stderr.
     pub(super) fn note_stderr(&mut self, tail: &str) {
-        let lines: Vec<&str> = tail.trim_end().lines().collect();
-        let last = &lines[lines.len().saturating_sub(STDERR_LINES)..];
-        if !last.is_empty() {
-            self.stderr = last
-                .iter()
-                .map(|line| shorten(line, LINE_CHARACTERS))
-                .collect();
+        let mut last = crate::last_lines(tail).peekable();
+        if last.peek().is_some() {
+            self.stderr = last.map(|line| shorten(line, LINE_CHARACTERS)).collect();
         }
     }
 }
 
 impl ToolHealth {
-    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(super) fn new(
+        name: impl Into<String>,
+        outcome: ToolOutcome,
+        took: Option<Duration>,
+    ) -> Self {
         Self {
             name: name.into(),
-            outcome: ToolOutcome::Skipped,
-            duration_ms: None,
-            message: Some(reason.into()),
+            outcome,
+            // Whole microseconds.
+            duration_ms: took.map(|took| (took.as_secs_f64() * 1e6).round() / 1e3),
+            message: None,
             category: None,
             may_write: false,
+        }
+    }
+
+    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            message: Some(reason.into()),
+            ..Self::new(name, ToolOutcome::Skipped, None)
         }
     }
 

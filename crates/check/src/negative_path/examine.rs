@@ -7,11 +7,10 @@ use mcprove_client::session::{CallError, Session};
 use mcprove_client::transport::Failure;
 use mcprove_settings::text::shorten;
 use mcprove_trace::{BoxFuture, ErrorCategory};
-use serde_json::Value;
 
 use super::judgement::Answer;
 use super::report::{Breach, NegativePathReport, ProbeReport, Verdict};
-use super::{BadRequest, Probe, Subject};
+use super::{BadRequest, Entry, Probe, Subject};
 use crate::pulse::{FIRST_TIMEOUT, Pulse, end_within};
 
 /// How much of what was sent is told.
@@ -65,7 +64,7 @@ pub async fn examine(
     for &probe in examination.probes {
         let began = Instant::now();
         let asked = match probe.request(examination.subject) {
-            Err(reason) => Verdict::Skipped(reason.to_string()).into(),
+            Err(reason) => Verdict::Skipped(reason).into(),
             Ok(request) => {
                 let session = if std::mem::take(&mut is_first) {
                     first_session(sessions, &pulse, examination.timeout).await
@@ -164,10 +163,23 @@ async fn ask(
     } else {
         breach
     };
+    let Entry {
+        contract, advice, ..
+    } = probe.entry();
+    let end = |breach: &str| {
+        describe(
+            probe,
+            request,
+            &format!("expected {contract}, but {breach}. To mend it, {advice}"),
+        )
+    };
     Asked {
-        verdict: Verdict::Failed(describe(probe, request, &breach)),
-        breach: Some(Breach::new(probe.entry().contract, answer.in_short())),
-        unquoted: Some(describe(probe, request, answer.in_short())),
+        verdict: Verdict::Failed(end(&breach)),
+        breach: Some(Breach {
+            expected: contract,
+            found: answer.in_short(),
+        }),
+        unquoted: Some(end(answer.in_short())),
         is_end,
     }
 }
@@ -199,10 +211,18 @@ async fn outlived(
         }
     };
     let full = with_stderr(format!("{found}: {why}"), session);
+    let end = |end: &str| {
+        let end =
+            format!("it was answered as it should be; expected {GOES_ON}, but {end}. {advice}");
+        describe(probe, request, &end)
+    };
     Asked {
-        verdict: Verdict::Failed(describe_end(probe, request, &full, advice)),
-        breach: Some(Breach::new(GOES_ON, found)),
-        unquoted: Some(describe_end(probe, request, found, advice)),
+        verdict: Verdict::Failed(end(&full)),
+        breach: Some(Breach {
+            expected: GOES_ON,
+            found,
+        }),
+        unquoted: Some(end(found)),
         is_end: true,
     }
 }
@@ -227,34 +247,14 @@ fn with_stderr(breach: String, session: &Session) -> String {
 }
 
 /// The probe, its fault, what was sent, what came back, what to do.
-fn describe(probe: Probe, request: &BadRequest, breach: &str) -> String {
+fn describe(probe: Probe, request: &BadRequest, end: &str) -> String {
     let entry = probe.entry();
     format!(
-        "{} ({}, arXiv:{}): sent {}: {}; expected {}, but {breach}. To mend it, {}",
+        "{} ({}, arXiv:{}): sent {}: {}; {end}",
         entry.name,
         entry.taxonomy,
         entry.paper,
         request.what,
-        sent(&request.arguments),
-        entry.contract,
-        entry.advice,
+        shorten(&request.arguments.to_string(), SENT_CHARACTERS_MAX),
     )
-}
-
-/// The same of a request that was answered as it should be, but broke the server.
-fn describe_end(probe: Probe, request: &BadRequest, end: &str, advice: &str) -> String {
-    let entry = probe.entry();
-    format!(
-        "{} ({}, arXiv:{}): sent {}: {}; it was answered as it should be; expected {GOES_ON}, but {end}. {advice}",
-        entry.name,
-        entry.taxonomy,
-        entry.paper,
-        request.what,
-        sent(&request.arguments),
-    )
-}
-
-/// The arguments in short, whatever their size.
-fn sent(arguments: &Value) -> String {
-    shorten(&arguments.to_string(), SENT_CHARACTERS_MAX)
 }

@@ -10,7 +10,7 @@ const ANSWER_CHARACTERS_MAX: usize = 300;
 
 /// What must come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Contract {
+pub enum Contract {
     /// A JSON-RPC error, or a result with `isError`.
     Rejection,
     /// Anything at all.
@@ -19,7 +19,7 @@ pub(super) enum Contract {
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub enum Answer {
     /// A result: it was accepted.
     Accepted(String),
     /// A JSON-RPC error, or a result with `isError`.
@@ -42,7 +42,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn of(outcome: &Result<Reply, CallError>) -> Self {
+    pub fn of(outcome: &Result<Reply, CallError>) -> Self {
         let error = match outcome {
             Ok(reply) => return Self::Accepted(shorten(reply.result(), ANSWER_CHARACTERS_MAX)),
             Err(error) => error,
@@ -71,12 +71,12 @@ impl Answer {
     }
 
     /// Whether the session is of no more use.
-    pub(super) const fn is_end(&self) -> bool {
+    pub const fn is_end(&self) -> bool {
         matches!(self, Self::Hung(_) | Self::Died(_))
     }
 
     /// What came back, without a word of what the server said.
-    pub(super) const fn in_short(&self) -> &'static str {
+    pub const fn in_short(&self) -> &'static str {
         match self {
             Self::Accepted(_) => "the tool accepted it",
             Self::Rejected(_) => "it was rejected",
@@ -89,7 +89,7 @@ impl Answer {
     }
 
     /// Why the contract is not kept; nothing if it is.
-    pub(super) fn breach(&self, contract: Contract) -> Option<String> {
+    pub fn breach(&self, contract: Contract) -> Option<String> {
         let may_be_anything = contract == Contract::Return;
         match self {
             Self::Rejected(_) | Self::Unclear(_) => None,

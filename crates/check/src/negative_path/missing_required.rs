@@ -3,7 +3,7 @@
 use super::judgement::Contract;
 use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::MissingRequired,
     name: "missing_required",
     taxonomy: "FAULT-SCHEMA-MISSING-REQUIRED",
@@ -17,27 +17,17 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// Whatever part of the schema requires the argument, its validator must miss it.
 fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
-    let without = |name: &str| {
+    let plainly = subject
+        .plainly_required()
+        .filter(|_| subject.unreadable.is_some());
+    for name in plainly.into_iter().chain(subject.names()) {
         let mut arguments = subject.arguments.clone();
-        arguments.remove(name).map(|_| arguments)
-    };
-    let request = |name: &str, arguments| {
-        let what = format!("without the required argument {name:?}");
-        Ok(subject.request(arguments, what))
-    };
-    // Where there is no validator, the schema itself must say it.
-    if subject.unreadable.is_some()
-        && let Some(name) = subject.plainly_required()
-        && let Some(arguments) = without(name)
-    {
-        return request(name, arguments);
-    }
-    for name in subject.names() {
-        if let Some(arguments) = without(name)
-            && subject.rejects(&arguments).is_some()
+        if arguments.remove(name).is_some()
+            && (plainly == Some(name) || subject.rejects(&arguments).is_some())
         {
-            return request(name, arguments);
+            let what = format!("without the required argument {name:?}");
+            return Ok(subject.request(arguments, what));
         }
     }
-    Err(NotApplicable("the schema requires no argument".to_owned()))
+    Err("the schema requires no argument".to_owned())
 }

@@ -9,7 +9,7 @@ use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 const BYTES: usize = 1024 * 1024;
 const NAME: &str = "mcprove_oversized_field";
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::Oversized,
     name: "oversized",
     taxonomy: "FAULT-INPUT-OVERSIZED",
@@ -38,7 +38,7 @@ fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
     if takes_text(&name) {
         return Ok(request(subject, &name));
     }
-    Err(NotApplicable("the tool takes no arguments".to_owned()))
+    Err("the tool takes no arguments".to_owned())
 }
 
 fn request(subject: &Subject<'_>, name: &str) -> BadRequest {

@@ -40,12 +40,6 @@ pub struct Breach {
     pub found: &'static str,
 }
 
-impl Breach {
-    pub(super) const fn new(expected: &'static str, found: &'static str) -> Self {
-        Self { expected, found }
-    }
-}
-
 /// What came of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -62,26 +56,28 @@ pub enum Verdict {
 impl NegativePathReport {
     /// How many probes ran.
     pub fn checks_run(&self) -> usize {
-        let ran =
-            |report: &&ProbeReport| matches!(report.verdict, Verdict::Passed | Verdict::Failed(_));
-        self.probes.iter().filter(ran).count()
+        self.count(|verdict| matches!(verdict, Verdict::Passed | Verdict::Failed(_)))
+    }
+
+    fn count(&self, is_it: fn(&Verdict) -> bool) -> usize {
+        self.probes
+            .iter()
+            .filter(|report| is_it(&report.verdict))
+            .count()
     }
 
     /// How many did not meet the contract.
     pub fn failures(&self) -> usize {
-        let failed = |report: &&ProbeReport| matches!(report.verdict, Verdict::Failed(_));
-        self.probes.iter().filter(failed).count()
+        self.count(|verdict| matches!(verdict, Verdict::Failed(_)))
     }
 
     /// Whether every probe that ran passed; unknown when none did, or one could not be made.
     pub fn gate_passed(&self) -> Option<bool> {
-        let is_undone = |report: &ProbeReport| matches!(report.verdict, Verdict::Undone(_));
-        if self.failures() > 0 {
-            Some(false)
-        } else if self.checks_run() == 0 || self.probes.iter().any(is_undone) {
-            None
-        } else {
-            Some(true)
+        let undone = self.count(|verdict| matches!(verdict, Verdict::Undone(_)));
+        match (self.failures(), self.checks_run(), undone) {
+            (1.., ..) => Some(false),
+            (0, 1.., 0) => Some(true),
+            _ => None,
         }
     }
 

@@ -70,9 +70,7 @@ pub struct BadRequest {
 }
 
 /// Why a probe does not apply to a tool.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotApplicable(pub String);
+pub type NotApplicable = String;
 
 impl SubjectError {
     /// Whether the schema itself is to blame, and not a limit of ours or the given arguments.
@@ -187,10 +185,19 @@ impl<'a> Subject<'a> {
     /// The names of arguments, those that are required first, then those that the schema tells of: in its
     /// own order, each once.
     pub(super) fn names(&self) -> Vec<&str> {
-        let required = self.schema.get("required").and_then(Value::as_array);
-        let required = required.into_iter().flatten().filter_map(Value::as_str);
-        let properties = self.schema.get("properties").and_then(Value::as_object);
-        let properties = properties.into_iter().flat_map(Map::keys);
+        let required = self
+            .schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let properties = self
+            .schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys);
         let mut seen = BTreeSet::new();
         required
             .filter(|name| self.arguments.contains_key(*name))
@@ -224,7 +231,7 @@ impl<'a> Subject<'a> {
 }
 
 /// The name, or with a number behind it the first that is not taken.
-pub(super) fn unused(wanted: &str, taken: &BTreeSet<&str>) -> String {
+pub fn unused(wanted: &str, taken: &BTreeSet<&str>) -> String {
     let mut name = wanted.to_owned();
     let mut number = 2_u64;
     while taken.contains(name.as_str()) {

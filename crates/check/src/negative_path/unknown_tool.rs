@@ -8,7 +8,7 @@ use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
 const NAME: &str = "mcprove_no_such_tool";
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::UnknownTool,
     name: "unknown_tool",
     taxonomy: "FAULT-PROTO-UNKNOWN-METHOD",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::judgement::Contract;
 use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
 
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     probe: Probe::WrongType,
     name: "wrong_type",
     taxonomy: "FAULT-SCHEMA-TYPE-MISMATCH",
@@ -46,9 +46,7 @@ fn make(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
             }
         }
     }
-    Err(NotApplicable(
-        "the schema has no argument of a certain type".to_owned(),
-    ))
+    Err("the schema has no argument of a certain type".to_owned())
 }
 
 /// Whether it is the type that is wrong: an argument that was not there before may be rejected for being

@@ -14,7 +14,7 @@ const NOISE: f64 = 1e-9;
 
 /// A scale and its ticks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Axis {
+pub struct Axis {
     low: f64,
     high: f64,
     ticks: Vec<f64>,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::{class, escape};
+use super::{class, each, escape};
 use crate::block::{Bars, Chart};
 use crate::figure;
 
@@ -24,56 +24,51 @@ const BAR_LEFT: f64 = 166.0;
 const BAR_RIGHT: f64 = 128.0;
 
 /// The chart with its caption; nothing when there are not two values.
-pub(super) fn draw_chart(chart: &Chart) -> String {
-    let values: Vec<f64> = chart
-        .points
-        .iter()
-        .filter_map(|(_, value)| *value)
-        .collect();
-    if values.len() < 2 {
+pub fn draw_chart(chart: &Chart) -> String {
+    let values = chart.points.iter().filter_map(|(_, value)| *value);
+    if values.clone().count() < 2 {
         return String::new();
     }
-    let high = values.iter().copied().fold(f64::MIN, f64::max);
-    let low = values.iter().copied().fold(f64::MAX, f64::min);
+    let (low, high) = ends(values);
     let vertical = if chart.from_zero {
         Axis::up_to(high)
     } else {
         Axis::around(low, high)
     };
-    let places = chart.points.iter().map(|(place, _)| *place);
-    let first = places.clone().fold(f64::MAX, f64::min);
-    let last = places.fold(f64::MIN, f64::max);
+    let (first, last) = ends(chart.points.iter().map(|(place, _)| *place));
     let horizontal = Axis::within(if first < last / 3.0 { 0.0 } else { first }, last);
-    let mut svg = String::new();
-    let _ = write!(
-        svg,
-        "<figure>\n<figcaption>{title}{marked}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}: {y} over {x}, from {low} to {high}</title>\n",
+    let bottom = HEIGHT - BOTTOM;
+    let marks = each(&chart.marks, |mark| {
+        let x = right_to(horizontal.place(*mark));
+        format!(
+            "<line class=\"mark\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\n"
+        )
+    });
+    let marked = if chart.marks.is_empty() {
+        String::new()
+    } else {
+        format!(" <small>(dashed: {})</small>", escape(&chart.marked))
+    };
+    format!(
+        "<figure>\n<figcaption>{title}{marked}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}: {y} over {x}, from {low} to {high}</title>\n{axes}{marks}{line}</svg>\n</figure>\n",
         title = escape(chart.title),
-        marked = if chart.marks.is_empty() {
-            String::new()
-        } else {
-            format!(" <small>(dashed: {})</small>", escape(&chart.marked))
-        },
         y = escape(chart.y_label),
         x = escape(chart.x_label),
         low = short(low),
         high = short(high),
-    );
-    draw_axes(&mut svg, &horizontal, &vertical, chart);
-    for mark in &chart.marks {
-        let x = right_to(horizontal.place(*mark));
-        let _ = writeln!(
-            svg,
-            "<line class=\"mark\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{:.1}\"/>",
-            HEIGHT - BOTTOM
-        );
-    }
-    draw_line(&mut svg, &horizontal, &vertical, chart);
-    svg.push_str("</svg>\n</figure>\n");
-    svg
+        axes = draw_axes(&horizontal, &vertical, chart),
+        line = draw_line(&horizontal, &vertical, chart),
+    )
 }
 
-fn draw_line(svg: &mut String, horizontal: &Axis, vertical: &Axis, chart: &Chart) {
+/// The smallest and the largest.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, f64::MIN), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
+}
+
+fn draw_line(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> String {
     let class = class(chart.tone);
     let mut path = String::new();
     let mut dots = String::new();
@@ -89,66 +84,54 @@ fn draw_line(svg: &mut String, horizontal: &Axis, vertical: &Axis, chart: &Chart
         let _ = write!(path, "{command}{x:.1} {y:.1}");
         is_drawing = true;
         if chart.points.len() <= DOTS_MAX {
+            let (place, value) = (short(*place), short(*value));
             let _ = writeln!(
                 dots,
-                "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"><title>{}: {}</title></circle>",
-                class,
-                short(*place),
-                short(*value)
+                "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"><title>{place}: {value}</title></circle>",
             );
         }
     }
-    let _ = write!(svg, "<path class=\"{class}\" d=\"{path}\"/>\n{dots}");
+    format!("<path class=\"{class}\" d=\"{path}\"/>\n{dots}")
 }
 
-fn draw_axes(svg: &mut String, horizontal: &Axis, vertical: &Axis, chart: &Chart) {
-    for tick in vertical.ticks() {
+fn draw_axes(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> String {
+    let rows = each(vertical.ticks(), |tick| {
         let y = down_to(vertical.place(*tick));
-        let _ = write!(
-            svg,
+        format!(
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{y:.1}\"/>\n<text class=\"tick end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
             WIDTH - RIGHT,
             LEFT - 6.0,
             y + 4.0,
             escape(&vertical.label(*tick))
-        );
-    }
-    for tick in horizontal.ticks() {
+        )
+    });
+    let columns = each(horizontal.ticks(), |tick| {
         let x = right_to(horizontal.place(*tick));
-        let _ = writeln!(
-            svg,
-            "<text class=\"tick middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            HEIGHT - BOTTOM + 16.0,
-            escape(&horizontal.label(*tick))
-        );
-    }
-    let _ = write!(
-        svg,
-        "<text class=\"label middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n<text class=\"label middle\" transform=\"translate(14 {:.1}) rotate(-90)\">{}</text>\n",
-        f64::midpoint(LEFT, WIDTH - RIGHT),
+        let label = escape(&horizontal.label(*tick));
+        let below = HEIGHT - BOTTOM + 16.0;
+        format!("<text class=\"tick middle\" x=\"{x:.1}\" y=\"{below:.1}\">{label}</text>\n")
+    });
+    format!(
+        "{rows}{columns}<text class=\"label middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n<text class=\"label middle\" transform=\"translate(14 {:.1}) rotate(-90)\">{}</text>\n",
+        right_to(0.5),
         HEIGHT - 6.0,
         escape(chart.x_label),
-        f64::midpoint(TOP, HEIGHT - BOTTOM),
+        down_to(0.5),
         escape(chart.y_label)
-    );
+    )
 }
 
 /// How often something fell into each stretch, as bars; nothing without any.
-pub(super) fn draw_bars(bars: &Bars) -> String {
+pub fn draw_bars(bars: &Bars) -> String {
     if bars.rows.is_empty() {
         return String::new();
     }
-    let total: u64 = bars.rows.iter().map(|bar| bar.count).sum();
-    let largest = bars.rows.iter().map(|bar| bar.count).max().unwrap_or(0);
     let mut svg = String::new();
     let mut y = 0.0;
-    for bar in &bars.rows {
-        let (from, until) = (escape(&bar.from), escape(&bar.until));
-        let share = figure::rough_percent(figure::share(bar.count, total));
-        let share = escape(&share);
+    for (bar, share, length) in bars.shares() {
+        let (from, until, share) = (escape(&bar.from), escape(&bar.until), escape(&share));
         let marks = bar.marks.join(" ");
-        let room = WIDTH - BAR_LEFT - BAR_RIGHT;
-        let mut width = figure::share(bar.count, largest) * room;
+        let mut width = length * (WIDTH - BAR_LEFT - BAR_RIGHT);
         if bar.count > 0 {
             width = width.max(1.0);
         }

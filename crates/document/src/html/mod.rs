@@ -6,11 +6,9 @@
 mod axis;
 mod chart;
 
-use std::fmt::Write as _;
-
 use mcprove_settings::printable::escape_hidden;
 
-use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
+use crate::block::{Block, Document, Figure, Finding, Line, Section, Span, Table, Tone};
 
 const CSS: &str = include_str!("style.css");
 
@@ -20,90 +18,84 @@ pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 /// A table with a longer cell than this is shown as cards on a narrow screen.
 const CELL_MAX: usize = 40;
 
-/// The whole document, as a page.
-pub(crate) fn render(document: &Document) -> String {
-    let status = document.verdict.as_ref().map_or(String::new(), |verdict| {
-        let (class, why) = (class(verdict.tone), draw_line(&verdict.why));
-        format!(
-            "<p class=\"status {class}\"><strong>{}</strong>{why}</p>\n",
-            verdict.word
-        )
-    });
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n{status}<h1>{}</h1>\n",
-        escape(&document.window_title()),
-        escape(&document.heading())
-    );
-    if !document.facts.is_empty() {
-        page.push_str("<dl class=\"about\">\n");
-        for (name, line) in &document.facts {
-            let _ = writeln!(page, "<dt>{name}</dt><dd>{}</dd>", draw_line(line));
-        }
-        page.push_str("</dl>\n");
+impl Document {
+    /// As an HTML page.
+    pub fn html(&self) -> String {
+        let status = self.verdict.as_ref().map_or(String::new(), |verdict| {
+            let (class, why) = (class(verdict.tone), draw_line(&verdict.why));
+            let word = verdict.word;
+            format!("<p class=\"status {class}\"><strong>{word}</strong>{why}</p>\n")
+        });
+        let facts = each(&self.facts, |(name, line)| {
+            format!("<dt>{name}</dt><dd>{}</dd>\n", draw_line(line))
+        });
+        let facts = within("<dl class=\"about\">\n", &facts, "</dl>\n");
+        let sections = each(&self.sections, draw_section);
+        let page = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n\
+             <header>\n{status}<h1>{}</h1>\n{facts}</header>\n{sections}</main>\n</body>\n</html>\n",
+            escape(&self.window_title()),
+            escape(&self.heading())
+        );
+        escape_hidden(&page).into_owned()
     }
-    page.push_str("</header>\n");
-    for section in &document.sections {
-        draw_section(section, &mut page);
-    }
-    page.push_str("</main>\n</body>\n</html>\n");
-    escape_hidden(&page).into_owned()
 }
 
-fn draw_section(section: &Section, page: &mut String) {
-    let mut drawn = String::new();
+/// Several things, one after the other.
+fn each<Item>(items: &[Item], draw: impl Fn(&Item) -> String) -> String {
+    items.iter().map(draw).collect()
+}
+
+/// What stands between two tags; nothing around nothing.
+fn within(start: &str, inside: &str, end: &str) -> String {
+    match inside {
+        "" => String::new(),
+        inside => [start, inside, end].concat(),
+    }
+}
+
+fn draw_section(section: &Section) -> String {
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     // Charts that follow each other stand side by side.
-    for blocks in section
+    let groups = section
         .blocks
-        .chunk_by(|one, other| is_chart(one) && is_chart(other))
-    {
-        let blocks: String = blocks.iter().map(draw).collect();
-        if blocks.starts_with("<figure>") {
-            let _ = write!(drawn, "<div class=\"charts\">\n{blocks}</div>\n");
+        .chunk_by(|one, other| is_chart(one) && is_chart(other));
+    let drawn = groups.map(|blocks| {
+        let drawn = each(blocks, draw);
+        if drawn.starts_with("<figure>") {
+            format!("<div class=\"charts\">\n{drawn}</div>\n")
         } else {
-            drawn.push_str(&blocks);
+            drawn
         }
-    }
-    if drawn.is_empty() {
-        return;
-    }
-    let title = match section.title.as_str() {
-        "" => String::new(),
-        title => format!("<h2>{}</h2>\n", escape(title)),
-    };
-    let _ = write!(page, "<section>\n{title}{drawn}</section>\n");
+    });
+    let title = within("<h2>", &escape(&section.title), "</h2>\n");
+    within(
+        &format!("<section>\n{title}"),
+        &drawn.collect::<String>(),
+        "</section>\n",
+    )
 }
 
 fn draw(block: &Block) -> String {
     match block {
         Block::Paragraph(line) => format!("<p>{}</p>\n", draw_line(line)),
         Block::List(lines) => {
-            let lines = lines
-                .iter()
-                .map(|line| format!("<li>{}</li>\n", draw_line(line)));
-            format!("<ul>\n{}</ul>\n", lines.collect::<String>())
+            let lines = each(lines, |line| format!("<li>{}</li>\n", draw_line(line)));
+            format!("<ul>\n{lines}</ul>\n")
         }
         Block::Figures(figures) => {
-            let figures = figures.iter().map(|figure| {
-                format!(
-                    "<div class=\"{}\"><dt>{}</dt><dd>{}</dd></div>\n",
-                    class(figure.tone),
-                    figure.label,
-                    escape(&figure.value)
-                )
+            let figures = each(figures, |Figure { tone, label, value }| {
+                let (class, value) = (class(*tone), escape(value));
+                format!("<div class=\"{class}\"><dt>{label}</dt><dd>{value}</dd></div>\n")
             });
-            format!(
-                "<dl class=\"tiles\">\n{}</dl>\n",
-                figures.collect::<String>()
-            )
+            format!("<dl class=\"tiles\">\n{figures}</dl>\n")
         }
         Block::Findings(findings) => {
-            let findings: String = findings.iter().map(draw_finding).collect();
+            let findings = each(findings, draw_finding);
             format!("<ul class=\"findings\">\n{findings}</ul>\n")
         }
         Block::Table(table) => draw_table(table),
@@ -115,20 +107,9 @@ fn draw(block: &Block) -> String {
 }
 
 fn draw_finding(finding: &Finding) -> String {
-    let mut lines = finding.named_lines();
-    lines.extend(
-        finding
-            .hint
-            .clone()
-            .map(|hint| Line::plain("Hint: ").and(hint)),
-    );
-    let lines: Vec<String> = lines.iter().map(draw_line).collect();
-    format!(
-        "<li class=\"{}\"><strong>{}</strong> {}</li>\n",
-        class(finding.tone),
-        finding.word,
-        lines.join("<br>")
-    )
+    let lines: Vec<String> = finding.said("Hint: ").iter().map(draw_line).collect();
+    let (class, word, lines) = (class(finding.tone), finding.word, lines.join("<br>"));
+    format!("<li class=\"{class}\"><strong>{word}</strong> {lines}</li>\n")
 }
 
 const fn class(tone: Tone) -> &'static str {
@@ -141,59 +122,61 @@ const fn class(tone: Tone) -> &'static str {
 }
 
 fn draw_table(table: &Table) -> String {
-    let mut page = String::new();
     let mut cells = table.rows.iter().flatten();
     let is_wordy = cells.any(|cell| cell.text().chars().count() > CELL_MAX);
     let cards = if is_wordy { " class=\"cards\"" } else { "" };
-    let _ = write!(page, "<div class=\"scroll\"><table{cards}>\n<thead><tr>");
-    let number = |column| {
-        let is_number = table.is_numeric(column);
-        if is_number { " class=\"number\"" } else { "" }
-    };
-    for (column, name) in table.header.iter().enumerate() {
-        let (class, name) = (number(column), escape(name));
-        let _ = write!(page, "<th scope=\"col\"{class}>{name}</th>");
-    }
-    page.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
-        page.push_str("<tr>");
-        for (column, (cell, name)) in row.iter().zip(&table.header).enumerate() {
-            let (class, name, cell) = (number(column), escape(name), draw_line(cell));
-            let _ = write!(page, "<td data-label=\"{name}\"{class}>{cell}</td>");
-        }
-        page.push_str("</tr>\n");
-    }
-    page + "</tbody>\n</table></div>\n"
+    let classes: Vec<&str> = (0..table.header.len())
+        .map(|column| {
+            if table.is_numeric(column) {
+                " class=\"number\""
+            } else {
+                ""
+            }
+        })
+        .collect();
+    let header = table.header.iter().zip(&classes).map(|(name, class)| {
+        let name = escape(name);
+        format!("<th scope=\"col\"{class}>{name}</th>")
+    });
+    let header: String = header.collect();
+    let rows = each(&table.rows, |row| {
+        let cells = row.iter().zip(&table.header).zip(&classes);
+        let cells = cells.map(|((cell, name), class)| {
+            let (name, cell) = (escape(name), draw_line(cell));
+            format!("<td data-label=\"{name}\"{class}>{cell}</td>")
+        });
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    });
+    format!(
+        "<div class=\"scroll\"><table{cards}>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
 }
 
 /// A line with its spans.
 fn draw_line(line: &Line) -> String {
-    let mut text = String::new();
-    for span in &line.0 {
-        let _ = match span {
-            Span::Plain(plain) => write!(text, "{}", escape(plain)),
-            Span::Code(code) => write!(text, "<code>{}</code>", escape(code)),
-            Span::Strong(tone, strong) => {
-                let (class, strong) = (class(*tone), escape(strong));
-                write!(text, "<strong class=\"{class}\">{strong}</strong>")
+    each(&line.0, |span| {
+        let text = escape(span.text());
+        match span {
+            Span::Plain(_) => text,
+            Span::Code(_) => format!("<code>{text}</code>"),
+            Span::Strong(tone, _) => {
+                format!("<strong class=\"{}\">{text}</strong>", class(*tone))
             }
-        };
-    }
-    text
+        }
+    })
 }
 
 /// A text in which HTML finds nothing to do, between tags and within quotes.
 pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
+    let marks = [
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("\"", "&quot;"),
+        ("'", "&#39;"),
+    ];
+    let text = text.to_owned();
+    marks
+        .iter()
+        .fold(text, |text, (mark, name)| text.replace(mark, name))
 }

@@ -1,10 +1,13 @@
 //! `[[faults]]`: what is injected while the load lasts.
 
-use mcprove_fault::FaultWindow;
+use std::time::Duration;
+
 use mcprove_fault::file::{Item, list_schema, read_list};
+use mcprove_settings::kind::properties;
 use mcprove_settings::reader::{Least, Reader};
+use mcprove_settings::setting::Settings;
 use mcprove_settings::tree::Field;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::drive::Scenario;
 use crate::run::{LoadFault, WITH_FAULTS, takes_faults};
@@ -12,25 +15,51 @@ use crate::run::{LoadFault, WITH_FAULTS, takes_faults};
 /// What a fault has here besides its own keys.
 const EXTRA: &[&str] = &["start", "duration", "max_recovery", "others_may_suffer"];
 
+/// What a fault of a load has besides those of a file of faults.
+#[derive(Debug, Settings)]
+pub struct FaultTiming {
+    /// When it begins, since the start of what is measured.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "at once")]
+    start: Option<Duration>,
+    /// How long it lasts.
+    #[setting(otherwise = "to the end")]
+    duration: Option<Duration>,
+    /// Fail when p99 and errors of other calls are not back this soon after it.
+    #[setting]
+    max_recovery: Option<Duration>,
+    /// false fails the run when a tool that it is not aimed at suffers; without it that is a warning.
+    #[setting]
+    others_may_suffer: Option<bool>,
+}
+
+impl FaultTiming {
+    pub fn of(fault: &LoadFault) -> Self {
+        Self {
+            start: fault.window.start,
+            duration: fault.window.duration,
+            max_recovery: fault.max_recovery,
+            others_may_suffer: fault.others_may_suffer,
+        }
+    }
+}
+
 /// The faults of a file.
-pub(super) fn read(reader: &mut Reader<'_>, field: &Field) -> Vec<LoadFault> {
+pub fn read(reader: &mut Reader<'_>, field: &Field) -> Vec<LoadFault> {
     let items = read_list(reader, field, EXTRA);
     items.iter().map(|item| fault(reader, item)).collect()
 }
 
 fn fault(reader: &mut Reader<'_>, item: &Item) -> LoadFault {
     let mut fault = LoadFault::new(item.spec.clone());
-    let mut window = FaultWindow::default();
     for given in &item.extra {
         let field = &as_told(given);
         match given.name.as_str() {
-            "start" => window.start = reader.duration_of(field, Least::Zero),
-            "duration" => window.duration = reader.duration_of(field, Least::MoreThanZero),
+            "start" => fault.window.start = reader.duration_of(field, Least::Zero),
+            "duration" => fault.window.duration = reader.duration_of(field, Least::MoreThanZero),
             "max_recovery" => fault.max_recovery = reader.duration_of(field, Least::MoreThanZero),
             _ => fault.others_may_suffer = boolean(reader, field),
         }
     }
-    fault.window = window;
     fault
 }
 
@@ -76,32 +105,8 @@ pub fn check(reader: &mut Reader<'_>, field: &Field, faults: &[LoadFault], scena
 }
 
 /// The schema of the list.
-pub(super) fn schema(time: &Value, time_or_zero: &Value) -> Value {
-    let mut extra = Map::new();
-    let mut add = |name: &str, form: &Value, description: &str| {
-        let mut schema = form.clone();
-        if let Some(fields) = schema.as_object_mut() {
-            fields.insert("description".to_owned(), json!(description));
-        }
-        extra.insert(name.to_owned(), schema);
-    };
-    add(
-        "start",
-        time_or_zero,
-        "When it begins, since the start of what is measured. Default: at once",
-    );
-    add("duration", time, "How long it lasts. Default: to the end");
-    add(
-        "max_recovery",
-        time,
-        "Fail when p99 and errors of other calls are not back this soon after it",
-    );
-    add(
-        "others_may_suffer",
-        &json!({ "type": "boolean" }),
-        "false fails the run when a tool that it is not aimed at suffers; without it that is a warning",
-    );
-    let mut list = list_schema(extra);
+pub fn schema() -> Value {
+    let mut list = list_schema(properties(FaultTiming::declared()));
     if let Some(fields) = list.as_object_mut() {
         let description = "Faults that are injected while the load lasts";
         fields.insert("type".to_owned(), json!(["array", "null"]));

@@ -21,7 +21,7 @@ use mcprove_client::session::ProtocolChoice;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
 use mcprove_settings::reader::{Reader, Warning};
 use mcprove_settings::setting::Settings;
-use mcprove_settings::tree::{Document, Node, Wanted};
+use mcprove_settings::tree::{Document, Wanted};
 
 use crate::drive::Scenario;
 use crate::run::{LoadFault, Run, Thresholds};
@@ -29,7 +29,7 @@ use crate::run::{LoadFault, Run, Thresholds};
 pub use example::example;
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{TRANSPORTS, address, read_env, read_headers};
-pub use settings::{LoadParts, read_parts};
+pub use settings::read_parts;
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
@@ -130,7 +130,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every report.
     pub const ALL: [Self; 4] = [Self::Markdown, Self::Json, Self::Terminal, Self::Html];
 
     /// The name in files.
@@ -197,31 +196,26 @@ impl LoadConfig {
 
     /// Takes a document apart.
     pub fn from_document(document: &Document) -> Result<Self, ConfigErrors> {
-        Self::read_document(document, settings::read_config)
+        Self::read_document(document, None)
     }
 
     /// The same without a server, which is given besides: that of the file, if it has one, is left out.
     pub fn for_server(document: &Document, server: &Server) -> Result<Self, ConfigErrors> {
-        Self::read_document(document, |reader, root| {
-            settings::read_for_server(reader, root, server.clone())
-        })
+        Self::read_document(document, Some(server))
     }
 
-    fn read_document(
-        document: &Document,
-        read: impl FnOnce(&mut Reader<'_>, &Node) -> Option<Self>,
-    ) -> Result<Self, ConfigErrors> {
+    fn read_document(document: &Document, server: Option<&Server>) -> Result<Self, ConfigErrors> {
         let mut reader = Reader::new(document);
-        let config = read(&mut reader, &document.root);
+        let config = settings::read_config(&mut reader, &document.root, server);
         let warnings = reader.finish()?;
-        match config {
-            Some(config) => Ok(Self { warnings, ..config }),
-            None => Err(ConfigErrors::of(ConfigError::of_file(
+        let config = config.ok_or_else(|| {
+            ConfigErrors::of(ConfigError::of_file(
                 &document.file,
                 "is not a load configuration",
                 "`mcprove example-config` prints one",
-            ))),
-        }
+            ))
+        })?;
+        Ok(Self { warnings, ..config })
     }
 
     /// The configuration as TOML: everything that is needed to run it again, except secrets, in

@@ -4,7 +4,7 @@
 //! everything that the reader takes.
 
 use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::kind::{self, TIME, TIME_OR_ZERO, properties, table_schema};
+use mcprove_settings::kind::{self, properties, table_schema};
 use mcprove_settings::setting::{Elsewhere, Setting, SettingType};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
@@ -20,25 +20,15 @@ pub fn schema() -> Schema {
         let choice = json!([{ "required": ["command"] }, { "required": ["url"] }]);
         insert(server, "anyOf", choice);
     }
-    let mut root = Map::new();
-    for (name, value) in [
-        (
-            "$schema",
-            json!("https://json-schema.org/draft/2020-12/schema"),
-        ),
-        ("title", json!("LoadConfig")),
-        (
-            "description",
-            json!("The configuration of a load run of mcprove, in TOML or YAML."),
-        ),
-        ("type", json!("object")),
-        ("properties", Value::Object(properties)),
-        ("required", json!(["server", "scenario"])),
-        ("additionalProperties", json!(false)),
-    ] {
-        root.insert(name.into(), value);
-    }
-    Schema::from(root)
+    schemars::json_schema!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "LoadConfig",
+        "description": "The configuration of a load run of mcprove, in TOML or YAML.",
+        "type": "object",
+        "properties": properties,
+        "required": ["server", "scenario"],
+        "additionalProperties": false,
+    })
 }
 
 /// What stands at the top of a file, by name.
@@ -46,17 +36,13 @@ pub fn sections() -> Map<String, Value> {
     let mut all: Map<String, Value> = SECTIONS
         .iter()
         .map(|section| {
-            let mut table = if section.name == "scenario" {
-                scenario()
+            let mut table = table_schema(&[]);
+            if section.name == "scenario" {
+                table = scenario();
             } else {
-                let mut table = table_schema(&[]);
-                insert(
-                    &mut table,
-                    "properties",
-                    properties((section.settings)()).into(),
-                );
-                table
-            };
+                let settings = properties((section.settings)());
+                insert(&mut table, "properties", settings.into());
+            }
             insert(&mut table, "description", json!(section.about));
             (section.name.to_owned(), table)
         })
@@ -65,10 +51,7 @@ pub fn sections() -> Map<String, Value> {
     let description = json!("Another place for `protocol` of [session]");
     insert(&mut protocol, "description", description);
     all.insert("protocol".into(), protocol);
-    all.insert(
-        "faults".into(),
-        faults::schema(&TIME.schema(), &TIME_OR_ZERO.schema()),
-    );
+    all.insert("faults".into(), faults::schema());
     all
 }
 
@@ -92,9 +75,9 @@ fn scenario() -> Value {
             if !owners.is_empty() {
                 description = format!("{description}. For {}", owners.join(", "));
             }
-            match defaults(setting.name).as_str() {
-                "" => {}
-                words => description = format!("{description}. Default: {words}"),
+            let words = defaults(setting.name);
+            if !words.is_empty() {
+                description = format!("{description}. Default: {words}");
             }
             insert(schema, "description", json!(description));
         }

@@ -11,7 +11,7 @@ use crate::drive::{LoadSettings, ToolCall};
 use crate::run::Thresholds;
 
 /// A table of the file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct SectionKeys {
     /// Its name.
     pub name: &'static str,
@@ -96,10 +96,12 @@ pub fn about(setting: &Setting) -> String {
     let mut shared: Vec<&str> = setting.about.split(' ').collect();
     for entry in ENTRIES {
         if let Some(other) = entry.all_settings().find(|it| it.name == setting.name) {
-            let same = shared.iter().zip(other.about.split(' '));
-            let same = same.take_while(|(one, other)| {
-                one.trim_end_matches(',') == other.trim_end_matches(',')
-            });
+            let same = shared
+                .iter()
+                .zip(other.about.split(' '))
+                .take_while(|(one, other)| {
+                    one.trim_end_matches(',') == other.trim_end_matches(',')
+                });
             shared.truncate(same.count());
         }
     }
@@ -133,16 +135,18 @@ pub fn defaults(name: &str) -> String {
             }
         }
     }
-    // What most have comes first, without their names.
     words.sort_by_key(|(_, entries)| std::cmp::Reverse(entries.len()));
-    let mut text = Vec::new();
-    for (place, (default, entries)) in words.iter().enumerate() {
-        match (place, words.len(), default.is_empty()) {
-            (.., true) => {}
-            (0, 1, _) => text.push((*default).to_owned()),
-            (0, ..) if entries.len() > 1 => text.push((*default).to_owned()),
-            _ => text.push(format!("{} {default}", entries.join(", "))),
+    let is_only = words.len() == 1;
+    let words = words
+        .iter()
+        .enumerate()
+        .filter(|(_, (default, _))| !default.is_empty());
+    let words = words.map(|(place, (default, entries))| {
+        if place == 0 && (is_only || entries.len() > 1) {
+            (*default).to_owned()
+        } else {
+            format!("{} {default}", entries.join(", "))
         }
-    }
-    text.join("; ")
+    });
+    words.collect::<Vec<String>>().join("; ")
 }

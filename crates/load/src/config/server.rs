@@ -108,7 +108,7 @@ impl SettingType for TextTable {
 }
 
 /// A server as the section describes it.
-pub(super) struct ServerPlan {
+pub struct ServerPlan {
     pub server: Server,
     /// Whether the transport was left to the address.
     pub fall_back_to_sse: bool,
@@ -118,7 +118,7 @@ pub const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
 
 /// Reads the section; none only when there were problems.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
+pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
     let section = reader.section_of(node, table("server"), ServerSettings::declared(), |name| {
         section_advice("server", name)
     });
@@ -177,26 +177,28 @@ fn read_command(
 }
 
 pub fn read_env(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
-    let mut variables = BTreeMap::new();
-    let Some(field) = section.get("env") else {
-        return variables;
-    };
-    for variable in entries(reader, field) {
-        let name = &variable.name;
-        if name.is_empty() || name.contains(['=', '\0']) {
-            let message = format!("{name:?} cannot be the name of a variable");
-            reader.problem(&variable.span, message, "leave out `=`");
-        } else if let Some(value) = plain_text(reader, variable, "env") {
-            if value.contains(REDACTED) {
-                let message =
-                    format!("the value of {name} was taken out: it is left to the environment");
-                reader.warn(&variable.value.span, message);
-            } else {
-                variables.insert(name.clone(), value);
-            }
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+    let mut variables = read_texts(
+        reader,
+        section,
+        "env",
+        is_name,
+        ("variable", "leave out `=`"),
+    );
+    variables.retain(|(field, value)| {
+        let is_whole = !value.contains(REDACTED);
+        if !is_whole {
+            let name = &field.name;
+            let message =
+                format!("the value of {name} was taken out: it is left to the environment");
+            reader.warn(&field.value.span, message);
         }
-    }
+        is_whole
+    });
+    let variables = variables.into_iter();
     variables
+        .map(|(field, value)| (field.name.clone(), value))
+        .collect()
 }
 
 fn read_address(
@@ -261,26 +263,13 @@ fn is_websocket(url: &str) -> Option<bool> {
 
 pub fn read_headers(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
     let mut headers = BTreeMap::new();
-    let Some(field) = section.get("headers") else {
-        return headers;
-    };
-    for header in entries(reader, field) {
+    let is_name = |name: &str| http::HeaderName::from_bytes(name.as_bytes()).is_ok();
+    let words = ("header", "use letters, digits and -");
+    for (header, value) in read_texts(reader, section, "headers", is_name, words) {
         let name = &header.name;
-        if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-            let message = format!("{name:?} cannot be the name of a header");
-            reader.problem(&header.span, message, "use letters, digits and -");
-            continue;
-        }
-        let Some(value) = plain_text(reader, header, "headers") else {
-            continue;
-        };
         if value.contains(REDACTED) {
             let message = format!("the value of the header {name} was taken out");
-            reader.problem(
-                &header.value.span,
-                message,
-                "put the secret back in its place",
-            );
+            reader.problem(&header.value.span, message, PUT_BACK);
         } else if http::HeaderValue::from_bytes(value.as_bytes()).is_err() {
             let message = format!("the header {name} holds what HTTP does not allow");
             let hint = "use visible characters, without line ends";
@@ -296,16 +285,32 @@ pub fn read_headers(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<
     headers
 }
 
-/// The entries of a table of texts.
-fn entries<'d>(reader: &mut Reader<'_>, field: &'d Field) -> &'d [Field] {
-    match &field.value.data {
-        Data::Table(fields) => fields,
-        Data::Null => &[],
-        _ => {
+/// The entries of a table of texts whose names and values are in order; a noun and a hint for names that are not.
+fn read_texts<'d>(
+    reader: &mut Reader<'_>,
+    section: &Section<'d>,
+    table: &str,
+    is_name: impl Fn(&str) -> bool,
+    (noun, hint): (&str, &'static str),
+) -> Vec<(&'d Field, String)> {
+    let fields: &[Field] = match section.get(table).map(|field| (field, &field.value.data)) {
+        Some((_, Data::Table(fields))) => fields,
+        None | Some((_, Data::Null)) => &[],
+        Some((field, _)) => {
             reader.wrong(field, "a table of texts", "write { NAME = \"value\" }");
             &[]
         }
+    };
+    let mut texts = Vec::new();
+    for field in fields {
+        if is_name(&field.name) {
+            texts.extend(plain_text(reader, field, table).map(|text| (field, text)));
+        } else {
+            let message = format!("{:?} cannot be the name of a {noun}", field.name);
+            reader.problem(&field.span, message, hint);
+        }
     }
+    texts
 }
 
 /// A text, or what can be written as one.
@@ -328,16 +333,15 @@ fn plain_text(reader: &mut Reader<'_>, field: &Field, what: &str) -> Option<Stri
     text
 }
 
+/// What to do where a secret was taken out.
+const PUT_BACK: &str = "put the secret back in its place";
+
 /// What was taken out of the command line or the address must be put back.
 fn refuse_redacted(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, texts: &[String]) {
     if texts.iter().any(|text| text.contains(REDACTED))
         && let Some(field) = section.get(name)
     {
         let message = message!["a secret was taken out of ", setting(name)];
-        reader.problem(
-            &field.value.span,
-            message,
-            "put the secret back in its place",
-        );
+        reader.problem(&field.value.span, message, PUT_BACK);
     }
 }

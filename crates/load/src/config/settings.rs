@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcprove_client::server::Server;
 use mcprove_client::session::{
     Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
 };
@@ -13,10 +14,9 @@ use mcprove_settings::setting::{SettingItem, SettingType, Settings, fill};
 use mcprove_settings::tree::{Data, Field, Node};
 
 use super::sections::SECTIONS;
+use super::server::ServerPlan;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings};
 use super::{faults, scenario, server, thresholds};
-use crate::drive::Scenario;
-use crate::run::{LoadFault, Thresholds};
 
 /// What stands at the top of a file.
 const TOP: &[&str] = &[
@@ -57,10 +57,14 @@ impl SettingItem for Format {
 
     fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>> {
         let mut formats = Vec::new();
-        for node in nodes {
-            let is_it = |format: &Self| Some(format.name()) == node.text();
-            let format = Self::ALL.into_iter().find(is_it);
-            formats.extend(format.filter(|format| !formats.contains(format)));
+        for format in nodes.iter().filter_map(|node| {
+            Self::ALL
+                .into_iter()
+                .find(|format| Some(format.name()) == node.text())
+        }) {
+            if !formats.contains(&format) {
+                formats.push(format);
+            }
         }
         Some(formats)
     }
@@ -93,69 +97,43 @@ impl SessionSettings {
 }
 
 /// Reads a whole file; none only when there were problems.
-pub(super) fn read_config(reader: &mut Reader<'_>, root: &Node) -> Option<LoadConfig> {
+pub fn read_config(
+    reader: &mut Reader<'_>,
+    root: &Node,
+    given: Option<&Server>,
+) -> Option<LoadConfig> {
     let top = reader.section(root, "the file", TOP, top_advice);
-    let server = match top.get("server") {
-        Some(field) => server::read(reader, &field.value),
-        None => missing(
+    let server = match (given, top.get("server")) {
+        (Some(server), _) => Some(ServerPlan {
+            server: server.clone(),
+            fall_back_to_sse: true,
+        }),
+        (None, Some(field)) => server::read(reader, &field.value),
+        (None, None) => missing(
             reader,
             &top,
             "server",
             message!["add ", table("server"), " with a command or a url"],
         ),
     };
-    let parts = read_parts(reader, &top, &SessionSettings::default());
-    let server = server?;
-    let parts = parts?;
+    let mut session = SessionSettings::default();
+    if let Some(server) = &server {
+        session.fall_back_to_sse = server.fall_back_to_sse;
+    }
+    let config = read_parts(reader, &top, &session);
     Some(LoadConfig {
-        server: server.server,
-        session: SessionSettings {
-            fall_back_to_sse: server.fall_back_to_sse,
-            ..parts.session
-        },
-        scenario: parts.scenario,
-        thresholds: parts.thresholds,
-        faults: parts.faults,
-        output: parts.output,
-        warnings: Vec::new(),
+        server: server?.server,
+        ..config?
     })
 }
 
-/// Reads a whole file but its server, which is given.
-pub(super) fn read_for_server(
-    reader: &mut Reader<'_>,
-    root: &Node,
-    server: mcprove_client::server::Server,
-) -> Option<LoadConfig> {
-    let top = reader.section(root, "the file", TOP, top_advice);
-    let parts = read_parts(reader, &top, &SessionSettings::default())?;
-    Some(LoadConfig {
-        server,
-        session: parts.session,
-        scenario: parts.scenario,
-        thresholds: parts.thresholds,
-        faults: parts.faults,
-        output: parts.output,
-        warnings: Vec::new(),
-    })
-}
-
-/// A load without its server.
-pub struct LoadParts {
-    pub scenario: Scenario,
-    pub thresholds: Thresholds,
-    pub faults: Vec<LoadFault>,
-    pub session: SessionSettings,
-    pub output: OutputSettings,
-}
-
-/// Reads everything but the server; what is not said about the session is as in `session`. None only
-/// when there were problems.
+/// Reads everything but the server, which is an empty one; what is not said about the session is as in `session`.
+/// None only when there were problems.
 pub fn read_parts(
     reader: &mut Reader<'_>,
     top: &Section<'_>,
     session: &SessionSettings,
-) -> Option<LoadParts> {
+) -> Option<LoadConfig> {
     let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let thresholds = thresholds::read(reader, node("thresholds"));
     let scenario = match top.get("scenario") {
@@ -185,12 +163,12 @@ pub fn read_parts(
     if let Some((field, injected)) = &injected {
         faults::check(reader, field, injected, &scenario);
     }
-    Some(LoadParts {
-        scenario,
+    Some(LoadConfig {
         thresholds: thresholds.thresholds,
         faults: injected.map(|(_, faults)| faults).unwrap_or_default(),
         session,
         output,
+        ..LoadConfig::new(Server::http(""), scenario)
     })
 }
 
@@ -211,7 +189,7 @@ fn top_advice(name: &str) -> Option<Message> {
 }
 
 /// The same for a key in the wrong section.
-pub(super) fn section_advice(section: &str, name: &str) -> Option<Message> {
+pub fn section_advice(section: &str, name: &str) -> Option<Message> {
     let owner = SECTIONS.iter().find(|other| {
         other.name != section && (other.settings)().iter().any(|it| it.has_name(name))
     })?;

@@ -12,14 +12,14 @@ use crate::drive::{Scenario, Step};
 use crate::run::{Thresholds, ToolThresholds};
 
 /// Limits as the section describes them.
-pub(super) struct ThresholdsPlan {
+pub struct ThresholdsPlan {
     pub thresholds: Thresholds,
     /// The limits of hung calls, where they were given.
     pub hang_limits: (Option<Duration>, Option<Duration>),
 }
 
 /// Reads the section.
-pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> ThresholdsPlan {
+pub fn read(reader: &mut Reader<'_>, node: &Node) -> ThresholdsPlan {
     let section = reader.section_of(node, table("thresholds"), Thresholds::declared(), |name| {
         section_advice("thresholds", name)
     });
@@ -44,7 +44,7 @@ impl SettingTable for ToolThresholds {
 }
 
 /// A limit for a tool that is never called would always hold.
-pub(super) fn check_names(reader: &mut Reader<'_>, node: &Node, scenario: &Scenario) {
+pub fn check_names(reader: &mut Reader<'_>, node: &Node, scenario: &Scenario) {
     let Some(called) = called(scenario) else {
         return;
     };

@@ -9,12 +9,13 @@ use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redac
 use mcprove_settings::setting::{self, Settings};
 use toml::Value;
 
+use super::faults::FaultTiming;
 use super::{LoadConfig, SessionSettings};
 use crate::drive::Scenario;
 use crate::drive::scenario::Patterns;
 use crate::run::{LoadFault, Thresholds};
 
-pub(super) fn to_toml(config: &LoadConfig) -> String {
+pub fn to_toml(config: &LoadConfig) -> String {
     let mut page = Page::default();
     write_server(&mut page, &config.server, &config.session);
     write_scenario(&mut page, &config.scenario);
@@ -144,26 +145,9 @@ fn write_thresholds(page: &mut Page, thresholds: &Thresholds) {
 fn write_fault(page: &mut Page, fault: &LoadFault) {
     page.header("[[faults]]");
     for (key, value) in fault.spec.to_map() {
-        let value = match (value.as_i64(), value.as_u64(), value.as_f64(), &value) {
-            (Some(whole), ..) => Value::from(whole),
-            // A seed that TOML has no number for.
-            (_, Some(whole), ..) => Value::from(whole.to_string()),
-            (_, _, Some(number), _) => Value::from(number),
-            (.., serde_json::Value::Bool(value)) => Value::from(*value),
-            (.., other) => Value::from(other.as_str().unwrap_or_default()),
-        };
-        page.line(&key, value);
+        // A seed may be larger than the whole numbers of TOML.
+        let written = Value::try_from(&value).unwrap_or_else(|_| value.to_string().into());
+        page.line(&key, written);
     }
-    for (name, time) in [
-        ("start", fault.window.start),
-        ("duration", fault.window.duration),
-        ("max_recovery", fault.max_recovery),
-    ] {
-        if let Some(time) = time {
-            page.line(name, write_duration(time));
-        }
-    }
-    if let Some(others) = fault.others_may_suffer {
-        page.line("others_may_suffer", others);
-    }
+    page.settings(&FaultTiming::of(fault));
 }

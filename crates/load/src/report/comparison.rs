@@ -1,8 +1,8 @@
 //! What `mcprove compare` prints: two sets of runs, metric by metric, and what that comes to.
 
-use mcprove_document::block::{Document, Line, Section, Table, Tone, Verdict};
-use mcprove_document::figure;
-use mcprove_score::compare::proportion::Estimate;
+use std::collections::BTreeSet;
+
+use mcprove_document::prelude::*;
 use mcprove_score::compare::{Change, Comparison};
 
 use super::skipped::skipped_section;
@@ -13,7 +13,7 @@ const SERVERS_MAX: usize = 3;
 
 /// A comparison with whose runs they were, and what is odd about comparing them.
 pub fn comparison_document(report: &ComparisonReport) -> Document {
-    let sides = [describe(&report.baseline), describe(&report.current)];
+    let sides = [&report.baseline, &report.current].map(|runs| servers(runs));
     let mut document = compared(&report.comparison, sides);
     document.push(Section::new("Warnings").list(&report.warnings));
     document.push(skipped_section(&report.skipped_tools));
@@ -25,35 +25,52 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
 }
 
 /// Whose runs.
-fn describe(runs: &[ComparedRun]) -> Vec<String> {
-    let mut servers: Vec<String> = runs.iter().map(|run| run.server.clone()).collect();
-    servers.sort_unstable();
-    servers.dedup();
-    servers
+fn servers(runs: &[ComparedRun]) -> Vec<String> {
+    let servers: BTreeSet<String> = runs.iter().map(|run| run.server.clone()).collect();
+    servers.into_iter().collect()
 }
 
 /// Baseline and current runs, compared. The sides are the names of their servers, the baseline's first.
 fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> Document {
-    let tone = match comparison.change {
-        Change::Regressed => Tone::Bad,
-        Change::Improved | Change::Unchanged => Tone::Good,
-        Change::Inconclusive => Tone::Unclear,
-    };
-    let word = match comparison.change {
-        Change::Regressed => "REGRESSED",
-        Change::Improved => "IMPROVED",
-        Change::Unchanged => "UNCHANGED",
-        Change::Inconclusive => "INCONCLUSIVE",
-    };
     let rows = rows(comparison);
-    // What each difference means.
-    let notes = rows.iter();
-    let notes = notes.filter(|row| row.change != Change::Unchanged && !comparison.unlike);
-    let notes = notes.map(|row| Line::sentence(row.sentence));
+    let names: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.change == comparison.change)
+        .map(|row| row.cells[0].as_str())
+        .collect();
+    let names = names.join(", ");
+    let (tone, word, why) = match comparison.change {
+        Change::Regressed => (Tone::Bad, "REGRESSED", format!("worse: {names}")),
+        Change::Improved => (Tone::Good, "IMPROVED", format!("better: {names}")),
+        Change::Unchanged => (
+            Tone::Good,
+            "UNCHANGED",
+            "no difference that matters".to_owned(),
+        ),
+        Change::Inconclusive if comparison.unlike => (
+            Tone::Unclear,
+            "INCONCLUSIVE",
+            "not like for like".to_owned(),
+        ),
+        Change::Inconclusive => (
+            Tone::Unclear,
+            "INCONCLUSIVE",
+            format!("not enough to tell: {names}"),
+        ),
+    };
+    let single = if comparison.single_run {
+        " (single run)"
+    } else {
+        ""
+    };
+    let notes = rows
+        .iter()
+        .filter(|row| row.change != Change::Unchanged && !comparison.unlike)
+        .map(|row| Line::sentence(row.sentence));
     let advice = comparison.advice.iter();
     let mut document = Document {
         title: "Comparison".to_owned(),
-        verdict: Some(Verdict::new(tone, word, summary(comparison, &rows))),
+        verdict: Some(Verdict::new(tone, word, why + single)),
         facts: vec![
             ("Baseline", side(&baseline, comparison.runs.0)),
             ("Current", side(&current, comparison.runs.1)),
@@ -73,7 +90,7 @@ fn side(servers: &[String], runs: usize) -> Line {
     let more = servers.len().saturating_sub(SERVERS_MAX);
     let names = servers.iter().take(SERVERS_MAX).map(Line::code);
     let more = (more > 0).then(|| format!("{more} more").into());
-    let runs = figure::counted(u64::try_from(runs).unwrap_or(u64::MAX), "run");
+    let runs = counted(mcprove_settings::number::count(runs), "run");
     Line::join(names.chain(more), ", ").and(format!(" ({runs})"))
 }
 
@@ -88,13 +105,17 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
     let metrics = comparison.metrics.iter().map(|metric| {
         let is_rate = metric.metric == "throughput_per_s";
         let value = |median: Option<f64>| match median {
-            Some(median) if is_rate => format!("{}/s", figure::rate(median)),
-            median => figure::maybe_milliseconds(median),
+            Some(median) if is_rate => format!("{}/s", rate(median)),
+            median => maybe_milliseconds(median),
         };
-        let name = metric.metric.strip_suffix("_per_s");
-        let name = name.or_else(|| metric.metric.strip_suffix("_ms"));
-        let interval = metric.ratio_low.zip(metric.ratio_high);
-        let interval = interval.map(|(low, high)| format!("{low:.3} to {high:.3}"));
+        let name = metric
+            .metric
+            .strip_suffix("_per_s")
+            .or_else(|| metric.metric.strip_suffix("_ms"));
+        let interval = metric
+            .ratio_low
+            .zip(metric.ratio_high)
+            .map(|(low, high)| format!("{low:.3} to {high:.3}"));
         Row {
             change: metric.change,
             sentence: &metric.sentence,
@@ -102,30 +123,22 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
                 name.unwrap_or(&metric.metric).to_owned(),
                 value(metric.baseline_median),
                 value(metric.current_median),
-                figure::maybe_fixed(metric.ratio, 3),
+                maybe_fixed(metric.ratio, 3),
                 interval.unwrap_or_default(),
             ],
         }
     });
-    let unknown = || figure::UNKNOWN.to_owned();
     let errors = &comparison.errors;
-    let rate = |estimate: Option<Estimate>| {
-        estimate.map_or_else(unknown, |estimate| figure::percent(estimate.value))
-    };
-    let points = errors
-        .difference
-        .map(|it| (it.low * 100.0, it.high * 100.0));
-    let points = points.map(|(low, high)| format!("{low:+.2} to {high:+.2} points"));
+    let [before, now] = [errors.baseline, errors.current]
+        .map(|estimate| known(estimate, |estimate| percent(estimate.value)));
+    let points = errors.difference.map_or(String::new(), |it| {
+        format!("{:+.2} to {:+.2} points", it.low * 100.0, it.high * 100.0)
+    });
+    let unknown = figure::UNKNOWN;
     let errors = Row {
         change: errors.change,
         sentence: &errors.sentence,
-        cells: [
-            "errors".to_owned(),
-            rate(errors.baseline),
-            rate(errors.current),
-            unknown(),
-            points.unwrap_or_default(),
-        ],
+        cells: ["errors".to_owned(), before, now, unknown.to_owned(), points],
     };
     let counts = [
         ("deadlocks", &comparison.deadlocks),
@@ -135,39 +148,21 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
         change: counts.change,
         sentence: &counts.sentence,
         cells: [
-            name.to_owned(),
-            figure::count(counts.baseline),
-            figure::count(counts.current),
-            unknown(),
-            String::new(),
-        ],
+            name,
+            &count(counts.baseline),
+            &count(counts.current),
+            unknown,
+            "",
+        ]
+        .map(str::to_owned),
     });
     metrics.chain([errors]).chain(counts).collect()
 }
 
 /// What it comes to, in a sentence.
-fn summary(comparison: &Comparison, rows: &[Row<'_>]) -> String {
-    let rows = rows.iter().filter(|row| row.change == comparison.change);
-    let names: Vec<&str> = rows.map(|row| row.cells[0].as_str()).collect();
-    let names = names.join(", ");
-    let sentence = match comparison.change {
-        Change::Regressed => format!("worse: {names}"),
-        Change::Improved => format!("better: {names}"),
-        Change::Unchanged => "no difference that matters".to_owned(),
-        Change::Inconclusive if comparison.unlike => "not like for like".to_owned(),
-        Change::Inconclusive => format!("not enough to tell: {names}"),
-    };
-    let end = if comparison.single_run {
-        " (single run)"
-    } else {
-        ""
-    };
-    sentence + end
-}
-
 fn table(rows: &[Row<'_>]) -> Table {
-    let mut table = Table::new(["", "baseline", "current", "ratio", "change", "95 %"]);
-    for row in rows {
+    let header = ["", "baseline", "current", "ratio", "change", "95 %"];
+    Table::new(header).rows(rows.iter().map(|row| {
         let [name, baseline, current, ratio, interval] = row.cells.clone().map(Line::plain);
         let change = match row.change {
             Change::Regressed => Line::toned(Tone::Bad, "REGRESSED"),
@@ -175,9 +170,8 @@ fn table(rows: &[Row<'_>]) -> Table {
             Change::Unchanged => "unchanged".into(),
             Change::Inconclusive => "inconclusive".into(),
         };
-        table.push([name, baseline, current, ratio, change, interval]);
-    }
-    table
+        [name, baseline, current, ratio, change, interval]
+    }))
 }
 
 #[cfg(test)]

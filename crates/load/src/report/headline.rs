@@ -1,9 +1,9 @@
 //! What stands at the top of every report: how the run ended, and what was run.
 
-use mcprove_document::block::{Line, Tone, Verdict};
-use mcprove_document::figure::{self, counted};
+use mcprove_document::prelude::*;
 use mcprove_score::deadlock::ProbeSeverity;
 use mcprove_score::verdict::{Outcome, Severity};
+use mcprove_settings::number;
 
 use crate::drive::ScenarioKind;
 use crate::drive::scenario::Shape;
@@ -11,7 +11,7 @@ use crate::run::Report;
 use crate::run::report::{LatencyStats, Model, RunOutcome};
 
 /// How a run ended, in one word. A deadlock probe has a severity between passed and failed.
-pub(super) fn outcome(report: &Report) -> (Tone, &'static str) {
+pub fn outcome(report: &Report) -> (Tone, &'static str) {
     let probe = report.deadlock.as_ref();
     let is_warning = probe.is_some_and(|probe| probe.severity == ProbeSeverity::Warning);
     match report.outcome() {
@@ -23,7 +23,7 @@ pub(super) fn outcome(report: &Report) -> (Tone, &'static str) {
 }
 
 /// How a run ended, and why.
-pub(super) fn verdict(report: &Report) -> Verdict {
+pub fn verdict(report: &Report) -> Verdict {
     let (tone, word) = outcome(report);
     let mut why = match lead(report) {
         Some(verdict) => Line::sentence(&verdict.sentence),
@@ -41,7 +41,7 @@ pub(super) fn verdict(report: &Report) -> Verdict {
 }
 
 /// What leads in place of a count of findings: a deadlock probe is asked one question.
-pub(super) fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
+pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
     let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
     let mut verdicts = report.verdicts.iter().filter(|_| is_probe);
     verdicts.find(|verdict| verdict.detector == "deadlock")
@@ -49,45 +49,39 @@ pub(super) fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> 
 
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
 fn reasons(report: &Report) -> String {
-    let count = |outcome, is_wanted: fn(Severity) -> bool| {
+    let found = |is_critical: bool| {
         let found = report
             .verdicts
             .iter()
-            .filter(|verdict| verdict.outcome == outcome && is_wanted(verdict.severity));
-        u64::try_from(found.count()).unwrap_or(u64::MAX)
+            .filter(|verdict| verdict.outcome == Outcome::Finding);
+        found
+            .filter(|verdict| (verdict.severity == Severity::Critical) == is_critical)
+            .count()
     };
-    let violations = u64::try_from(report.threshold_violations.len()).unwrap_or(u64::MAX);
     let unclear = |is_limit: bool| {
         let gates = report.inconclusive_gates();
-        let gates = gates.filter(|gate| gate.detector.starts_with("threshold:") == is_limit);
-        u64::try_from(gates.count()).unwrap_or(u64::MAX)
+        gates
+            .filter(|gate| gate.detector.starts_with("threshold:") == is_limit)
+            .count()
     };
     let counts = [
-        (violations, "threshold violation"),
-        (
-            count(Outcome::Finding, |severity| severity == Severity::Critical),
-            "finding",
-        ),
-        (
-            count(Outcome::Finding, |severity| severity < Severity::Critical),
-            "warning",
-        ),
+        (report.threshold_violations.len(), "threshold violation"),
+        (found(true), "finding"),
+        (found(false), "warning"),
         (unclear(true), "unjudged limit"),
         (unclear(false), "unjudged check"),
-    ];
-    let parts: Vec<String> = counts
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, noun)| counted(number, noun))
-        .collect();
-    parts.join(", ")
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0);
+    let parts = counts.map(|(number, noun)| counted(number::count(number), noun));
+    parts.collect::<Vec<String>>().join(", ")
 }
 
 /// What was run: `Sustained, closed, 50 concurrent, 60s`.
-pub(super) fn scenario(report: &Report) -> String {
+pub fn scenario(report: &Report) -> String {
     let mut parts = vec![title(&report.scenario_kind)];
     if report.scenario_kind.duration().is_some() {
-        parts.push(model_word(report.model).to_owned());
+        parts.push(model(report.model).0.to_owned());
     }
     let shape = report.rate.map_or(Shape::Closed, Shape::Open);
     parts.extend(report.scenario_kind.as_type().summary(shape));
@@ -98,7 +92,7 @@ pub(super) fn scenario(report: &Report) -> String {
 }
 
 /// The name of a scenario for people: `Cold start`.
-pub(super) fn title(kind: &ScenarioKind) -> String {
+pub fn title(kind: &ScenarioKind) -> String {
     let name = kind.name().replace('_', " ");
     let mut letters = name.chars();
     letters
@@ -107,64 +101,45 @@ pub(super) fn title(kind: &ScenarioKind) -> String {
         .unwrap_or_default()
 }
 
-/// What the model is called.
-const fn model_word(model: Model) -> &'static str {
-    match model {
-        Model::Closed => "closed",
-        Model::Open => "open",
-    }
-}
-
 /// What the model is called, and what follows from it.
-pub(super) const fn model(model: Model) -> &'static str {
+pub const fn model(model: Model) -> (&'static str, &'static str) {
     match model {
-        Model::Closed => {
-            "closed model: each call waits for an answer before the next, so stalls are under-counted"
-        }
-        Model::Open => {
-            "open model: calls follow a schedule, and latency counts from the intended start"
-        }
+        Model::Closed => (
+            "closed",
+            "Closed model: each call waits for an answer before the next, so stalls are under-counted.",
+        ),
+        Model::Open => (
+            "open",
+            "Open model: calls follow a schedule, and latency counts from the intended start.",
+        ),
     }
 }
 
 /// What the server calls itself, and how it was spoken to: `name 1.0, 2025-11-25 over stdio`.
-pub(super) fn server(report: &Report) -> String {
+pub fn server(report: &Report) -> String {
     let info = &report.server_info;
-    let name = [info.name.as_str(), info.version.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ");
-    let spoken = [info.protocol.as_str(), info.transport.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" over ");
-    [name, spoken]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")
+    let join = |parts: [&str; 2], between| {
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(between)
+    };
+    let name = join([&info.name, &info.version], " ");
+    let spoken = join([&info.protocol, &info.transport], " over ");
+    join([&name, &spoken], ", ")
 }
 
 /// The share of calls that failed.
-pub(super) fn error_rate(report: &Report) -> String {
-    let rate = report.error_rate();
-    rate.map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent)
+pub fn error_rate(report: &Report) -> String {
+    known(report.error_rate(), percent)
 }
 
 /// The latency at a quantile such as 0.99, if enough samples are beyond it.
-pub(super) fn quantile(stats: &LatencyStats, quantile: f64) -> String {
-    stats
-        .supported(quantile)
-        .map_or_else(|| figure::UNKNOWN.to_owned(), figure::latency)
+pub fn quantile(stats: &LatencyStats, quantile: f64) -> String {
+    known(stats.supported(quantile), latency)
 }
 
 /// The slowest call, if there was any.
-pub(super) fn slowest(stats: &LatencyStats) -> String {
-    stats
-        .slowest()
-        .map_or_else(|| figure::UNKNOWN.to_owned(), figure::latency)
+pub fn slowest(stats: &LatencyStats) -> String {
+    known(stats.slowest(), latency)
 }
 
 #[cfg(test)]

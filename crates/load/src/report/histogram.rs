@@ -12,7 +12,7 @@ const MARKS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p
 
 /// A stretch of latency and how many calls fell into it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Bucket {
+pub struct Bucket {
     /// Where it begins, in nanoseconds.
     pub from: f64,
     /// Where it ends.
@@ -25,7 +25,7 @@ pub(super) struct Bucket {
 
 /// At most `rows` stretches that hold everything, each the same factor longer than the last, as
 /// fine as round numbers allow. Empty ones between others are kept.
-pub(super) fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
+pub fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
     if histogram.is_empty() || rows == 0 {
         return Vec::new();
     }
@@ -70,8 +70,9 @@ pub(super) fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
 
 /// The bucket that holds a value; the last one holds everything above.
 fn holder(buckets: &mut [Bucket], value: f64) -> Option<&mut Bucket> {
-    let place = buckets.partition_point(|bucket| bucket.until <= value);
-    let place = place.min(buckets.len().checked_sub(1)?);
+    let place = buckets
+        .partition_point(|bucket| bucket.until <= value)
+        .min(buckets.len().checked_sub(1)?);
     buckets.get_mut(place)
 }
 

@@ -1,6 +1,6 @@
 //! The live line of a run.
 
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use crate::run::Progress;
@@ -25,59 +25,43 @@ use crate::run::Progress;
 /// ```
 pub fn progress_line(progress: &Progress, width: usize) -> String {
     // In the order of reading, each with how soon it is given up.
-    let mut parts = vec![(0, figure::clock(progress.elapsed))];
-    let rate = progress.rate.map(figure::rate);
-    parts.push((
-        2,
-        format!("{}/s", rate.as_deref().unwrap_or(figure::UNKNOWN)),
-    ));
-    parts.push((
-        6,
-        format!("{} in flight", figure::count(progress.in_flight)),
-    ));
-    if let Some(p50) = progress.p50 {
-        parts.push((5, format!("p50 {}", figure::latency(p50))));
-    }
-    if let Some(p99) = progress.p99 {
-        parts.push((3, format!("p99 {}", figure::latency(p99))));
-    }
-    parts.push((1, errors(progress)));
-    if let Some(rss) = progress.rss_mb {
-        parts.push((7, format!("RSS {rss:.0} MB")));
-    }
-    if let Some(remaining) = progress.remaining {
-        parts.push((4, format!("{} left", figure::clock(remaining))));
-    } else if let Some(share) = progress.share {
-        parts.push((4, format!("{:.0}% done", share * 100.0)));
-    }
-    loop {
-        let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
-        let line = texts.join("  ");
+    let errors = match progress.failed {
+        0 => "no errors".to_owned(),
+        failed => {
+            let share = figure::share(failed, progress.completed);
+            format!("{} ({})", counted(failed, "error"), rough_percent(share))
+        }
+    };
+    let left = progress
+        .remaining
+        .map(|left| format!("{} left", figure::clock(left)));
+    let done = progress
+        .share
+        .map(|share| format!("{:.0}% done", share * 100.0));
+    // Each with its rank: the highest goes first where there is no room.
+    let parts = [
+        (0, Some(figure::clock(progress.elapsed))),
+        (2, Some(format!("{}/s", known(progress.rate, rate)))),
+        (6, Some(format!("{} in flight", count(progress.in_flight)))),
+        (5, progress.p50.map(|p50| format!("p50 {}", latency(p50)))),
+        (3, progress.p99.map(|p99| format!("p99 {}", latency(p99)))),
+        (1, Some(errors)),
+        (7, progress.rss_mb.map(|rss| format!("RSS {rss:.0} MB"))),
+        (4, left.or(done)),
+    ];
+    let mut line = String::new();
+    for most in (0..parts.len()).rev() {
+        let shown: Vec<&str> = parts
+            .iter()
+            .filter(|(rank, _)| *rank <= most)
+            .filter_map(|(_, text)| text.as_deref())
+            .collect();
+        line = shown.join("  ");
         if line.width() <= width {
             return line;
         }
-        let least = parts
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, (rank, _))| *rank)
-            .map(|(index, _)| index);
-        match least {
-            Some(index) if parts.len() > 1 => drop(parts.remove(index)),
-            // Not even the time fits.
-            _ => return line.chars().take(width).collect(),
-        }
     }
-}
-
-fn errors(progress: &Progress) -> String {
-    match progress.failed {
-        0 => "no errors".to_owned(),
-        failed => format!(
-            "{} ({})",
-            figure::counted(failed, "error"),
-            figure::rough_percent(figure::share(failed, progress.completed))
-        ),
-    }
+    line.chars().take(width).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What a recording amounts to.
 
-use mcprove_document::block::{Document, Line, Section, Table, Tone, Verdict};
-use mcprove_document::figure::counted;
+use mcprove_document::prelude::*;
 
 use crate::run::{CallReport, RecordingReport};
 
@@ -17,10 +16,9 @@ pub fn recording_document(report: &RecordingReport, file: &str) -> Document {
         report.duration_secs
     );
     let origin = report.origin.as_ref();
-    let mut table = Table::new(["", "calls", "ok", "p50", "p95", "p99", "max", "errors"]);
-    for (name, calls) in report.tools.iter().chain(&report.methods) {
-        table.push(row(name, calls));
-    }
+    let table = Table::new(["", "calls", "ok", "p50", "p95", "p99", "max", "errors"]);
+    let rows = report.tools.iter().chain(&report.methods);
+    let table = table.rows(rows.map(|(name, calls)| row(name, calls)));
     let faults = report.faults.iter().map(|fault| {
         let struck = format!(" struck {} of ", counted(fault.calls, "call"));
         Line::plain("fault ")
@@ -60,20 +58,21 @@ pub fn recording_document(report: &RecordingReport, file: &str) -> Document {
 
 fn row(name: &str, calls: &CallReport) -> [Line; 8] {
     let latency = &calls.latency_ms;
-    let time = |time: Option<f64>| {
-        time.map_or("–".to_owned(), |ms| format!("{ms:.1}ms"))
-            .into()
-    };
-    let errors = calls.errors.iter();
-    let errors = errors.map(|(category, count)| format!("{count} {category}").into());
-    [
+    let [p50, p95, p99, max] = [latency.p50, latency.p95, latency.p99, latency.max]
+        .map(|time| known(time, |ms| format!("{ms:.1}ms")));
+    let errors = calls
+        .errors
+        .iter()
+        .map(|(category, count)| format!("{count} {category}").into());
+    let errors = Line::join(errors, ", ");
+    cells![
         Line::code(name),
-        calls.calls.to_string().into(),
-        calls.succeeded.to_string().into(),
-        time(latency.p50),
-        time(latency.p95),
-        time(latency.p99),
-        time(latency.max),
-        Line::join(errors, ", "),
+        calls.calls,
+        calls.succeeded,
+        p50,
+        p95,
+        p99,
+        max,
+        errors
     ]
 }

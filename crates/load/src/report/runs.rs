@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use mcprove_document::block::{Document, Line, Section, Table};
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 
 use super::headline;
 use crate::run::{FormatError, Report, RunEntry};
@@ -29,47 +28,49 @@ fn of_rows<'a>(
     let mut has_partial = false;
     for (directory, report) in runs {
         let place = Line::code(directory.display().to_string()).and("  ");
-        let unknown = || Line::plain(figure::UNKNOWN);
+        let unknown = figure::UNKNOWN;
         table.push(match report {
             Ok(report) => {
                 let (tone, word) = headline::outcome(report);
                 has_partial |= report.partial;
                 let star = if report.partial { "*" } else { "" };
                 let when: String = figure::time(report.started_at).chars().take(16).collect();
-                [
-                    Line::plain(when),
+                cells![
+                    when,
                     Line::toned(tone, format!("{word}{star}")),
-                    Line::plain(report.scenario_kind.name()),
-                    Line::plain(figure::count(report.throughput.total_requests)),
-                    Line::plain(headline::quantile(&report.latency, 0.99)),
-                    Line::plain(headline::error_rate(report)),
+                    report.scenario_kind.name(),
+                    count(report.throughput.total_requests),
+                    headline::quantile(&report.latency, 0.99),
+                    headline::error_rate(report),
                     place.and_code(&report.server_info.target),
                 ]
             }
-            Err(problem) => [
-                unknown(),
-                Line::plain("unreadable"),
-                unknown(),
-                unknown(),
-                unknown(),
-                unknown(),
-                place.and(problem.to_string()),
-            ],
+            Err(problem) => {
+                let place = place.and(problem);
+                cells![
+                    unknown,
+                    "unreadable",
+                    unknown,
+                    unknown,
+                    unknown,
+                    unknown,
+                    place
+                ]
+            }
         });
     }
-    let section = if table.rows.is_empty() {
+    let mut section = Section::default();
+    if table.rows.is_empty() {
         let command = Line::plain("No runs yet. ").and_code("mcprove run");
-        Section::default().paragraph(command.and(" makes one."))
-    } else {
-        Section::default().table(table)
-    };
+        section = section.paragraph(command.and(" makes one."));
+    }
+    section = section.table(table);
+    if has_partial {
+        section = section.paragraph("* ended before its time");
+    }
     Document {
         title: "Runs".to_owned(),
-        sections: vec![if has_partial {
-            section.paragraph("* ended before its time")
-        } else {
-            section
-        }],
+        sections: vec![section],
         ..Document::default()
     }
 }

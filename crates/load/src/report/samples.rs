@@ -61,7 +61,7 @@ fn sustained_scenario(concurrent: u32) -> Scenario {
 }
 
 /// Everything is fine.
-pub(super) fn healthy() -> Report {
+pub fn healthy() -> Report {
     let mut sample = Sample::new(sustained_scenario(4), &["echo"]);
     sample.phase(1, "load", 4, (0.5, 60.5));
     sample.phase(2, "alone", 1, (60.5, 62.0));
@@ -77,7 +77,7 @@ pub(super) fn healthy() -> Report {
 }
 
 /// A violated limit, errors of several kinds, several tools, and names that are not harmless.
-pub(super) fn failing() -> Report {
+pub fn failing() -> Report {
     let thresholds = Thresholds {
         p99_latency: Some(Duration::from_millis(100)),
         error_rate: Some(0.001),
@@ -126,7 +126,7 @@ pub(super) fn failing() -> Report {
 }
 
 /// The open model, with too few calls, dropped ones, a warm-up and an interruption.
-pub(super) fn interrupted() -> Report {
+pub fn interrupted() -> Report {
     let mut scenario = sustained_scenario(10);
     scenario.load.rate = Some(20.0);
     scenario.load.sessions = 2;
@@ -154,7 +154,7 @@ pub(super) fn interrupted() -> Report {
 }
 
 /// Every call hangs, and the server is otherwise alive.
-pub(super) fn deadlocked() -> Report {
+pub fn deadlocked() -> Report {
     let scenario = Scenario::deadlock_probe().concurrent(4);
     let mut sample = Sample::new(scenario, &["get_market_data"]);
     sample.phase(1, "probe", 4, (0.0, 15.0));
@@ -192,7 +192,7 @@ pub(super) fn deadlocked() -> Report {
 }
 
 /// The first call pays for the start.
-pub(super) fn lazy() -> Report {
+pub fn lazy() -> Report {
     let mut sample = Sample::new(Scenario::cold_start(), &["get_market_data"]);
     sample.phase(1, "cold start", 1, (0.0, 20.0));
     for index in 0..5 {
@@ -209,7 +209,7 @@ pub(super) fn lazy() -> Report {
 }
 
 /// Answers differ when calls are made at once, for one tool of two.
-pub(super) fn racing() -> Report {
+pub fn racing() -> Report {
     let mut sample = Sample::new(Scenario::race_check().concurrent(8), &["count", "echo"]);
     sample.phase(1, "at once", 8, (0.0, 1.0));
     for (tool, distinct, outcome, example) in [
@@ -233,7 +233,7 @@ pub(super) fn racing() -> Report {
 }
 
 /// One payload kills the server, one silences it.
-pub(super) fn fuzzed() -> Report {
+pub fn fuzzed() -> Report {
     let mut sample = Sample::new(Scenario::fuzzer(), &["echo"]);
     for (payload, outcome, detail, times) in [
         ("not_json", "rejected", "error -32700: Parse error", 4),
@@ -261,7 +261,7 @@ pub(super) fn fuzzed() -> Report {
 }
 
 /// Fast calls wait for slow ones.
-pub(super) fn blocked() -> Report {
+pub fn blocked() -> Report {
     let mut sample = Sample::new(Scenario::slow_mix(), &["fast", "slow"]);
     sample.phase(1, MIXED, 10, (2.0, 12.0));
     sample.phase(2, FAST_ALONE, 1, (0.0, 2.0));
@@ -275,7 +275,7 @@ pub(super) fn blocked() -> Report {
 }
 
 /// Sessions that leave descriptors and a process behind.
-pub(super) fn churned() -> Report {
+pub fn churned() -> Report {
     let mut sample = Sample::new(Scenario::churn(), &["echo"]);
     sample.phase(1, "churn", 10, (0.0, 30.0));
     for second in 0..=30 {
@@ -294,7 +294,7 @@ pub(super) fn churned() -> Report {
 }
 
 /// Memory and latency grow.
-pub(super) fn leaking() -> Report {
+pub fn leaking() -> Report {
     let scenario = Scenario::soak()
         .concurrent(5)
         .duration(Duration::from_mins(10));
@@ -314,7 +314,7 @@ pub(super) fn leaking() -> Report {
 }
 
 /// More and more clients, until calls fail.
-pub(super) fn ramped() -> Report {
+pub fn ramped() -> Report {
     let scenario = Scenario::ramp()
         .concurrent(60)
         .duration(Duration::from_mins(1));
@@ -346,7 +346,7 @@ pub(super) fn ramped() -> Report {
 }
 
 /// Every sample, with a name for files.
-pub(super) fn all() -> Vec<(&'static str, Report)> {
+pub fn all() -> Vec<(&'static str, Report)> {
     vec![
         ("healthy", healthy()),
         ("failing", failing()),

@@ -1,7 +1,6 @@
 //! The same scenario on several servers, a column each.
 
-use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone};
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 use mcprove_settings::printable::printable;
 
 use super::headline;
@@ -16,9 +15,9 @@ pub fn side_by_side_document(runs: &[ServerRun]) -> Document {
     let mut sections = vec![Section::default().table(table(runs)), findings(runs)];
     if runs.len() > 1 {
         // What to know before one run each is taken for a difference.
-        let note = Line::plain("One run each: small differences may be chance. ");
-        let note = note.and_code("mcprove compare");
-        let note = note.and(" with two of the servers shows which are real.");
+        let note = Line::plain("One run each: small differences may be chance. ")
+            .and_code("mcprove compare")
+            .and(" with two of the servers shows which are real.");
         sections.push(Section::default().paragraph(note));
     }
     Document {
@@ -48,14 +47,11 @@ type Read = fn(&Report) -> String;
 const ROWS: &[(&str, Read)] = &[
     (OUTCOME, |report| headline::outcome(report).1.to_owned()),
     ("grade", |report| {
-        let grade = report.grades.overall;
-        grade.map_or_else(|| figure::UNKNOWN.to_owned(), |grade| format!("{grade:?}"))
+        known(report.grades.overall, |grade| format!("{grade:?}"))
     }),
-    ("requests", |report| {
-        figure::count(report.throughput.total_requests)
-    }),
+    ("requests", |report| count(report.throughput.total_requests)),
     ("requests/s", |report| {
-        figure::rate(report.throughput.requests_per_sec)
+        rate(report.throughput.requests_per_sec)
     }),
     ("error rate", headline::error_rate),
     ("p50", |report| headline::quantile(&report.latency, 0.5)),
@@ -84,15 +80,15 @@ fn used(report: &Report, value: f64, unit: &str) -> String {
 
 fn table(runs: &[ServerRun]) -> Table {
     let mut table = Table::new([""]);
-    for run in runs {
-        table.header.push(short_name(&run.server));
-    }
+    table
+        .header
+        .extend(runs.iter().map(|run| short_name(&run.server)));
     for (label, read) in ROWS {
         let mut row = vec![Line::plain(label)];
         row.extend(runs.iter().map(|run| match &run.report {
-            Some(report) => Line::plain(read(report)),
-            None if *label == OUTCOME => Line::plain("not run"),
-            None => Line::plain(figure::UNKNOWN),
+            Some(report) => read(report).into(),
+            None if *label == OUTCOME => "not run".into(),
+            None => figure::UNKNOWN.into(),
         }));
         table.rows.push(row);
     }
@@ -109,8 +105,9 @@ fn findings(runs: &[ServerRun]) -> Section {
             findings.push(Finding::new(Tone::Bad, "not run", name).line(error));
             continue;
         };
-        let violations = report.threshold_violations.iter();
-        let violations = violations
+        let violations = report
+            .threshold_violations
+            .iter()
             .map(|it| Finding::new(Tone::Bad, "violated", name.clone()).line(violation(it)));
         let found = report.findings().into_iter().map(|verdict| Finding {
             name: name.clone().and(format!(": {}", verdict.detector)),

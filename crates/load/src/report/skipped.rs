@@ -1,7 +1,7 @@
 //! Tools that were not called because they may write, with the reason of each and how to call them.
 
 use mcprove_client::permission::SkippedTool;
-use mcprove_document::block::{Limit, Line, Section, Table};
+use mcprove_document::prelude::*;
 use mcprove_settings::message::{message, setting};
 
 /// How many a terminal lists before the rest is counted.
@@ -15,11 +15,8 @@ pub fn skipped_section(tools: &[SkippedTool]) -> Section {
 
 /// Names and reasons.
 pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> Section {
-    let mut table = Table::new(["", ""]);
-    for (name, reason) in tools {
-        table.push([Line::code(name), Line::plain(reason)]);
-    }
-    table.limit = Some(Limit::First(LISTED_MAX));
+    let rows = tools.map(|(name, reason)| cells![Line::code(name), reason]);
+    let table = Table::new(["", ""]).rows(rows).at_most(LISTED_MAX);
     let title = message![
         "Not called, as they may write (",
         setting("allow_writes"),

@@ -21,7 +21,7 @@ fn markdown(report: &Report) -> String {
     document(report, None).markdown()
 }
 
-pub(super) fn html(report: &Report) -> String {
+pub fn html(report: &Report) -> String {
     document(report, None).html()
 }
 

@@ -1,11 +1,8 @@
 //! What went wrong in two sets of runs, compared: error rates, deadlocks, hangs.
 
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::proportion::{self, Estimate};
 use super::{Change, CompareLimits, RunSample};
+use crate::prelude::*;
 
 /// How much the error rate may have risen and still count as unchanged.
 const UNCHANGED_RISE_MAX: f64 = 0.01;
@@ -49,24 +46,25 @@ fn rate(runs: &[RunSample]) -> Option<Estimate> {
     )
 }
 
-pub(super) fn errors(
+pub fn errors(
     baseline: &[RunSample],
     current: &[RunSample],
     limits: &CompareLimits,
 ) -> ErrorComparison {
-    let (before, after) = (rate(baseline), rate(current));
-    let Some((one, other)) = before.zip(after) else {
-        return ErrorComparison {
-            baseline: before,
-            current: after,
-            difference: None,
-            change: Change::Inconclusive,
-            sentence: "Error rates cannot be compared: a side made no call.".to_owned(),
-        };
+    let mut comparison = ErrorComparison {
+        baseline: rate(baseline),
+        current: rate(current),
+        difference: None,
+        change: Change::Inconclusive,
+        sentence: "Error rates cannot be compared: a side made no call.".to_owned(),
+    };
+    let Some((one, other)) = comparison.baseline.zip(comparison.current) else {
+        return comparison;
     };
     let difference = proportion::difference(&one, &other);
     let limit = limits.error_rate_increase.filter(|limit| !limit.is_nan());
-    let change = if difference.low > limit.unwrap_or_default().max(0.0) {
+    comparison.difference = Some(difference);
+    comparison.change = if difference.low > limit.unwrap_or_default().max(0.0) {
         Change::Regressed
     } else if difference.high < 0.0 {
         Change::Improved
@@ -75,23 +73,18 @@ pub(super) fn errors(
     } else {
         Change::Inconclusive
     };
-    let verb = match change {
-        Change::Regressed => "More calls fail",
-        Change::Improved => "Fewer calls fail",
-        Change::Unchanged => "Not more calls fail",
-        Change::Inconclusive => "Perhaps more calls fail",
+    let how = match comparison.change {
+        Change::Regressed => "More",
+        Change::Improved => "Fewer",
+        Change::Unchanged => "Not more",
+        Change::Inconclusive => "Perhaps more",
     };
-    ErrorComparison {
-        baseline: before,
-        current: after,
-        difference: Some(difference),
-        change,
-        sentence: format!(
-            "{verb}: {} before, {} now.",
-            phrase::percent(one.value),
-            phrase::percent(other.value)
-        ),
-    }
+    comparison.sentence = format!(
+        "{how} calls fail: {} before, {} now.",
+        percent(one.value),
+        percent(other.value)
+    );
+    comparison
 }
 
 /// A deadlock is one too many, so every one above the baseline counts. With another number of runs
@@ -111,7 +104,7 @@ pub fn deadlocks(baseline: &[RunSample], current: &[RunSample], allowed: u64) ->
 }
 
 /// Hangs come and go with the load, so only their first appearance counts.
-pub(super) fn hangs(baseline: &[RunSample], current: &[RunSample]) -> CountComparison {
+pub fn hangs(baseline: &[RunSample], current: &[RunSample]) -> CountComparison {
     let before = total(baseline, |run| run.hangs);
     let after = total(current, |run| run.hangs);
     count("hang", before, after, before == 0 && after > 0)

@@ -4,7 +4,7 @@
 //! (m − j + 1) · p₍ⱼ₎, at most 1 (Holm, *A Simple Sequentially Rejective Multiple Test Procedure*,
 //! 1979).
 
-use mcprove_settings::number::float_len;
+use crate::prelude::float_len;
 
 /// Adjusts each p for the others. What was not tested (`None`) does not count.
 ///

@@ -7,15 +7,13 @@
 //! nearly normal with mean nm/2 and variance nm/12 · (N+1 − Σ(t³−t)/(N(N−1))), N = n+m, t the sizes
 //! of the ties, with a continuity correction of ½ (Lehmann, *Nonparametrics*, ch. 1).
 
-use mcprove_settings::number::{float, float_len};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::{count, float, float_len};
 
 /// Values a side up to which p is exact.
 pub const EXACT_MAX: usize = 20;
 
 /// The result of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
     /// Pairs in which the first sample is larger.
     pub u: f64,
@@ -115,7 +113,7 @@ fn tie_correction(first: &[f64], second: &[f64]) -> (f64, bool) {
 fn exact_p(u: u64, first: usize, second: usize) -> f64 {
     let counts = arrangements(first, second);
     let total: f64 = counts.iter().sum();
-    let largest = u64::try_from(first * second).unwrap_or(u64::MAX);
+    let largest = count(first * second);
     let tail = usize::try_from(u.min(largest.saturating_sub(u))).unwrap_or(usize::MAX);
     let below: f64 = counts.iter().take(tail.saturating_add(1)).sum();
     (2.0 * below / total).min(1.0)

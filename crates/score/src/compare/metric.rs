@@ -1,14 +1,10 @@
 //! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
 
-use mcprove_settings::number::{finite, float_len, median, ratio};
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{
     Change, FEW_RUNS_RATIO_MIN, P_MAX, RATIO_MIN, RUNS_DEFAULT, RUNS_MAX, RunSample, holm,
     is_single, mann_whitney,
 };
+use crate::prelude::*;
 
 /// How far from 1 the interval of an unchanged ratio may reach.
 const UNCHANGED_MARGIN: f64 = 0.05;
@@ -39,7 +35,7 @@ pub struct MetricComparison {
 }
 
 /// A metric as it is read from a run.
-pub(super) struct Metric {
+pub struct Metric {
     pub name: &'static str,
     pub label: &'static str,
     pub read: fn(&RunSample) -> Option<f64>,
@@ -47,18 +43,8 @@ pub(super) struct Metric {
 }
 
 const TESTED: [Metric; 3] = [
-    Metric {
-        name: "p50_ms",
-        label: "p50",
-        read: |run| run.p50_ms,
-        more_is_worse: true,
-    },
-    Metric {
-        name: "p95_ms",
-        label: "p95",
-        read: |run| run.p95_ms,
-        more_is_worse: true,
-    },
+    Metric::latency("p50_ms", "p50", |run| run.p50_ms),
+    Metric::latency("p95_ms", "p95", |run| run.p95_ms),
     Metric {
         name: "throughput_per_s",
         label: "Throughput",
@@ -68,6 +54,19 @@ const TESTED: [Metric; 3] = [
 ];
 
 impl Metric {
+    pub const fn latency(
+        name: &'static str,
+        label: &'static str,
+        read: fn(&RunSample) -> Option<f64>,
+    ) -> Self {
+        Self {
+            name,
+            label,
+            read,
+            more_is_worse: true,
+        }
+    }
+
     fn values(&self, runs: &[RunSample]) -> Vec<f64> {
         runs.iter()
             .filter(|run| !run.generator_limited)
@@ -79,9 +78,9 @@ impl Metric {
     /// A value as people read it.
     pub fn text(&self, value: f64) -> String {
         if self.more_is_worse {
-            phrase::milliseconds(value)
+            milliseconds(value)
         } else {
-            format!("{} calls per second", phrase::decimal(value, 1))
+            format!("{} calls per second", decimal(value, 1))
         }
     }
 
@@ -98,7 +97,7 @@ impl Metric {
 
 /// What the runs can bear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Evidence {
+pub enum Evidence {
     /// A test.
     Test,
     /// No test: even runs that do not overlap at all would not be certain. They are so few, or
@@ -142,7 +141,7 @@ fn orders(first: usize, second: usize) -> f64 {
 }
 
 /// Compares every metric but p99.
-pub(super) fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
+pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
     let (mut compared, evidence): (Vec<MetricComparison>, Vec<Evidence>) = TESTED
         .iter()
         .map(|metric| measure(metric, baseline, current))
@@ -162,7 +161,7 @@ pub(super) fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<
 }
 
 /// The numbers of a metric, still without a verdict, and what they can bear.
-pub(super) fn measure(
+pub fn measure(
     metric: &Metric,
     baseline: &[RunSample],
     current: &[RunSample],
@@ -237,14 +236,14 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence
 }
 
 /// The ratio in brackets, with its interval where there is one.
-pub(super) fn ratio_text(comparison: &MetricComparison) -> String {
+pub fn ratio_text(comparison: &MetricComparison) -> String {
     comparison.ratio.map_or(String::new(), |ratio| {
-        let ratio = phrase::decimal(ratio, 3);
+        let ratio = decimal(ratio, 3);
         match comparison.ratio_low.zip(comparison.ratio_high) {
             Some((low, high)) => format!(
                 " (× {ratio}, 95 % interval {} to {})",
-                phrase::decimal(low, 3),
-                phrase::decimal(high, 3)
+                decimal(low, 3),
+                decimal(high, 3)
             ),
             None => format!(" (× {ratio})"),
         }
@@ -267,7 +266,7 @@ impl MetricComparison {
         clippy::cast_sign_loss,
         reason = "positive, and a cast from float saturates"
     )]
-    pub(super) fn runs_to_try(&self, runs: usize) -> usize {
+    pub fn runs_to_try(&self, runs: usize) -> usize {
         let most = RUNS_MAX.max(runs);
         let least = RUNS_DEFAULT.max(runs + 1).min(most);
         match self.ratio_low.zip(self.ratio_high) {

@@ -20,8 +20,8 @@ mod p99;
 pub mod proportion;
 
 use mcprove_settings::message::{Message, assignment, message, setting};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::{Deserialize, JsonSchema, Serialize};
 
 pub use failures::{CountComparison, ErrorComparison};
 pub use metric::MetricComparison;

@@ -1,18 +1,11 @@
 //! p99, compared only where the user set a limit: it rests on few calls, and differs from run to
 //! run more than the others.
 
-use mcprove_settings::phrase;
-
 use super::metric::{Evidence, Metric, MetricComparison, measure, ratio_text};
 use super::{Change, FEW_RUNS_RATIO_MIN, RunSample, is_single};
 use crate::percentile;
 
-const P99: Metric = Metric {
-    name: "p99_ms",
-    label: "p99",
-    read: |run| run.p99_ms,
-    more_is_worse: true,
-};
+const P99: Metric = Metric::latency("p99_ms", "p99", |run| run.p99_ms);
 
 /// A limit is broken when the whole interval of the ratio lies beyond it.
 pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> MetricComparison {
@@ -41,7 +34,7 @@ pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> Met
             comparison.change = change;
             comparison.sentence = format!(
                 "p99 {verb} the allowed ratio of {}: {} before, {} now{}{}.",
-                phrase::decimal(limit, 3),
+                crate::prelude::decimal(limit, 3),
                 P99.text(before),
                 P99.text(after),
                 ratio_text(&comparison),

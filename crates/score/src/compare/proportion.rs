@@ -6,9 +6,7 @@
 //! (Newcombe 1998, method 10). Both behave well at 0 and at few calls, where the textbook interval
 //! does not.
 
-use mcprove_settings::number::{float, share};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -37,6 +35,12 @@ pub fn wilson(part: u64, whole: u64) -> Option<Estimate> {
         low: (center - margin).clamp(0.0, value),
         high: (center + margin).clamp(value, 1.0),
     })
+}
+
+/// Newcombe's interval of `current − baseline`, from their Wilson intervals.
+/// How much larger a share has become at least, of `(part, whole)` before and now.
+pub fn rise_at_least(before: (u64, u64), now: (u64, u64)) -> Option<f64> {
+    Some(difference(&wilson(before.0, before.1)?, &wilson(now.0, now.1)?).low)
 }
 
 /// Newcombe's interval of `current − baseline`, from their Wilson intervals.

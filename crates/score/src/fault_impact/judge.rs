@@ -57,8 +57,12 @@ fn hurt_spans(windows: &[Option<Span>], impacts: &[FaultImpact], end: f64) -> Ve
             continue;
         }
         let runs_into = |other: &&Span| other.0 >= from && other.0 <= back + STEADY_SECS;
-        let last = hurt.iter().flatten().filter(runs_into);
-        let last = last.map(|other| other.1).fold(back, f64::max);
+        let last = hurt
+            .iter()
+            .flatten()
+            .filter(runs_into)
+            .map(|other| other.1)
+            .fold(back, f64::max);
         if let Some(span) = hurt.get_mut(index) {
             *span = Some((from, last));
         }
@@ -102,8 +106,10 @@ pub fn judge(facts: &FaultFacts, others: &[Span], timeline: &Timeline) -> FaultI
         _ => Recovered::open(OpenReason::FewBefore),
     };
     let recovered = recovered.measured_for(facts.max_recovery_secs, timeline.width_secs);
-    let phases = view.as_ref().map(|view| view.split(view.window));
-    let phases = phases.unwrap_or_default();
+    let phases = view
+        .as_ref()
+        .map(|view| view.split(view.window))
+        .unwrap_or_default();
     // A crash takes but a moment, and what it does lasts until all is back.
     let hurt = view.as_ref().map(|view| {
         let (from, until) = view.window;

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_settings::number::{float, float_len};
-
 use super::timeline::{Baseline, View, has_risen, whole};
 use super::{
     AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
     STEADY_SECS, Stretch,
 };
+use crate::prelude::*;
 
 /// Whether all was back, and when.
-pub(super) struct Recovered {
+pub struct Recovered {
     pub recovery: Recovery,
     /// After the end of the fault.
     pub secs: Option<f64>,
@@ -56,7 +55,7 @@ impl Recovered {
 }
 
 /// When all was as before; the fault itself ended at `end`.
-pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
+pub fn of(view: &View<'_>, end: f64) -> Recovered {
     let width = view.timeline.width_secs;
     let phases = view.split(view.window);
     let before = phases.total(0);
@@ -91,14 +90,12 @@ pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
     let usual = before.failure_share();
     let series = |only: Option<&str>| -> Vec<Tally> {
         let stretch = |tools: &&BTreeMap<String, Stretch>| {
-            let mut sum = Tally::default();
-            let chosen = tools.iter();
+            let chosen = tools
+                .iter()
+                .filter(|(tool, _)| only.is_none_or(|only| only == tool.as_str()));
             chosen
-                .filter(|(tool, _)| only.is_none_or(|only| only == tool.as_str()))
-                .for_each(|(tool, stretch)| {
-                    sum.add(&tally(stretch, baselines.get(tool.as_str()), usual));
-                });
-            sum
+                .map(|(tool, stretch)| tally(stretch, baselines.get(tool.as_str()), usual))
+                .sum()
         };
         after.iter().map(stretch).collect()
     };
@@ -111,9 +108,12 @@ pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
             found => found,
         }
     };
-    let mut latest = 0;
     let (mut not_back, mut open) = (Vec::new(), Vec::new());
     let all = look(None, before.calls());
+    let mut latest = match all {
+        Return::At(place) => place,
+        _ => 0,
+    };
     for (tool, stretch) in &phases.tools[0] {
         if stretch.calls() < CALLS_BEFORE_MIN {
             continue;
@@ -123,9 +123,6 @@ pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
             Return::Not => not_back.push(tool.clone()),
             Return::Open => open.push(tool.clone()),
         }
-    }
-    if let Return::At(place) = all {
-        latest = latest.max(place);
     }
     if matches!(all, Return::Not) || !not_back.is_empty() {
         return Recovered {
@@ -162,15 +159,9 @@ pub(super) fn of(view: &View<'_>, end: f64) -> Recovered {
 
 /// The first stretch from which on so many are not disturbed; `rate` calls are expected in each.
 fn find(series: &[Tally], length: usize, rate: f64) -> Return {
-    let sums: Vec<Tally> = std::iter::once(Tally::default())
-        .chain(series.iter().scan(Tally::default(), |sum, tally| {
-            sum.add(tally);
-            Some(*sum)
-        }))
-        .collect();
-    let between = |from: usize, until: usize| match (sums.get(from), sums.get(until)) {
-        (Some(from), Some(until)) => until.without(from),
-        _ => Tally::default(),
+    let between = |from: usize, until: usize| -> Tally {
+        let tallies = series.get(from..until).unwrap_or_default();
+        tallies.iter().copied().sum()
     };
     let count = series.len();
     let silences = silences(series);
@@ -247,27 +238,20 @@ fn tally(stretch: &Stretch, usual: Option<&Usual>, usual_share: f64) -> Tally {
     tally
 }
 
+impl std::iter::Sum for Tally {
+    fn sum<Tallies: Iterator<Item = Self>>(tallies: Tallies) -> Self {
+        tallies.fold(Self::default(), |sum, other| Self {
+            calls: sum.calls + other.calls,
+            failures: sum.failures + other.failures,
+            timed: sum.timed + other.timed,
+            slow: sum.slow + other.slow,
+            usually_failed: sum.usually_failed + other.usually_failed,
+            usually_slow: sum.usually_slow + other.usually_slow,
+        })
+    }
+}
+
 impl Tally {
-    fn add(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.failures += other.failures;
-        self.timed += other.timed;
-        self.slow += other.slow;
-        self.usually_failed += other.usually_failed;
-        self.usually_slow += other.usually_slow;
-    }
-
-    fn without(&self, other: &Self) -> Self {
-        Self {
-            calls: self.calls - other.calls,
-            failures: self.failures - other.failures,
-            timed: self.timed - other.timed,
-            slow: self.slow - other.slow,
-            usually_failed: self.usually_failed - other.usually_failed,
-            usually_slow: self.usually_slow - other.usually_slow,
-        }
-    }
-
     /// Whether clearly more calls failed or were slow than before, or none ended at all.
     fn is_disturbed(&self) -> bool {
         let has_more = |part: f64, of: f64, usually: f64| {

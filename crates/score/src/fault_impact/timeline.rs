@@ -1,9 +1,7 @@
 //! The stretches of a run around a fault: which are before, during and after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-use mcprove_settings::number::{float, share};
 
 use super::{
     CALLS_BEFORE_MIN, CALLS_HIT_MIN, ImpactPhase, LATENCY_FACTOR, LATENCY_SLACK_MS, SHARE_RISE_MAX,
@@ -11,9 +9,10 @@ use super::{
 };
 use crate::compare::proportion::wilson;
 use crate::percentile::is_supported;
+use crate::prelude::{float, share};
 
 /// What a tool was like before the fault, to compare with.
-pub(super) struct Baseline {
+pub struct Baseline {
     /// Above this a call is slow, in nanoseconds.
     pub slow_from_ns: u64,
     /// The share of calls that were.
@@ -22,14 +21,14 @@ pub(super) struct Baseline {
 
 /// The stretches before, during and after a fault, added up by tool.
 #[derive(Default)]
-pub(super) struct Phases {
+pub struct Phases {
     pub tools: [BTreeMap<String, Stretch>; 3],
     pub stretches: [u64; 3],
     width_secs: f64,
 }
 
 /// A run as one fault sees it: as long as the load was the same, without what other faults did.
-pub(super) struct View<'a> {
+pub struct View<'a> {
     pub timeline: &'a Timeline,
     /// From when the fault was on until the last call that it struck was let go.
     pub window: (f64, f64),
@@ -58,10 +57,9 @@ impl Baseline {
 impl Phases {
     pub fn total(&self, index: usize) -> Stretch {
         let mut total = Stretch::default();
-        let tools = self.tools.get(index).into_iter();
-        tools
-            .flat_map(BTreeMap::values)
-            .for_each(|stretch| total.add(stretch));
+        for stretch in self.tools.get(index).into_iter().flat_map(BTreeMap::values) {
+            total.add(stretch);
+        }
         total
     }
 
@@ -71,11 +69,8 @@ impl Phases {
     }
 
     /// The tools that were called in any of the three.
-    pub fn names(&self) -> Vec<&String> {
-        let mut names: Vec<&String> = self.tools.iter().flat_map(BTreeMap::keys).collect();
-        names.sort();
-        names.dedup();
-        names
+    pub fn names(&self) -> BTreeSet<&String> {
+        self.tools.iter().flat_map(BTreeMap::keys).collect()
     }
 }
 
@@ -143,20 +138,13 @@ impl<'a> View<'a> {
             width_secs: self.timeline.width_secs,
             ..Phases::default()
         };
-        let empty = BTreeMap::new();
-        for number in self
-            .numbers
-            .clone()
-            .filter(|number| !self.is_others(*number))
-        {
+        let own = |number: &u64| !self.is_others(*number);
+        for number in self.numbers.clone().filter(own) {
             let place = self.place_of(number, window);
-            if let Some(count) = phases.stretches.get_mut(place) {
-                *count += 1;
-            }
-            if let Some(sums) = phases.tools.get_mut(place) {
-                for (tool, stretch) in self.timeline.stretches.get(&number).unwrap_or(&empty) {
-                    sums.entry(tool.clone()).or_default().add(stretch);
-                }
+            phases.stretches[place] += 1;
+            for (tool, stretch) in self.timeline.stretches.get(&number).into_iter().flatten() {
+                let sum = phases.tools[place].entry(tool.clone());
+                sum.or_default().add(stretch);
             }
         }
         phases
@@ -191,19 +179,19 @@ impl<'a> View<'a> {
 }
 
 /// Whether a share is higher by more than chance and [`SHARE_RISE_MAX`].
-pub(super) fn has_risen(part: u64, of: u64, usual: f64) -> bool {
+pub fn has_risen(part: u64, of: u64, usual: f64) -> bool {
     wilson(part, of).is_some_and(|estimate| estimate.low > usual + SHARE_RISE_MAX)
 }
 
 /// Whether clearly more calls failed than before.
-pub(super) fn fails_more(before: &Stretch, now: &Stretch) -> bool {
+pub fn fails_more(before: &Stretch, now: &Stretch) -> bool {
     before.calls() >= CALLS_BEFORE_MIN
         && now.failures() >= CALLS_HIT_MIN
         && has_risen(now.failures(), now.calls(), before.failure_share())
 }
 
 /// Whether clearly more calls were slow than before.
-pub(super) fn is_slower(before: &Stretch, now: &Stretch) -> bool {
+pub fn is_slower(before: &Stretch, now: &Stretch) -> bool {
     Baseline::of(before).is_some_and(|baseline| {
         let slow = now.latency_ns.count_above(baseline.slow_from_ns);
         slow >= CALLS_HIT_MIN && has_risen(slow, now.latency_ns.count(), baseline.slow_fraction)
@@ -211,7 +199,7 @@ pub(super) fn is_slower(before: &Stretch, now: &Stretch) -> bool {
 }
 
 /// The numbers of a stretch, for people.
-pub(super) fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
+pub fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
     let at = |quantile: f64| {
         let count = stretch.latency_ns.count();
         let value = stretch.latency_ns.quantile(quantile)?;
@@ -234,6 +222,6 @@ pub(super) fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
     clippy::cast_sign_loss,
     reason = "a cast from float saturates, and what is no number becomes 0"
 )]
-pub(super) fn whole(value: f64) -> u64 {
+pub fn whole(value: f64) -> u64 {
     value as u64
 }

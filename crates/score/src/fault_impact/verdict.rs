@@ -2,10 +2,8 @@
 
 mod open;
 
-use mcprove_settings::phrase;
-
 use super::{FaultImpact, Recovery, ToolImpact};
-use crate::verdict::{Outcome, Severity, Verdict};
+use crate::prelude::*;
 
 /// The detector of a fault whose recovery has a limit and could not be judged.
 pub const RECOVERY_GATE: &str = "threshold:fault_recovery";
@@ -28,8 +26,8 @@ pub fn verdicts(impact: &FaultImpact) -> Vec<Verdict> {
     if verdicts.is_empty() {
         verdicts.push(passed(impact));
     }
+    let verdicts = verdicts.into_iter();
     verdicts
-        .into_iter()
         .map(|verdict| with_numbers(verdict, impact))
         .collect()
 }
@@ -51,27 +49,20 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
         );
         let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
                     a longer run shows whether it is ever back";
-        return Some(Verdict::finding(
-            "fault_recovery",
-            Severity::Critical,
-            sentence,
-            hint,
-        ));
+        return Some(Verdict::critical("fault_recovery", sentence, hint));
     }
-    let limit = over_limit(impact)?;
+    let (took, limit) = impact.recovery_secs.zip(impact.max_recovery_secs)?;
+    if took <= limit {
+        return None;
+    }
     let sentence = format!(
         "{} It took {} until p99 and errors were back, longer than the {} allowed.",
         told(impact),
-        seconds(impact.recovery_secs.unwrap_or_default()),
+        seconds(took),
         seconds(limit)
     );
     let hint = "look at what the fault left behind; raise max_recovery if that is expected";
-    Some(Verdict::finding(
-        "fault_recovery",
-        Severity::Critical,
-        sentence,
-        hint,
-    ))
+    Some(Verdict::critical("fault_recovery", sentence, hint))
 }
 
 fn struck_nothing(impact: &FaultImpact) -> bool {
@@ -102,11 +93,6 @@ fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
     Some(Verdict::inconclusive(detector, sentence, hint))
 }
 
-fn over_limit(impact: &FaultImpact) -> Option<f64> {
-    let limit = impact.max_recovery_secs?;
-    (impact.recovery_secs? > limit).then_some(limit)
-}
-
 fn passed(impact: &FaultImpact) -> Verdict {
     let others = if impact.tool.is_none() {
         "It was aimed at every tool, so none could suffer for another"
@@ -119,10 +105,10 @@ fn passed(impact: &FaultImpact) -> Verdict {
         Some(secs) if secs > 0.0 => format!("p99 and errors were back after {}", seconds(secs)),
         _ => "p99 and errors were back at once".to_owned(),
     };
-    let limit = match impact.max_recovery_secs {
-        Some(limit) => format!(" (allowed: {})", seconds(limit)),
-        None => String::new(),
-    };
+    let limit = impact.max_recovery_secs;
+    let limit = limit.map_or(String::new(), |limit| {
+        format!(" (allowed: {})", seconds(limit))
+    });
     Verdict::pass(
         "fault_impact",
         format!("{} {others}, and {back}{limit}.", told(impact)),
@@ -151,10 +137,8 @@ fn suffering(impact: &FaultImpact) -> Verdict {
         Some(true) => Severity::Info,
         None => Severity::Warning,
     };
-    let suffering = impact
-        .tools
-        .iter()
-        .filter(|tool| impact.suffered.contains(&tool.tool));
+    let tools = impact.tools.iter();
+    let suffering = tools.filter(|tool| impact.suffered.contains(&tool.tool));
     let named: Vec<String> = suffering.take(NAMED_MAX).map(harm).collect();
     let more = match impact.suffered.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
@@ -187,8 +171,8 @@ fn harm(tool: &ToolImpact) -> String {
     if tool.fails_more {
         harms.push(format!(
             "errors {} before, {} until all was back",
-            phrase::percent(before.error_rate.unwrap_or_default()),
-            phrase::percent(hurt.error_rate.unwrap_or_default())
+            percent(before.error_rate.unwrap_or_default()),
+            percent(hurt.error_rate.unwrap_or_default())
         ));
     }
     if tool.is_slower {
@@ -203,8 +187,8 @@ fn harm(tool: &ToolImpact) -> String {
         harms.push(match known {
             Some((name, before, hurt)) => format!(
                 "{name} {} before, {} until all was back",
-                phrase::milliseconds(before),
-                phrase::milliseconds(hurt)
+                milliseconds(before),
+                milliseconds(hurt)
             ),
             None => "clearly slower until all was back".to_owned(),
         });
@@ -214,18 +198,16 @@ fn harm(tool: &ToolImpact) -> String {
 
 /// What the fault was and did.
 fn told(impact: &FaultImpact) -> String {
-    let aimed = match &impact.tool {
-        Some(tool) => format!(" at {}", phrase::name(tool)),
-        None => String::new(),
-    };
-    let when = match (impact.from_secs, impact.until_secs) {
-        (Some(from), Some(until)) => format!(
+    let tool = impact.tool.as_ref();
+    let aimed = tool.map_or(String::new(), |tool| format!(" at {}", phrase::name(tool)));
+    let window = impact.from_secs.zip(impact.until_secs);
+    let when = window.map_or(String::new(), |(from, until)| {
+        format!(
             " from {} to {} of the run",
-            phrase::decimal(from, 1),
+            decimal(from, 1),
             seconds(until)
-        ),
-        _ => String::new(),
-    };
+        )
+    });
     let lost = match impact.struck.calls_lost {
         0 => String::new(),
         lost => format!(" and took {} with it", phrase::count(lost, "other call")),
@@ -239,34 +221,38 @@ fn told(impact: &FaultImpact) -> String {
 
 /// The first few of these tools, and how many more there are.
 fn names(tools: &[String]) -> String {
-    let named: Vec<String> = tools
+    let named = tools
         .iter()
         .take(NAMED_MAX)
         .map(|tool| phrase::name(tool))
-        .collect();
+        .collect::<Vec<String>>()
+        .join(", ");
     match tools.len().saturating_sub(NAMED_MAX) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
 fn seconds(secs: f64) -> String {
-    format!("{} s", phrase::decimal(secs, 1))
+    format!("{} s", decimal(secs, 1))
 }
 
 fn with_numbers(verdict: Verdict, impact: &FaultImpact) -> Verdict {
+    let phases = [
+        ("before", &impact.before),
+        ("during", &impact.during),
+        ("after", &impact.after),
+    ];
+    let verdict = phases.into_iter().fold(verdict, |verdict, (when, phase)| {
+        verdict
+            .number(format!("p99_{when}_ms"), phase.p99_ms)
+            .number(format!("error_rate_{when}"), phase.error_rate)
+    });
     verdict
-        .number("fault", impact.fault.clone())
+        .numbers_of(impact, &["fault", "recovery_secs"])
+        .numbers_of(&impact.struck, &["calls_lost"])
         .number("struck", impact.struck.calls)
         .number("struck_failed", impact.struck.failed)
         .number("struck_servers_own", impact.struck.servers_own)
-        .number("calls_lost", impact.struck.calls_lost)
-        .number("p99_before_ms", impact.before.p99_ms)
-        .number("p99_during_ms", impact.during.p99_ms)
-        .number("p99_after_ms", impact.after.p99_ms)
-        .number("error_rate_before", impact.before.error_rate)
-        .number("error_rate_during", impact.during.error_rate)
-        .number("error_rate_after", impact.after.error_rate)
-        .number("recovery_secs", impact.recovery_secs)
-        .number("tools_suffered", impact.suffered.len() as u64)
+        .number("tools_suffered", impact.suffered.len())
 }

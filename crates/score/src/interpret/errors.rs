@@ -1,10 +1,7 @@
 //! Rules about what failed, and what was found.
 
-use mcprove_settings::number::{float, share};
-use mcprove_settings::phrase;
-
 use super::Facts;
-use crate::verdict::{Outcome, Severity};
+use crate::prelude::*;
 
 /// Share of the errors that one tool must hold.
 const TOOL_SHARE_MIN: f64 = 0.8;
@@ -17,7 +14,7 @@ const DIGITS_MAX: i32 = 15;
 /// Calls from which having seen no error says something.
 const CLEAN_CALLS_MIN: u64 = 100;
 
-pub(super) fn nothing_succeeded(facts: &Facts) -> Option<String> {
+pub fn nothing_succeeded(facts: &Facts) -> Option<String> {
     // Bad input is sent instead of calls.
     let is_fuzzed = facts
         .verdicts
@@ -38,55 +35,44 @@ pub(super) fn nothing_succeeded(facts: &Facts) -> Option<String> {
     }
 }
 
-pub(super) fn problems_found(facts: &Facts) -> Option<String> {
-    let of = |severity| {
-        facts
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.outcome == Outcome::Finding && verdict.severity == severity)
-            .map(|verdict| verdict.detector.as_str())
-            .collect::<Vec<&str>>()
+pub fn problems_found(facts: &Facts) -> Option<String> {
+    let found = |severity| {
+        detectors(facts, |verdict| {
+            verdict.outcome == Outcome::Finding && verdict.severity == severity
+        })
     };
-    let (critical, warnings) = (of(Severity::Critical), of(Severity::Warning));
-    match (critical.is_empty(), warnings.is_empty()) {
-        (true, true) => None,
-        (false, true) => Some(format!(
-            "The server has a problem to fix: {}.",
-            phrase::names(&critical)
-        )),
-        (true, false) => Some(format!("Worth a look: {}.", phrase::names(&warnings))),
-        (false, false) => Some(format!(
-            "The server has a problem to fix: {}. Also worth a look: {}.",
-            phrase::names(&critical),
-            phrase::names(&warnings)
-        )),
-    }
+    let critical =
+        found(Severity::Critical).map(|names| format!("The server has a problem to fix: {names}."));
+    let worth = if critical.is_some() {
+        "Also worth"
+    } else {
+        "Worth"
+    };
+    let warnings = found(Severity::Warning).map(|names| format!("{worth} a look: {names}."));
+    let said: Vec<String> = critical.into_iter().chain(warnings).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
-pub(super) fn checks_unfinished(facts: &Facts) -> Option<String> {
-    let open: Vec<&str> = facts
-        .verdicts
-        .iter()
-        .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
-        .map(|verdict| verdict.detector.as_str())
-        .collect();
-    (!open.is_empty()).then(|| {
-        format!(
-            "This run cannot say anything about {}; that is not a pass.",
-            phrase::names(&open)
-        )
-    })
+/// The names of some detectors; none of none.
+fn detectors(facts: &Facts, is_wanted: impl Fn(&Verdict) -> bool) -> Option<String> {
+    let wanted = facts.verdicts.iter().filter(|verdict| is_wanted(verdict));
+    let names: Vec<&str> = wanted.map(|verdict| verdict.detector.as_str()).collect();
+    (!names.is_empty()).then(|| phrase::names(&names))
 }
 
-pub(super) fn concentrated_on_tool(facts: &Facts) -> Option<String> {
+pub fn checks_unfinished(facts: &Facts) -> Option<String> {
+    let open = detectors(facts, |verdict| verdict.outcome == Outcome::Inconclusive)?;
+    Some(format!(
+        "This run cannot say anything about {open}; that is not a pass."
+    ))
+}
+
+pub fn concentrated_on_tool(facts: &Facts) -> Option<String> {
     if facts.tools.len() < 2 {
         return None;
     }
-    let total = facts
-        .tools
-        .iter()
-        .map(|tool| tool.errors)
-        .fold(0, u64::saturating_add);
+    let errors = facts.tools.iter().map(|tool| tool.errors);
+    let total = errors.fold(0, u64::saturating_add);
     let tool = facts.tools.iter().max_by_key(|tool| tool.errors)?;
     let held = share(tool.errors, total)?;
     if tool.errors < ERRORS_MIN || held < TOOL_SHARE_MIN {
@@ -95,12 +81,12 @@ pub(super) fn concentrated_on_tool(facts: &Facts) -> Option<String> {
     Some(format!(
         "Errors are concentrated on {}: {} of {}; the other tools are nearly free of them.",
         phrase::name(&tool.name),
-        phrase::whole(tool.errors),
-        phrase::whole(total)
+        whole(tool.errors),
+        whole(total)
     ))
 }
 
-pub(super) fn concentrated_in_category(facts: &Facts) -> Option<String> {
+pub fn concentrated_in_category(facts: &Facts) -> Option<String> {
     let total = facts.errors.values().copied().fold(0, u64::saturating_add);
     let (category, count) = facts.errors.iter().max_by_key(|(_, count)| **count)?;
     let held = share(*count, total)?;
@@ -112,8 +98,8 @@ pub(super) fn concentrated_in_category(facts: &Facts) -> Option<String> {
     } else {
         format!(
             "{} of {} errors are {category}",
-            phrase::whole(*count),
-            phrase::whole(total)
+            whole(*count),
+            whole(total)
         )
     };
     Some(format!("{errors}: {}.", category.hint().text()))
@@ -121,7 +107,7 @@ pub(super) fn concentrated_in_category(facts: &Facts) -> Option<String> {
 
 /// The rule of three: no event in n tries bounds its rate at 3/n with 95 % confidence (Hanley &
 /// Lippman-Hand 1983).
-pub(super) fn none_seen(facts: &Facts) -> Option<String> {
+pub fn none_seen(facts: &Facts) -> Option<String> {
     if facts.attempted < CLEAN_CALLS_MIN || facts.failed() > 0 {
         return None;
     }
@@ -135,12 +121,11 @@ pub(super) fn none_seen(facts: &Facts) -> Option<String> {
 /// A percentage with two digits that mean something, however small.
 fn small_percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent >= 0.01 {
-        format!("{}%", phrase::decimal(percent, 2))
+    let digits = if percent >= 0.01 {
+        2
     } else {
-        // Two digits after the zeros; nobody makes more calls than that takes.
         let digits = (1..DIGITS_MAX).find(|digits| percent * 10_f64.powi(*digits) >= 10.0);
-        let digits = usize::try_from(digits.unwrap_or(DIGITS_MAX)).unwrap_or_default();
-        format!("{}%", phrase::decimal(percent, digits))
-    }
+        usize::try_from(digits.unwrap_or(DIGITS_MAX)).unwrap_or_default()
+    };
+    format!("{}%", decimal(percent, digits))
 }

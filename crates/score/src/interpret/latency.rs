@@ -1,10 +1,8 @@
 //! Rules about how long calls take, and which ones.
 
-use mcprove_settings::number::{float, ratio, share};
-use mcprove_settings::phrase;
-
 use super::{Facts, LoadModel, ToolFacts, usable};
 use crate::percentile;
+use crate::prelude::*;
 
 /// p99 over p50 from which the tail is long.
 const LONG_TAIL_RATIO: f64 = 10.0;
@@ -18,7 +16,7 @@ const TAIL_EXCESS_MIN: f64 = 1.5;
 const SLOWEST_FACTOR: f64 = 5.0;
 
 /// How p99 feels: the limits of 0.1, 1 and 10 seconds are Nielsen's (*Usability Engineering*, 1993).
-pub(super) fn how_it_feels(facts: &Facts) -> Option<String> {
+pub fn how_it_feels(facts: &Facts) -> Option<String> {
     let p99 = facts.p99()?;
     let feels = match p99 {
         ..=100.0 => "an agent or a person hardly notices the wait",
@@ -28,13 +26,13 @@ pub(super) fn how_it_feels(facts: &Facts) -> Option<String> {
     };
     Some(format!(
         "99 % of the calls are answered within {}: {feels}.",
-        phrase::milliseconds(p99)
+        milliseconds(p99)
     ))
 }
 
-pub(super) fn tail_ratio(facts: &Facts) -> Option<String> {
+pub fn tail_ratio(facts: &Facts) -> Option<String> {
     let times = ratio(facts.p99()?, facts.p50()?)?;
-    let shown = phrase::decimal(times, 1);
+    let shown = decimal(times, 1);
     if times >= LONG_TAIL_RATIO {
         Some(format!(
             "One call in a hundred takes at least {shown} times as long as the median: look for locks, garbage collection, cold caches or retries."
@@ -49,25 +47,21 @@ pub(super) fn tail_ratio(facts: &Facts) -> Option<String> {
 }
 
 /// Which tool holds most of the calls above the run's p99.
-pub(super) fn slow_tail_tool(facts: &Facts) -> Option<String> {
+pub fn slow_tail_tool(facts: &Facts) -> Option<String> {
     let p99 = facts.p99()?;
     if facts.tools.len() < 2 {
         return None;
     }
-    let total: f64 = facts.tools.iter().map(|tool| slow_calls(tool, p99)).sum();
-    let (tool, slow) = facts
-        .tools
-        .iter()
-        .map(|tool| (tool, slow_calls(tool, p99)))
-        .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    let of_slow = ratio(slow, total)?;
+    let tools = || facts.tools.iter().map(|tool| (tool, slow_calls(tool, p99)));
+    let (tool, slow) = tools().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let of_slow = ratio(slow, tools().map(|(_, slow)| slow).sum())?;
     let of_all = share(tool.count, facts.succeeded.max(tool.count))?;
     if of_slow < TAIL_SHARE_MIN || of_slow < TAIL_EXCESS_MIN * of_all {
         return None;
     }
     Some(format!(
         "The slow tail (the slowest 1 %, from {} on) is concentrated on {}: {} of those calls, but {} of all.",
-        phrase::milliseconds(p99),
+        milliseconds(p99),
         phrase::name(&tool.name),
         whole_percent(of_slow),
         whole_percent(of_all)
@@ -75,7 +69,7 @@ pub(super) fn slow_tail_tool(facts: &Facts) -> Option<String> {
 }
 
 fn whole_percent(share: f64) -> String {
-    format!("{}%", phrase::decimal(share * 100.0, 0))
+    format!("{}%", decimal(share * 100.0, 0))
 }
 
 /// Calls of a tool above the run's p99; where they were not counted, as many as its own
@@ -95,7 +89,7 @@ fn slow_calls(tool: &ToolFacts, p99: f64) -> f64 {
     proven * float(tool.count)
 }
 
-pub(super) fn slowest_tool(facts: &Facts) -> Option<String> {
+pub fn slowest_tool(facts: &Facts) -> Option<String> {
     let mut medians: Vec<(&str, f64)> = facts
         .tools
         .iter()
@@ -109,12 +103,12 @@ pub(super) fn slowest_tool(facts: &Facts) -> Option<String> {
     Some(format!(
         "{} is by far the slowest tool: {} at the median, {} times the next one.",
         phrase::name(slowest),
-        phrase::milliseconds(*slow),
-        phrase::decimal(times, 1)
+        milliseconds(*slow),
+        decimal(times, 1)
     ))
 }
 
-pub(super) fn percentile_missing(facts: &Facts) -> Option<String> {
+pub fn percentile_missing(facts: &Facts) -> Option<String> {
     let needed = percentile::samples_needed(99.0)?;
     if facts.model == LoadModel::Steps || facts.succeeded == 0 || facts.succeeded >= needed {
         return None;
@@ -122,7 +116,7 @@ pub(super) fn percentile_missing(facts: &Facts) -> Option<String> {
     Some(format!(
         "{} {} too few to speak of p99, which needs {}: run longer to see the tail.",
         phrase::count(facts.succeeded, "successful call"),
-        phrase::are(facts.succeeded),
-        phrase::whole(needed)
+        are(facts.succeeded),
+        whole(needed)
     ))
 }

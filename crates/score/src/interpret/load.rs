@@ -1,10 +1,7 @@
 //! Rules about the load: what bounded it, and what it hides.
 
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::number::{finite, ratio};
-use mcprove_settings::phrase;
-
 use super::{Facts, LoadModel, ToolFacts, usable};
+use crate::prelude::*;
 
 /// Share of the time that clients must have waited for answers to have been the limit.
 const BUSY_SHARE_MIN: f64 = 0.8;
@@ -21,7 +18,7 @@ const FAIR_MAX: f64 = 1.5;
 /// Share of the time in calls that tools must hold to speak for the server.
 const COMPARED_SHARE_MIN: f64 = 0.9;
 
-pub(super) fn generator_was_the_limit(facts: &Facts) -> Option<String> {
+pub fn generator_was_the_limit(facts: &Facts) -> Option<String> {
     let change = facts.generator_limited.as_ref()?;
     Some(format!(
         "The load generator itself was the limit, so the server may be faster than these numbers: {change}."
@@ -62,11 +59,8 @@ fn served_in_a_row(facts: &Facts) -> Option<SerialTool<'_>> {
             Some((tool, serial))
         })
         .collect();
-    let waited = |tools: &mut dyn Iterator<Item = &ToolFacts>| -> f64 {
-        tools.map(|tool| tool.in_calls_s).sum()
-    };
-    let of_compared = waited(&mut compared.iter().map(|(tool, _)| *tool));
-    let of_all = waited(&mut facts.tools.iter());
+    let of_compared = compared.iter().map(|(tool, _)| tool.in_calls_s).sum();
+    let of_all = facts.tools.iter().map(|tool| tool.in_calls_s).sum();
     let is_all = ratio(of_compared, of_all).is_some_and(|share| share >= COMPARED_SHARE_MIN);
     let clients = f64::from(facts.concurrent);
     let is_serial = |tool: &SerialTool| tool.p50_ms >= SERIAL_SHARE_MIN * tool.alone_ms * clients;
@@ -85,7 +79,7 @@ struct SerialTool<'a> {
 }
 
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
-pub(super) fn in_the_burst(facts: &Facts) -> Option<String> {
+pub fn in_the_burst(facts: &Facts) -> Option<String> {
     let mut verdicts = facts.verdicts.iter();
     let numbers = &verdicts
         .find(|verdict| verdict.detector == "spike_recovery")?
@@ -97,26 +91,26 @@ pub(super) fn in_the_burst(facts: &Facts) -> Option<String> {
         } else {
             format!(
                 ", and the slowest 1% waited {} times as long as the median",
-                phrase::decimal(times, 1)
+                decimal(times, 1)
             )
         }
     });
     Some(format!(
         "In the burst a call took {} at the median, {} before it; {} of the calls failed{fairness}.",
-        phrase::milliseconds(number("burst_p50_ms")?),
-        phrase::milliseconds(number("baseline_p50_ms")?),
-        phrase::percent(number("burst_error_share").unwrap_or_default())
+        milliseconds(number("burst_p50_ms")?),
+        milliseconds(number("baseline_p50_ms")?),
+        percent(number("burst_error_share").unwrap_or_default())
     ))
 }
 
-pub(super) fn one_at_a_time(facts: &Facts) -> Option<String> {
+pub fn one_at_a_time(facts: &Facts) -> Option<String> {
     let tool = served_in_a_row(facts)?;
     Some(format!(
         "The server works on one call at a time: {} clients each wait {} for {}, and alone it takes {}.",
         facts.concurrent,
-        phrase::milliseconds(tool.p50_ms),
+        milliseconds(tool.p50_ms),
         phrase::name(tool.name),
-        phrase::milliseconds(tool.alone_ms)
+        milliseconds(tool.alone_ms)
     ))
 }
 
@@ -125,39 +119,39 @@ fn is_server_busy(facts: &Facts) -> bool {
     usable(facts.server_cores).is_some_and(|cores| cores >= BUSY_CORES_MIN)
 }
 
-pub(super) fn server_was_busy(facts: &Facts) -> Option<String> {
+pub fn server_was_busy(facts: &Facts) -> Option<String> {
     if facts.model != LoadModel::Closed || !is_server_busy(facts) {
         return None;
     }
     Some(format!(
         "The server kept {} of a core busy: {} calls per second are about what it can do with that, whatever the number of clients.",
-        phrase::percent(usable(facts.server_cores)?),
-        phrase::decimal(usable(facts.throughput_per_s)?, 1)
+        percent(usable(facts.server_cores)?),
+        decimal(usable(facts.throughput_per_s)?, 1)
     ))
 }
 
 /// More clients would show more, unless it is known that they only wait in a row or for a core.
-pub(super) fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
+pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
     busy_share(facts)
         .filter(|(at_least, _)| *at_least >= BUSY_SHARE_MIN)
         .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
     Some(format!(
         "Throughput was limited by the {} in flight, each waiting {} on average: {} per second is what they can make, not what the server can take. Run a ramp to find that.",
         phrase::count(facts.concurrent.into(), "call"),
-        phrase::milliseconds(facts.mean_ms()?),
-        phrase::decimal(usable(facts.throughput_per_s)?, 1)
+        milliseconds(facts.mean_ms()?),
+        decimal(usable(facts.throughput_per_s)?, 1)
     ))
 }
 
-pub(super) fn clients_were_idle(facts: &Facts) -> Option<String> {
+pub fn clients_were_idle(facts: &Facts) -> Option<String> {
     let (_, share) = busy_share(facts).filter(|(_, at_most)| *at_most < IDLE_SHARE_MAX)?;
     Some(format!(
         "The clients waited for the server only {} of the time: a rate limit, think time, lost sessions or the generator held them back, not the server.",
-        phrase::percent(share)
+        percent(share)
     ))
 }
 
-pub(super) fn calls_dropped(facts: &Facts) -> Option<String> {
+pub fn calls_dropped(facts: &Facts) -> Option<String> {
     if facts.model != LoadModel::Open || facts.dropped == 0 {
         return None;
     }
@@ -176,12 +170,12 @@ pub(super) fn calls_dropped(facts: &Facts) -> Option<String> {
     ))
 }
 
-pub(super) fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
+pub fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
     if facts.model != LoadModel::Closed || facts.succeeded == 0 {
         return None;
     }
     let longest = usable(facts.max_ms).map_or(String::new(), |max| {
-        format!(" (the longest call took {})", phrase::milliseconds(max))
+        format!(" (the longest call took {})", milliseconds(max))
     });
     let what = format!(
         "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate ("

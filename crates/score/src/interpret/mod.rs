@@ -11,16 +11,12 @@ mod load;
 
 use std::collections::BTreeMap;
 
+use crate::verdict::Verdict;
 use mcprove_settings::number::float;
 use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::verdict::Verdict;
 
 /// How calls were started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LoadModel {
     /// Each client waits for its answer before it calls again.
     #[default]
@@ -32,7 +28,7 @@ pub enum LoadModel {
 }
 
 /// The numbers of a run; `None` where one is not known.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     /// Each tool that was called.
     pub tools: Vec<ToolFacts>,
@@ -41,7 +37,6 @@ pub struct Facts {
     /// Calls that succeeded.
     pub succeeded: u64,
     /// Calls without an answer when the run was interrupted, beside those made.
-    #[serde(default)]
     pub unanswered: u64,
     /// Median latency, in milliseconds.
     pub p50_ms: Option<f64>,
@@ -71,7 +66,7 @@ pub struct Facts {
 
 /// The time that all clients together spent in calls: those that succeeded, failed, hung, or were
 /// under way at the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ClientTime {
     /// In calls, in seconds.
     pub in_calls_s: f64,
@@ -82,7 +77,7 @@ pub struct ClientTime {
 }
 
 /// The numbers of one tool.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolFacts {
     /// Its name.
     pub name: String,

@@ -2,7 +2,7 @@
 
 use mcprove_client::server::Server;
 use mcprove_load::config::sections::SECTIONS;
-use mcprove_load::config::{LoadConfig, LoadParts, SessionSettings, read_parts};
+use mcprove_load::config::{LoadConfig, SessionSettings, read_parts};
 use mcprove_settings::kind::Kind;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Setting;
@@ -36,16 +36,10 @@ pub(super) fn read(
         .as_ref()
         .and_then(|name| scope.servers.plans.get(name));
     let session = plan.map_or_else(SessionSettings::default, |plan| plan.session.clone());
-    let parts = read_parts(reader, &section, &session);
+    let config = read_parts(reader, &section, &session);
     let server = server?;
-    let LoadParts {
-        scenario,
-        thresholds,
-        faults,
-        session,
-        output,
-    } = parts?;
-    for fault in &faults {
+    let config = config?;
+    for fault in &config.faults {
         if let (Some(target), Some(field)) = (&fault.spec.target.server, section.get("faults"))
             && *target != server
         {
@@ -66,12 +60,7 @@ pub(super) fn read(
         server,
         config: LoadConfig {
             server: reached,
-            scenario,
-            thresholds,
-            faults,
-            session,
-            output,
-            warnings: Vec::new(),
+            ..config
         },
     })
 }

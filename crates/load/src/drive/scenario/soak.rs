@@ -116,10 +116,8 @@ impl ScenarioType for Soak {
             .filter(|(((from, _), until), _)| !is_faulted(*from, until.saturating_sub(*from)))
             .filter_map(|(((from, _), _), interval)| Some((*from, interval.mean_ms?)))
             .collect();
-        let drift_settings = drift::DriftSettings {
-            limit_ms_per_s: self.latency_drift_ms_per_sec,
-        };
-        let drifted = drift::detect(&means, settings.warmup_of(self.duration), &drift_settings);
+        let warmup = settings.warmup_of(self.duration);
+        let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec);
         report.verdicts.push(drift::verdict(&drifted));
         report.leak = Some(found);
         report.drift = Some(drifted);

@@ -1,14 +1,15 @@
 //! What the numbers rest on: whose replies were whose, which tools were called, and whether the
 //! load generator itself was in the way.
 
-use mcprove_document::block::{Line, Section, Tone};
-use mcprove_document::figure::{self, count, counted};
+use mcprove_document::prelude::*;
+
+use mcprove_settings::message::Message;
 
 use crate::report::headline;
 use crate::run::Report;
 
 /// Whether replies reached the calls they belong to.
-pub(super) fn isolation(report: &Report) -> Section {
+pub fn isolation(report: &Report) -> Section {
     let isolation = &report.isolation;
     let is_checked = isolation.checked + isolation.crossed + isolation.lost + isolation.unchecked;
     if is_checked == 0 {
@@ -29,7 +30,7 @@ pub(super) fn isolation(report: &Report) -> Section {
 }
 
 /// Which tools were exercised.
-pub(super) fn coverage(report: &Report) -> Section {
+pub fn coverage(report: &Report) -> Section {
     let coverage = &report.coverage;
     if coverage.registered.is_empty() {
         return Section::default();
@@ -55,47 +56,37 @@ pub(super) fn coverage(report: &Report) -> Section {
 const NAMES_MAX: usize = 20;
 
 /// How the load was made, and whether the generator was the limit.
-pub(super) fn generator(report: &Report) -> Section {
+pub fn generator(report: &Report) -> Section {
     let generator = &report.generator;
     let mut limit = Section::new("Generator");
-    let mut lines = vec![mcprove_settings::phrase::sentence(headline::model(
-        report.model,
-    ))];
-    let mut facts = Vec::new();
-    if let Some(share) = generator.cpu_share {
-        facts.push(format!(
-            "its busiest driver of {} used {} of a core",
-            generator.drivers,
-            figure::rough_percent(share)
-        ));
-    }
-    if let Some(share) = generator.late_share {
-        facts.push(format!(
-            "{} of the calls were sent late",
-            figure::rough_percent(share)
-        ));
-    }
-    if let Some(share) = generator.missed_share {
-        facts.push(format!(
-            "{} of the rate was missed",
-            figure::rough_percent(share)
-        ));
-    }
-    if let Some(rate) = generator.calibration_per_s {
-        facts.push(format!(
-            "against a built-in echo it reached {} calls per second",
-            figure::rate(rate)
-        ));
-    }
+    let mut lines = vec![headline::model(report.model).1.to_owned()];
+    let [cpu, late, missed] = [
+        generator.cpu_share,
+        generator.late_share,
+        generator.missed_share,
+    ]
+    .map(|it| it.map(rough_percent));
+    let drivers = generator.drivers;
+    let facts = [
+        cpu.map(|share| format!("its busiest driver of {drivers} used {share} of a core")),
+        late.map(|share| format!("{share} of the calls were sent late")),
+        missed.map(|share| format!("{share} of the rate was missed")),
+        generator.calibration_per_s.map(|per_s| {
+            format!(
+                "against a built-in echo it reached {} calls per second",
+                rate(per_s)
+            )
+        }),
+    ];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
     if !facts.is_empty() {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
         let advice = generator
             .advice
-            .clone()
-            .unwrap_or_else(|| "lower the load".into())
-            .text();
+            .as_ref()
+            .map_or_else(|| "lower the load".to_owned(), Message::text);
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
         limit = limit.paragraph(was_limit.and(format!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",
@@ -106,29 +97,23 @@ pub(super) fn generator(report: &Report) -> Section {
 }
 
 /// Where the events are.
-pub(super) fn trace(report: &Report) -> Section {
+pub fn trace(report: &Report) -> Section {
     let section = Section::new("Trace");
     if report.trace_path.as_os_str().is_empty() {
         return section.paragraph("No trace was written.").detail();
     }
-    let name = report.trace_path.file_name().map_or_else(
-        || "trace.jsonl".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let line = Line::plain("Full trace: ").and_code(format!("./{name}"));
-    let section = section.paragraph(match &report.trace {
-        Some(trace) => line.and(format!(
-            " ({}, {})",
-            counted(trace.events, "event"),
-            figure::bytes(trace.bytes)
-        )),
-        None => line,
-    });
+    let name = report
+        .trace_path
+        .file_name()
+        .unwrap_or("trace.jsonl".as_ref());
+    let mut line = Line::plain("Full trace: ").and_code(format!("./{}", name.to_string_lossy()));
+    if let Some(trace) = &report.trace {
+        let (events, size) = (counted(trace.events, "event"), figure::bytes(trace.bytes));
+        line = line.and(format!(" ({events}, {size})"));
+    }
+    let section = section.paragraph(line).detail();
     match report.trace_loss() {
-        Some(loss) => {
-            let missing = Line::strong("Incomplete").and(format!(": {loss}."));
-            section.detail().paragraph(missing)
-        }
-        None => section.detail(),
+        Some(loss) => section.paragraph(Line::strong("Incomplete").and(format!(": {loss}."))),
+        None => section,
     }
 }

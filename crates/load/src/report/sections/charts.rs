@@ -1,8 +1,7 @@
 //! The charts of a report: how the run went over time, what the server's processes used, and what more
 //! clients did.
 
-use mcprove_document::block::{Block, Chart, Section, Tone};
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 
 use crate::run::Report;
 use crate::run::report::{PhaseReport, ProcessSample};
@@ -18,44 +17,39 @@ const STRETCH_SHARE_MIN: f64 = 0.2;
 const TIME: &str = "seconds since the start";
 
 /// Throughput, latency and errors over time.
-pub(super) fn over_time(report: &Report) -> Section {
+pub fn over_time(report: &Report) -> Section {
     let throughput = &report.throughput;
     let width = stretch(report);
-    let points: Vec<Point> = throughput
+    // When, and how many were completed and failed per second, and how long they took.
+    let points: Vec<(f64, [Option<f64>; 3])> = throughput
         .timeline
         .iter()
         .zip(&throughput.intervals)
         .map(|((offset, _), interval)| {
             let until = offset.as_secs_f64();
-            // The load may have begun or ended within a stretch.
             let length = loaded(report, until - width, until);
             let is_enough = length >= width * STRETCH_SHARE_MIN;
-            let per_second = |number: u64| is_enough.then(|| float(number) / length);
-            Point {
-                // Where it is on average.
-                at: until - width / 2.0,
-                completed: per_second(interval.completed),
-                failed: per_second(interval.failed),
-                mean_ms: interval.mean_ms.filter(|_| is_enough),
-            }
+            let [completed, failed] = [interval.completed, interval.failed]
+                .map(|number| is_enough.then(|| float(number) / length));
+            let mean_ms = interval.mean_ms.filter(|_| is_enough);
+            (until - width / 2.0, [completed, failed, mean_ms])
         })
         .collect();
-    let mut starts: Vec<f64> = measured(report)
-        .iter()
+    let phases = measured(report)
+        .into_iter()
         .skip(1)
-        .map(|phase| phase.from.as_secs_f64())
-        .collect();
-    // And when faults began and ended.
+        .map(|phase| phase.from.as_secs_f64());
     let impacts = report.faults.iter().flat_map(|faults| &faults.impacts);
-    starts.extend(
-        impacts.flat_map(|impact| [impact.from_secs, impact.until_secs].into_iter().flatten()),
-    );
+    let faults = impacts.flat_map(|impact| [impact.from_secs, impact.until_secs]);
+    let starts: Vec<f64> = phases.chain(faults.flatten()).collect();
     let marked = match report.faults {
         Some(_) => "injected faults begin and end",
         None => "a phase begins",
     };
-    let chart = |title, y_label, tone, value: fn(&Point) -> Option<f64>| {
-        let points = points.iter().map(|point| (point.at, value(point)));
+    let chart = |title, y_label, tone, which: usize| {
+        let points = points
+            .iter()
+            .map(|(at, values)| (*at, values.get(which).copied().flatten()));
         Block::Chart(Chart {
             tone,
             marks: starts.clone(),
@@ -63,32 +57,13 @@ pub(super) fn over_time(report: &Report) -> Section {
             ..plain(title, (TIME, y_label), points.collect())
         })
     };
-    let mut charts = vec![
-        chart("Throughput", "calls per second", Tone::Neutral, |point| {
-            point.completed
-        }),
-        chart("Mean latency", "milliseconds", Tone::Neutral, |point| {
-            point.mean_ms
-        }),
-    ];
-    if report.errors.total > 0 {
-        charts.push(chart(
-            "Errors",
-            "failed calls per second",
-            Tone::Bad,
-            |point| point.failed,
-        ));
+    let section = Section::new("Over time")
+        .block(chart("Throughput", "calls per second", Tone::Neutral, 0))
+        .block(chart("Mean latency", "milliseconds", Tone::Neutral, 2));
+    if report.errors.total == 0 {
+        return section;
     }
-    let mut section = Section::new("Over time");
-    section.blocks = charts;
-    section
-}
-
-struct Point {
-    at: f64,
-    completed: Option<f64>,
-    failed: Option<f64>,
-    mean_ms: Option<f64>,
+    section.block(chart("Errors", "failed calls per second", Tone::Bad, 1))
 }
 
 /// How long a stretch of the timeline is.
@@ -110,11 +85,12 @@ fn loaded(report: &Report, from: f64, until: f64) -> f64 {
 }
 
 /// What the server's processes used over time.
-pub(super) fn process(report: &Report) -> Vec<Block> {
+pub fn process(report: &Report) -> Vec<Block> {
     let samples = &report.process.samples;
     let chart = |title, y_label, from_zero, value: fn(&ProcessSample) -> Option<f64>| {
-        let points = samples.iter();
-        let points = points.map(|sample| (sample.at.as_secs_f64(), value(sample)));
+        let points = samples
+            .iter()
+            .map(|sample| (sample.at.as_secs_f64(), value(sample)));
         Block::Chart(Chart {
             from_zero,
             ..plain(title, (TIME, y_label), points.collect())
@@ -133,7 +109,7 @@ pub(super) fn process(report: &Report) -> Vec<Block> {
 }
 
 /// What more clients did, where a ramp had enough steps.
-pub(super) fn by_concurrency(report: &Report) -> Vec<Block> {
+pub fn by_concurrency(report: &Report) -> Vec<Block> {
     let steps = measured(report);
     let is_ramp = steps.windows(2).all(|pair| {
         pair.first().map(|step| step.concurrent) < pair.get(1).map(|step| step.concurrent)
@@ -141,25 +117,21 @@ pub(super) fn by_concurrency(report: &Report) -> Vec<Block> {
     if steps.len() < STEPS_MIN || !is_ramp {
         return Vec::new();
     }
-    let breaks: Vec<f64> = report
-        .breaking_point
-        .iter()
-        .map(|point| point.rate_per_s.unwrap_or(f64::from(point.concurrent)))
-        .collect();
     let breaking = report.breaking_point.as_ref();
-    let breaking = breaking.map(|point| format!("the breaking point, {}", point.load()));
-    let breaking = breaking.unwrap_or_default();
+    let x_label = match report.rate {
+        Some(_) => "scheduled calls per second",
+        None => "calls in flight",
+    };
     let chart = |title, y_label, tone, value: fn(&PhaseReport) -> Option<f64>| {
-        let points = steps.iter();
-        let points = points.map(|step| (step.rate.unwrap_or(step.concurrent.into()), value(step)));
-        let x_label = match report.rate {
-            Some(_) => "scheduled calls per second",
-            None => "calls in flight",
-        };
+        let points = steps
+            .iter()
+            .map(|step| (step.rate.unwrap_or(step.concurrent.into()), value(step)));
+        let breaks = breaking.map(|point| point.rate_per_s.unwrap_or(point.concurrent.into()));
+        let marked = breaking.map(|point| format!("the breaking point, {}", point.load()));
         Block::Chart(Chart {
             tone,
-            marks: breaks.clone(),
-            marked: breaking.clone(),
+            marks: breaks.into_iter().collect(),
+            marked: marked.unwrap_or_default(),
             ..plain(title, (x_label, y_label), points.collect())
         })
     };

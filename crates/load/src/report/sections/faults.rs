@@ -1,8 +1,7 @@
 //! What injected faults did: the calls that they struck, and the others before, during and after.
 
-use mcprove_document::block::{Line, Section, Table};
-use mcprove_document::figure::{self, count, counted};
-use mcprove_score::fault_impact::{FaultImpact, ImpactPhase, Recovery};
+use mcprove_document::prelude::*;
+use mcprove_score::fault_impact::{FaultImpact, Recovery};
 
 use crate::run::Report;
 use crate::run::report::FaultsReport;
@@ -11,7 +10,7 @@ use crate::run::report::FaultsReport;
 const TOOLS_MAX: usize = 20;
 
 /// The section, where faults were injected.
-pub(super) fn faults(report: &Report) -> Section {
+pub fn faults(report: &Report) -> Section {
     let Some(faults) = &report.faults else {
         return Section::default();
     };
@@ -30,46 +29,40 @@ pub(super) fn faults(report: &Report) -> Section {
 
 /// What is counted where.
 fn apart(faults: &FaultsReport) -> String {
-    let lost = match faults.calls_lost {
+    let some = |number: u64, noun: &str, before: &str, after: &str| match number {
         0 => String::new(),
-        lost => format!(
-            ", and {} lost with a connection that a fault ended",
-            counted(lost, "call")
-        ),
+        number => format!("{before}{}{after}", counted(number, noun)),
     };
-    let own = match faults.servers_own {
-        0 => String::new(),
-        own => format!(
-            " Only {} failed as no such fault makes them fail; these count against the server.",
-            counted(own, "struck call")
-        ),
-    };
+    let lost = some(
+        faults.calls_lost,
+        "call",
+        ", and ",
+        " lost with a connection that a fault ended",
+    );
+    let own = some(
+        faults.servers_own,
+        "struck call",
+        " Only ",
+        " failed as no such fault makes them fail; these count against the server.",
+    );
+    let connections = some(
+        faults.connections_forgotten,
+        "connection",
+        " ",
+        " that faults ended were too many to be remembered: calls lost with them count against the server.",
+    );
+    let calls = some(
+        faults.calls_forgotten,
+        "call",
+        " ",
+        " could not be told from earlier ones, for there were too many: a fault with a rate takes each for its first.",
+    );
     format!(
         "{} met an injected fault ({} failed){lost}. They are counted here only: every other number of this \
-         report, limits included, is of calls that met no fault.{own}{}",
+         report, limits included, is of calls that met no fault.{own}{connections}{calls}",
         counted(faults.calls_struck, "call"),
         count(faults.calls_failed),
-        beyond_limits(faults),
     )
-}
-
-/// What was too much to keep in mind.
-fn beyond_limits(faults: &FaultsReport) -> String {
-    let connections = match faults.connections_forgotten {
-        0 => String::new(),
-        count => format!(
-            " {} that faults ended were too many to be remembered: calls lost with them count against the server.",
-            counted(count, "connection")
-        ),
-    };
-    let calls = match faults.calls_forgotten {
-        0 => String::new(),
-        count => format!(
-            " {} could not be told from earlier ones, for there were too many: a fault with a rate takes each for its first.",
-            counted(count, "call")
-        ),
-    };
-    connections + &calls
 }
 
 /// Before, during and after each fault, and the calls that it struck.
@@ -81,56 +74,34 @@ fn fault_table(faults: &FaultsReport) -> Table {
             ("during", &impact.during),
             ("after", &impact.after),
         ];
-        for (place, (name, phase)) in phases.into_iter().enumerate() {
-            let fault = if place == 0 {
-                Line::code(&impact.fault)
-            } else {
-                Line::default()
-            };
-            table.push(row(fault, Line::plain(name), phase));
+        let mut fault = Line::code(&impact.fault);
+        for (name, phase) in phases {
+            table.push(cells![
+                std::mem::take(&mut fault),
+                name,
+                count(phase.calls),
+                known(phase.error_rate, percent),
+                maybe_milliseconds(phase.p50_ms),
+                maybe_milliseconds(phase.p95_ms),
+                maybe_milliseconds(phase.p99_ms),
+            ]);
         }
         let struck = &impact.struck;
-        table.push([
-            Line::default(),
-            Line::plain("struck"),
-            Line::plain(count(struck.calls)),
-            Line::plain(rate(struck.error_rate)),
-            Line::default(),
-            Line::default(),
-            Line::plain(figure::maybe_milliseconds(struck.p99_ms)),
-        ]);
+        let (calls, errors) = (count(struck.calls), known(struck.error_rate, percent));
+        let p99 = maybe_milliseconds(struck.p99_ms);
+        table.push(cells!["", "struck", calls, errors, "", "", p99]);
     }
     table
 }
 
-fn row(first: Line, second: Line, phase: &ImpactPhase) -> [Line; 7] {
-    [
-        first,
-        second,
-        Line::plain(count(phase.calls)),
-        Line::plain(rate(phase.error_rate)),
-        Line::plain(figure::maybe_milliseconds(phase.p50_ms)),
-        Line::plain(figure::maybe_milliseconds(phase.p95_ms)),
-        Line::plain(figure::maybe_milliseconds(phase.p99_ms)),
-    ]
-}
-
-fn rate(share: Option<f64>) -> String {
-    share.map_or_else(|| figure::UNKNOWN.to_owned(), figure::percent)
-}
-
 /// When the fault was on, and when all was back.
 fn timing(impact: &FaultImpact) -> Line {
-    let aimed = match &impact.tool {
-        Some(tool) => format!(" at {tool}"),
-        None => " at every tool".to_owned(),
-    };
+    let aimed = impact.tool.as_deref().unwrap_or("every tool");
     let when = match (impact.from_secs, impact.until_secs) {
         (Some(from), Some(until)) => {
-            let held = match impact.released_secs {
-                Some(released) => format!(", its calls let go at {released:.1} s"),
-                None => String::new(),
-            };
+            let held = impact.released_secs.map_or(String::new(), |released| {
+                format!(", its calls let go at {released:.1} s")
+            });
             format!("on from {from:.1} s to {until:.1} s of the run{held}")
         }
         _ => "never on".to_owned(),
@@ -143,16 +114,14 @@ fn timing(impact: &FaultImpact) -> Line {
         (Recovery::NotBack, _) => "p99 and errors not back within the run".to_owned(),
         (Recovery::Unknown, _) => "not known when all was back".to_owned(),
     };
-    let limit = match impact.max_recovery_secs {
-        Some(limit) => format!(" (allowed: {limit:.1} s)"),
-        None => String::new(),
-    };
+    let limit = impact.max_recovery_secs;
+    let limit = limit.map_or(String::new(), |limit| format!(" (allowed: {limit:.1} s)"));
     let suffered = match impact.suffered.as_slice() {
         [] => String::new(),
         tools => format!("; other tools that suffered: {}", tools.join(", ")),
     };
     Line::code(&impact.fault).and(format!(
-        ": {}{aimed}, {when}; {back}{limit}{suffered}",
+        ": {} at {aimed}, {when}; {back}{limit}{suffered}",
         impact.kind
     ))
 }
@@ -178,21 +147,11 @@ fn tool_table(faults: &FaultsReport) -> Table {
                 (false, false) => "no",
             };
             let phases = [&tool.before, &tool.during, &tool.after];
-            let [errors_before, errors_during, errors_after] =
-                phases.map(|phase| Line::plain(rate(phase.error_rate)));
-            let [before, during, after] =
-                phases.map(|phase| Line::plain(figure::maybe_milliseconds(phase.p99_ms)));
-            table.push([
-                Line::code(&impact.fault),
-                Line::code(&tool.tool),
-                Line::plain(suffered),
-                errors_before,
-                errors_during,
-                errors_after,
-                before,
-                during,
-                after,
-            ]);
+            let mut row =
+                cells![Line::code(&impact.fault), Line::code(&tool.tool), suffered].to_vec();
+            row.extend(phases.map(|phase| known(phase.error_rate, percent).into()));
+            row.extend(phases.map(|phase| maybe_milliseconds(phase.p99_ms).into()));
+            table.rows.push(row);
         }
     }
     table

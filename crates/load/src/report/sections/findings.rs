@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use mcprove_document::block::{Finding, Line, Section, Table, Tone};
+use mcprove_document::prelude::{Finding, Line, Section, Table, Tone, cells};
 use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::{Outcome, Severity, Verdict};
 use mcprove_settings::message::Message;
@@ -11,23 +11,21 @@ use crate::report::headline::lead;
 use crate::run::Report;
 
 /// "What this means": the numbers in sentences.
-pub(super) fn meaning(report: &Report) -> Section {
+pub fn meaning(report: &Report) -> Section {
     Section::new("What this means").list(report.meaning.iter().map(Line::sentence))
 }
 
 /// What each detector concluded.
-pub(super) fn verdicts(report: &Report) -> Section {
+pub fn verdicts(report: &Report) -> Section {
     let mut verdicts: Vec<&Verdict> = report.verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| rank(verdict));
     // What the report begins with is not said again.
-    let is_said = |verdict: &Verdict| lead(report).is_some_and(|lead| lead == verdict);
-    let verdicts = verdicts.into_iter().map(|verdict| Finding {
-        lines: if is_said(verdict) {
-            Vec::new()
-        } else {
-            found(verdict).lines
-        },
-        ..found(verdict)
+    let verdicts = verdicts.into_iter().map(|verdict| {
+        let mut finding = found(verdict);
+        if lead(report) == Some(verdict) {
+            finding.lines.clear();
+        }
+        finding
     });
     Section::new("Verdicts").findings(verdicts)
 }
@@ -56,7 +54,7 @@ fn rank(verdict: &Verdict) -> (u8, Reverse<Severity>) {
 }
 
 /// Marks, with their reasons.
-pub(super) fn grades(report: &Report) -> Section {
+pub fn grades(report: &Report) -> Section {
     let grades = &report.grades;
     let mut table = Table::new(["What", "Grade", "Why"]);
     for (name, grade) in [
@@ -69,28 +67,23 @@ pub(super) fn grades(report: &Report) -> Section {
         if grade.is_none() && reason.is_none() {
             continue;
         }
-        let reason = match (reason, name) {
-            (Some(reason), _) => reason.clone(),
-            (None, "overall") => "the worst of the others".to_owned(),
-            (None, _) => String::new(),
+        let worst = if name == "overall" {
+            "the worst of the others"
+        } else {
+            ""
         };
-        table.push([
-            Line::plain(name),
+        table.push(cells![
+            name,
             Line::strong(grade.map_or("none".to_owned(), |grade| format!("{grade:?}"))),
-            Line::sentence(reason),
+            Line::sentence(reason.map_or(worst, String::as_str)),
         ]);
     }
-    let section = Section::new("Grades").table(table);
-    // The summary has the grade; what capped it is news.
-    if grades.overall.is_some() && grades.reasons.contains_key("overall") {
-        section
-    } else {
-        section.detail()
-    }
+    let is_capped = grades.overall.is_some() && grades.reasons.contains_key("overall");
+    Section::new("Grades").table(table).detail_if(!is_capped)
 }
 
 /// Limits that were not kept.
-pub(super) fn violations(report: &Report) -> Section {
+pub fn violations(report: &Report) -> Section {
     Section::new("Threshold violations").list(report.threshold_violations.iter().map(violation))
 }
 
@@ -100,7 +93,9 @@ pub fn violation(violation: &ThresholdViolation) -> Line {
     if let Some(tool) = &violation.tool {
         line = line.and(" (").and_code(tool).and(")");
     }
-    let expected = violation.expected.replacen("<=", "≤", 1);
-    let expected = expected.replacen(">=", "≥", 1);
+    let expected = violation
+        .expected
+        .replacen("<=", "≤", 1)
+        .replacen(">=", "≥", 1);
     line.and(format!(": expected {expected}, got {}", violation.actual))
 }

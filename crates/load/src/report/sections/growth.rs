@@ -1,7 +1,6 @@
 //! What grows: memory, descriptors, latency, and the number of clients until it breaks.
 
-use mcprove_document::block::Section;
-use mcprove_document::figure::{self, count};
+use mcprove_document::prelude::*;
 use mcprove_score::breaking_point::{BreakingKind, BreakingPoint};
 use mcprove_score::drift::DriftReport;
 use mcprove_score::leak::LeakReport;
@@ -10,7 +9,7 @@ use mcprove_score::verdict::Outcome;
 
 use super::scenario::name;
 
-pub(super) fn session_ends(report: &ChurnReport) -> Section {
+pub fn session_ends(report: &ChurnReport) -> Section {
     let descriptors = &report.descriptors;
     let lines = [
         format!(
@@ -26,36 +25,36 @@ pub(super) fn session_ends(report: &ChurnReport) -> Section {
         ),
         format!(
             "Memory growth: {} MB (R² {}) · Descriptor growth: {} ({} per session, R² {})",
-            figure::maybe_decimal(report.memory.growth_mb, 1),
-            figure::maybe_fixed(report.memory.r_squared, 2),
-            figure::maybe_decimal(descriptors.growth, 1),
-            figure::maybe_decimal(descriptors.growth_per_session, 2),
-            figure::maybe_fixed(descriptors.r_squared, 2)
+            maybe_decimal(report.memory.growth_mb, 1),
+            maybe_fixed(report.memory.r_squared, 2),
+            maybe_decimal(descriptors.growth, 1),
+            maybe_decimal(descriptors.growth_per_session, 2),
+            maybe_fixed(descriptors.r_squared, 2)
         ),
     ];
     Section::new("Sessions left behind").list(lines)
 }
 
-pub(super) fn leak(report: &LeakReport) -> Section {
+pub fn leak(report: &LeakReport) -> Section {
     let lines = [
         format!("Outcome: {}", name(report.outcome)),
         format!(
             "Predicted growth over the run: {} MB",
-            figure::maybe_decimal(report.growth_mb, 1)
+            maybe_decimal(report.growth_mb, 1)
         ),
         format!(
             "Slope: {} MB/s, 95 % between {} and {} · R² {}",
-            figure::maybe_decimal(report.slope_mb_per_s, 4),
-            figure::maybe_decimal(report.slope_low, 4),
-            figure::maybe_decimal(report.slope_high, 4),
-            figure::maybe_fixed(report.r_squared, 2)
+            maybe_decimal(report.slope_mb_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_fixed(report.r_squared, 2)
         ),
         samples(report.samples, report.discarded),
     ];
     Section::new("Memory").list(lines)
 }
 
-pub(super) fn drift(report: &DriftReport) -> Section {
+pub fn drift(report: &DriftReport) -> Section {
     let outcome = match report.outcome {
         Outcome::Pass => "no drift",
         Outcome::Finding => "latency drifts",
@@ -65,11 +64,11 @@ pub(super) fn drift(report: &DriftReport) -> Section {
         format!("Outcome: {outcome}"),
         format!(
             "Slope: {} ms/s, 95 % between {} and {} · limit {} · R² {}",
-            figure::maybe_decimal(report.slope_ms_per_s, 4),
-            figure::maybe_decimal(report.slope_low, 4),
-            figure::maybe_decimal(report.slope_high, 4),
-            figure::maybe_decimal(report.limit_ms_per_s, 4),
-            figure::maybe_fixed(report.r_squared, 2)
+            maybe_decimal(report.slope_ms_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_decimal(report.limit_ms_per_s, 4),
+            maybe_fixed(report.r_squared, 2)
         ),
         samples(report.points, report.discarded),
     ];
@@ -80,19 +79,19 @@ fn samples(used: usize, discarded: usize) -> String {
     format!("Samples: {used} used, {discarded} left out (warm-up)")
 }
 
-pub(super) fn breaking_point(point: &BreakingPoint) -> Section {
+pub fn breaking_point(point: &BreakingPoint) -> Section {
     let mut lines = vec![
         format!("At {}: {}", point.load(), breaking_way(point.kind)),
-        format!("Failed there: {}", figure::percent(point.error_share)),
+        format!("Failed there: {}", percent(point.error_share)),
         format!(
             "p99 there: {} · in the first step: {}",
-            figure::maybe_milliseconds(point.p99_ms),
-            figure::maybe_milliseconds(point.first_p99_ms)
+            maybe_milliseconds(point.p99_ms),
+            maybe_milliseconds(point.first_p99_ms)
         ),
         format!(
             "Calls per second there: {} · best before: {}",
-            figure::maybe_decimal(point.throughput_per_s, 1),
-            figure::maybe_decimal(point.best_throughput_per_s, 1)
+            maybe_decimal(point.throughput_per_s, 1),
+            maybe_decimal(point.best_throughput_per_s, 1)
         ),
     ];
     if let Some(good) = point.last_good_load() {

@@ -1,9 +1,8 @@
 //! What was measured: counts, latency, phases, tools, errors, processes.
 
-use mcprove_document::block::{Block, Figure, Limit, Line, Section, Table};
-use mcprove_document::figure::{self, count, counted};
+use mcprove_document::prelude::*;
 use mcprove_score::percentile;
-use mcprove_score::threshold::ThresholdKind;
+
 use mcprove_trace::ErrorCategory;
 
 use super::charts;
@@ -11,6 +10,9 @@ use crate::report::headline;
 use crate::report::histogram::histogram;
 use crate::run::Report;
 use crate::run::report::{LatencyStats, PhaseReport};
+
+/// The percentiles that are shown.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Rows of the histogram.
 const LATENCY_ROWS: usize = 10;
@@ -22,7 +24,7 @@ const ROWS_MAX: usize = 10;
 const SLOWEST_MAX: usize = 3;
 
 /// How many calls there were, and what became of them.
-pub(super) fn summary(report: &Report) -> Section {
+pub fn summary(report: &Report) -> Section {
     let throughput = &report.throughput;
     let latency = &report.latency;
     let mut figures = vec![
@@ -31,18 +33,17 @@ pub(super) fn summary(report: &Report) -> Section {
         Figure::new("Duration", format!("{:.1}s", report.duration.as_secs_f64())),
         Figure::new(
             "Throughput",
-            format!("{} req/s", figure::rate(throughput.requests_per_sec)),
+            format!("{} req/s", rate(throughput.requests_per_sec)),
         ),
         Figure::new("Error rate", headline::error_rate(report)).bad_if(report.errors.total > 0),
-        Figure::new("Deadlocks", report.deadlock_count.to_string())
-            .bad_if(report.deadlock_count > 0),
-        Figure::new("Hangs", report.hang_count.to_string()).bad_if(report.hang_count > 0),
+        Figure::new("Deadlocks", report.deadlock_count).bad_if(report.deadlock_count > 0),
+        Figure::new("Hangs", report.hang_count).bad_if(report.hang_count > 0),
     ];
     if latency.count > 0 {
-        let quantiles = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-        let quantiles =
-            quantiles.map(|(name, at)| Figure::new(name, headline::quantile(latency, at)));
-        figures.extend(quantiles);
+        let quantiles = QUANTILES.iter();
+        figures.extend(
+            quantiles.map(|(name, at)| Figure::new(name, headline::quantile(latency, *at))),
+        );
         figures.push(Figure::new("Slowest", headline::slowest(latency)));
     }
     let warmup = report.warmup.as_ref().map_or(0, |warmup| warmup.count);
@@ -61,27 +62,25 @@ pub(super) fn summary(report: &Report) -> Section {
         ),
         ("Out of range of the histogram", report.out_of_range, true),
         ("Warm-up, not counted", warmup, false),
-    ];
-    let further = further.into_iter().filter(|(_, number, _)| *number > 0);
+    ]
+    .into_iter()
+    .filter(|(_, number, _)| *number > 0);
     figures.extend(
         further.map(|(name, number, is_bad)| Figure::new(name, count(number)).bad_if(is_bad)),
     );
     if !report.process.samples.is_empty() {
         figures.push(Figure::new(
             "Peak RSS",
-            figure::megabytes(report.process.peak_rss_mb),
+            megabytes(report.process.peak_rss_mb),
         ));
     }
-    let grade = report
-        .grades
-        .overall
-        .map(|grade| Figure::new("Grade", format!("{grade:?}")));
-    figures.extend(grade);
+    let grade = report.grades.overall;
+    figures.extend(grade.map(|grade| Figure::new("Grade", format!("{grade:?}"))));
     Section::new("Summary").block(Block::Figures(figures))
 }
 
 /// Percentiles and histogram.
-pub(super) fn latency(report: &Report) -> Section {
+pub fn latency(report: &Report) -> Section {
     let stats = &report.latency;
     if stats.count == 0 {
         let section = Section::new("Latency");
@@ -89,35 +88,31 @@ pub(super) fn latency(report: &Report) -> Section {
             .paragraph("No call succeeded, so there is no latency.")
             .detail();
     }
+    let violated: Vec<&str> = report
+        .threshold_violations
+        .iter()
+        .filter(|violation| violation.tool.is_none())
+        .map(|violation| violation.metric.name())
+        .collect();
     let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
-    let is_violated = |kind: ThresholdKind| {
-        let mut violations = report.threshold_violations.iter();
-        violations.any(|violation| violation.metric == kind && violation.tool.is_none())
-    };
-    let cell = |quantile, kind| {
-        let text = headline::quantile(stats, quantile);
-        if is_violated(kind) {
+    let cells = QUANTILES.iter().map(|(name, quantile)| {
+        let text = headline::quantile(stats, *quantile);
+        if violated.contains(&format!("{name}_latency").as_str()) {
             Line::strong(text)
         } else {
-            Line::plain(text)
+            text.into()
         }
-    };
-    table.push([
-        cell(0.5, ThresholdKind::P50Latency),
-        cell(0.95, ThresholdKind::P95Latency),
-        cell(0.99, ThresholdKind::P99Latency),
-        cell(0.999, ThresholdKind::P999Latency),
-        Line::plain(headline::slowest(stats)),
-    ]);
+    });
+    table
+        .rows
+        .push(cells.chain([headline::slowest(stats).into()]).collect());
     let mut section = Section::new("Latency").table(table).detail();
     if let Some(note) = percentile_note(stats) {
         section = section.paragraph(note);
     }
     let bars = Block::Bars(histogram(&stats.histogram, LATENCY_ROWS));
-    section = section.block(match stats.count {
-        HISTOGRAM_CALLS_MIN.. => bars,
-        _ => Block::Detail(Box::new(bars)),
-    });
+    let bars = Section::default().block(bars);
+    section = section.with(bars.detail_if(stats.count < HISTOGRAM_CALLS_MIN));
     let mut others = Table::new(["Latency of", "count", "p50", "p95", "p99", "max"]);
     for (name, other) in [
         (
@@ -133,7 +128,7 @@ pub(super) fn latency(report: &Report) -> Section {
     ] {
         if let Some(other) = other {
             let [p50, p95, p99, max] = quantiles(other);
-            others.push([name.to_owned(), count(other.count), p50, p95, p99, max]);
+            others.push(cells![name, count(other.count), p50, p95, p99, max]);
         }
     }
     section.with(Section::default().table(others).detail())
@@ -141,10 +136,9 @@ pub(super) fn latency(report: &Report) -> Section {
 
 /// Why some percentiles are not shown.
 fn percentile_note(stats: &LatencyStats) -> Option<String> {
-    let (name, needed) = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)]
-        .into_iter()
-        .find(|(_, quantile)| stats.supported(*quantile).is_none())
-        .and_then(|(name, quantile)| Some((name, percentile::samples_needed(quantile * 100.0)?)))?;
+    let mut quantiles = QUANTILES.iter();
+    let (name, quantile) = quantiles.find(|(_, at)| stats.supported(*at).is_none())?;
+    let needed = percentile::samples_needed(quantile * 100.0)?;
     Some(format!(
         "{}: a percentile is shown only with ten calls beyond it; {name} needs {}, and there are {}.",
         figure::UNKNOWN,
@@ -163,14 +157,14 @@ fn quantiles(stats: &LatencyStats) -> [String; 4] {
 }
 
 /// Phase by phase, where there are several.
-pub(super) fn phases(report: &Report) -> Section {
+pub fn phases(report: &Report) -> Section {
     if report.phases.len() < 2 {
         return Section::default();
     }
-    let mut section = Section::new("Phases").table(phase_table(&report.phases));
-    if report.phases.iter().filter(|phase| phase.measured).count() < 2 {
-        section = section.detail();
-    }
+    let measured = report.phases.iter().filter(|phase| phase.measured).count();
+    let mut section = Section::new("Phases")
+        .table(phase_table(&report.phases))
+        .detail_if(measured < 2);
     section.blocks.extend(charts::by_concurrency(report));
     section
 }
@@ -178,86 +172,63 @@ pub(super) fn phases(report: &Report) -> Section {
 /// One row per phase.
 fn phase_table(phases: &[PhaseReport]) -> Table {
     let is_paced = phases.iter().any(|phase| phase.rate.is_some());
-    let mut table = Table::new([
-        "Phase",
-        if is_paced {
-            "scheduled/s"
-        } else {
-            "concurrent"
-        },
-        "calls",
-        "failed",
-        "calls/s",
-        "p50",
-        "p99",
-        "max",
-    ]);
-    for phase in phases {
-        let name = if phase.measured {
-            phase.name.clone()
-        } else {
-            format!("{} (not counted)", phase.name)
-        };
+    let load = if is_paced {
+        "scheduled/s"
+    } else {
+        "concurrent"
+    };
+    let header = [
+        "Phase", load, "calls", "failed", "calls/s", "p50", "p99", "max",
+    ];
+    let rows = phases.iter().map(|phase| {
+        let counted = if phase.measured { "" } else { " (not counted)" };
         let [p50, _, p99, max] = quantiles(&phase.latency_ms);
-        table.push([
-            name,
+        [
+            format!("{}{counted}", phase.name),
             match phase.rate {
-                Some(rate) => figure::rate(rate),
-                None if is_paced => "–".to_owned(),
-                None => phase.concurrent.to_string(),
+                None if !is_paced => phase.concurrent.to_string(),
+                scheduled => known(scheduled, rate),
             },
             count(phase.count),
             count(phase.failed),
-            figure::rate(phase.requests_per_sec),
+            rate(phase.requests_per_sec),
             p50,
             p99,
             max,
-        ]);
+        ]
+    });
+    Table {
+        limit: Some(Limit::Spread(ROWS_MAX)),
+        ..Table::new(header).rows(rows)
     }
-    table.limit = Some(Limit::Spread(ROWS_MAX));
-    table
 }
 
 /// One row per tool.
-pub(super) fn tools(report: &Report) -> Section {
-    let mut table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"]);
-    for (name, tool) in &report.tools {
-        let [p50, p95, p99, max] = quantiles(&tool.latency_ms).map(Line::plain);
-        table.push([
-            Line::code(name),
-            Line::plain(count(tool.count)),
-            Line::plain(count(tool.errors.total)),
-            p50,
-            p95,
-            p99,
-            max,
-        ]);
-    }
-    table.limit = Some(Limit::First(ROWS_MAX));
-    let section = Section::new("Tools").table(table);
-    // Of one tool the summary has said it all.
-    if report.tools.len() > 1 {
-        section
-    } else {
-        section.detail()
-    }
+pub fn tools(report: &Report) -> Section {
+    let rows = report.tools.iter().map(|(name, tool)| {
+        let [p50, p95, p99, max] = quantiles(&tool.latency_ms);
+        let (calls, failed) = (count(tool.count), count(tool.errors.total));
+        cells![Line::code(name), calls, failed, p50, p95, p99, max]
+    });
+    let table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"]).rows(rows);
+    let section = Section::new("Tools").table(table.at_most(ROWS_MAX));
+    section.detail_if(report.tools.len() <= 1)
 }
 
 /// The slowest calls, to be looked up in the trace.
-pub(super) fn slowest(report: &Report) -> Section {
-    let mut table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"]);
-    for call in &report.slowest {
-        table.push([
-            Line::plain(figure::latency(call.duration)),
+pub fn slowest(report: &Report) -> Section {
+    let rows = report.slowest.iter().map(|call| {
+        cells![
+            figure::latency(call.duration),
             Line::code(&call.tool),
-            Line::plain(call.category.map_or("ok", ErrorCategory::name)),
-            Line::plain(format!("{:.3}s", call.at.as_secs_f64())),
-            Line::plain(call.session.to_string()),
-            Line::plain(call.request_id.to_string()),
-        ]);
-    }
-    table.limit = Some(Limit::First(SLOWEST_MAX));
-    let section = Section::new("Slowest calls").table(table);
+            call.category.map_or("ok", ErrorCategory::name),
+            format!("{:.3}s", call.at.as_secs_f64()),
+            call.session,
+            call.request_id,
+        ]
+    });
+    let table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"]).rows(rows);
+    let section = Section::new("Slowest calls").table(table.at_most(SLOWEST_MAX));
     let has_trace = !report.trace_path.as_os_str().is_empty();
     let Some(first) = report.slowest.first().filter(|_| has_trace) else {
         return section;
@@ -270,7 +241,7 @@ pub(super) fn slowest(report: &Report) -> Section {
 }
 
 /// What failed, why, and what to try.
-pub(super) fn errors(report: &Report) -> Section {
+pub fn errors(report: &Report) -> Section {
     let section = Section::new("Errors");
     let errors = &report.errors;
     if errors.by_category.is_empty() {
@@ -278,41 +249,45 @@ pub(super) fn errors(report: &Report) -> Section {
     }
     let mut categories: Vec<_> = errors.by_category.iter().collect();
     categories.sort_by_key(|(category, count)| (std::cmp::Reverse(**count), **category));
-    let mut table = Table::new(["Category", "Count", "Example", "What to try"]);
-    for (category, number) in categories {
-        let example = errors.examples.get(category).map(String::as_str);
-        table.push([
-            Line::plain(category.name()),
-            Line::plain(count(*number)),
-            example.map_or_else(Line::default, Line::code),
-            Line::plain(category.hint().text()),
-        ]);
-    }
-    section.table(table)
+    let rows = categories.into_iter().map(|(category, number)| {
+        let example = errors
+            .examples
+            .get(category)
+            .map_or_else(Line::default, Line::code);
+        cells![
+            category.name(),
+            count(*number),
+            example,
+            category.hint().text()
+        ]
+    });
+    section.table(Table::new(["Category", "Count", "Example", "What to try"]).rows(rows))
 }
 
 /// What the server's processes used.
-pub(super) fn process(report: &Report) -> Section {
+pub fn process(report: &Report) -> Section {
     let section = Section::new("Process");
     let process = &report.process;
     if process.samples.is_empty() {
         let why = "Not sampled: the server's processes are not on this machine, or the run was too short.";
         return section.paragraph(why).detail();
     }
-    let mut parts = vec![
-        format!("Peak RSS: {}", figure::megabytes(process.peak_rss_mb)),
-        format!("Final RSS: {}", figure::megabytes(process.final_rss_mb)),
-        format!("Avg CPU: {:.1}%", process.avg_cpu_pct),
-    ];
-    if let Some(growth) = process.growth_mb {
-        parts.push(format!("RSS growth: {growth:+.1} MB"));
-    }
-    if let Some(threads) = process.peak_threads {
-        parts.push(format!("Peak threads: {threads}"));
-    }
-    if let Some(descriptors) = process.peak_descriptors {
-        parts.push(format!("Peak descriptors: {descriptors}"));
-    }
+    let growth = process.growth_mb;
+    let parts: Vec<String> = [
+        Some(format!("Peak RSS: {}", megabytes(process.peak_rss_mb))),
+        Some(format!("Final RSS: {}", megabytes(process.final_rss_mb))),
+        Some(format!("Avg CPU: {:.1}%", process.avg_cpu_pct)),
+        growth.map(|growth| format!("RSS growth: {growth:+.1} MB")),
+        process
+            .peak_threads
+            .map(|peak| format!("Peak threads: {peak}")),
+        process
+            .peak_descriptors
+            .map(|peak| format!("Peak descriptors: {peak}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let mut section = section.paragraph(parts.join(" · "));
     section.blocks.extend(charts::process(report));
     section

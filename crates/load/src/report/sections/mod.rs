@@ -13,8 +13,7 @@ pub use findings::{found, violation};
 
 use std::path::PathBuf;
 
-use mcprove_document::block::{Document, Line, Section};
-use mcprove_document::figure;
+use mcprove_document::prelude::{Document, Line, Section, figure};
 use mcprove_settings::printable::printable;
 
 use super::headline;
@@ -95,12 +94,15 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
 }
 
 fn list_files(report: &Report, files: &Files) -> Section {
-    let names = files.names.iter().map(|name| match *name {
-        "trace.jsonl" if report.trace_loss().is_some() => "trace.jsonl (incomplete)",
-        "trace.jsonl" => "trace.jsonl (every call)",
-        name => name,
-    });
-    let names: Vec<&str> = names.collect();
+    let names: Vec<&str> = files
+        .names
+        .iter()
+        .map(|name| match *name {
+            "trace.jsonl" if report.trace_loss().is_some() => "trace.jsonl (incomplete)",
+            "trace.jsonl" => "trace.jsonl (every call)",
+            name => name,
+        })
+        .collect();
     if names.is_empty() {
         return Section::default();
     }

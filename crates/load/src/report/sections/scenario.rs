@@ -1,12 +1,11 @@
 //! What only some scenarios look for; what grows is in `growth.rs`.
 
-use mcprove_document::block::{Limit, Line, Section, Table};
-use mcprove_document::figure;
+use mcprove_document::prelude::*;
 use mcprove_score::cold_start::ColdStartReport;
 use mcprove_score::deadlock::{DeadlockReport, ProbeOutcome};
 use mcprove_score::fuzz::{FuzzOutcome, FuzzReport};
 use mcprove_score::head_of_line::HeadOfLineReport;
-use mcprove_score::race::RaceReport;
+
 use mcprove_score::verdict::Outcome;
 use serde::Serialize;
 
@@ -20,7 +19,7 @@ const ROWS_MAX: usize = 50;
 const TERMINAL_ROWS_MAX: usize = 5;
 
 /// The sections of what was looked for.
-pub(super) fn all(report: &Report) -> Vec<Section> {
+pub fn all(report: &Report) -> Vec<Section> {
     let mut sections = Vec::new();
     sections.extend(report.cold_start.as_ref().map(cold_start));
     sections.extend(report.deadlock.as_ref().map(deadlock));
@@ -35,21 +34,20 @@ pub(super) fn all(report: &Report) -> Vec<Section> {
 }
 
 fn cold_start(report: &ColdStartReport) -> Section {
-    let mut table = Table::new([
+    let table = Table::new([
         "Starts",
         "ready",
         "first call",
         "second call",
         "first / second",
     ]);
-    table.push([
+    let section = Section::new("Cold start").table(table.rows([[
         report.iterations.to_string(),
-        figure::maybe_milliseconds(report.ready_ms),
-        figure::maybe_milliseconds(report.first_call_ms),
-        figure::maybe_milliseconds(report.second_call_ms),
-        figure::maybe_decimal(report.ratio, 1),
-    ]);
-    let section = Section::new("Cold start").table(table);
+        maybe_milliseconds(report.ready_ms),
+        maybe_milliseconds(report.first_call_ms),
+        maybe_milliseconds(report.second_call_ms),
+        maybe_decimal(report.ratio, 1),
+    ]]));
     section.paragraph("Medians over all starts, each with a fresh process.")
 }
 
@@ -67,21 +65,21 @@ fn deadlock(report: &DeadlockReport) -> Section {
         )));
     }
     if let Some(kind) = report.kind {
-        lines.push(Line::plain(format!(
-            "What is stuck: {} ({})",
-            name(kind),
-            kind.explanation()
-        )));
+        let stuck = format!("What is stuck: {} ({})", name(kind), kind.explanation());
+        lines.push(stuck.into());
     }
-    let mut table = Table::new(["Call", "Outcome", "after", "Message"]);
-    for (index, call) in report.calls.iter().take(ROWS_MAX).enumerate() {
-        table.push([
-            Line::plain((index + 1).to_string()),
-            Line::plain(name(call.outcome)),
-            Line::plain(figure::milliseconds(call.duration_ms)),
-            call.message.as_ref().map_or_else(Line::default, Line::code),
-        ]);
-    }
+    let rows = (1..)
+        .zip(report.calls.iter().take(ROWS_MAX))
+        .map(|(number, call): (u32, _)| {
+            let message = call.message.as_ref().map_or_else(Line::default, Line::code);
+            cells![
+                number,
+                name(call.outcome),
+                milliseconds(call.duration_ms),
+                message
+            ]
+        });
+    let table = Table::new(["Call", "Outcome", "after", "Message"]).rows(rows);
     let calls = and_more(Section::default().table(table), report.calls.len(), "calls");
     head.detail()
         .with(Section::default().list(lines))
@@ -89,7 +87,7 @@ fn deadlock(report: &DeadlockReport) -> Section {
 }
 
 /// What something is called in `metrics.json`.
-pub(super) fn name(value: impl Serialize) -> String {
+pub fn name(value: impl Serialize) -> String {
     let json = serde_json::to_value(value).unwrap_or_default();
     json.as_str().unwrap_or_default().to_owned()
 }
@@ -105,7 +103,7 @@ fn and_more(section: Section, rows: usize, noun: &str) -> Section {
 }
 
 fn race(report: &Report) -> Section {
-    let mut table = Table::new([
+    let table = Table::new([
         "Tool",
         "Outcome",
         "alone",
@@ -113,27 +111,25 @@ fn race(report: &Report) -> Section {
         "at once",
         "different at once",
         "failed",
-    ]);
-    for (tool, race) in &report.race {
-        table.push([
+    ])
+    .rows(report.race.iter().map(|(tool, race)| {
+        cells![
             Line::code(tool),
-            Line::plain(name(race.outcome)),
-            Line::plain(race.baseline_calls.to_string()),
-            Line::plain(race.baseline_distinct.to_string()),
-            Line::plain(race.concurrent_calls.to_string()),
-            Line::plain(race.concurrent_distinct.to_string()),
-            Line::plain(race.failures.to_string()),
-        ]);
-    }
+            name(race.outcome),
+            race.baseline_calls,
+            race.baseline_distinct,
+            race.concurrent_calls,
+            race.concurrent_distinct,
+            race.failures,
+        ]
+    }));
     let examples = report.race.iter().filter_map(|(tool, race)| {
-        let RaceReport { example, .. } = race;
-        let (one, other) = example.as_ref()?;
+        let (one, other) = race.example.as_ref()?;
+        let both = Line::join([Line::code(one), Line::code(other)], " and ");
         Some(
             Line::code(tool)
                 .and(" answered ")
-                .and_code(one)
-                .and(" and ")
-                .and_code(other)
+                .and(both)
                 .and(" to the same call."),
         )
     });
@@ -148,38 +144,33 @@ fn fuzz(report: &FuzzReport) -> Section {
     let mut cases: Vec<_> = report.cases.iter().collect();
     // The worst outcome first.
     cases.sort_by_key(|case| std::cmp::Reverse(case.outcome));
-    let mut table = Table::new(["Outcome", "Payload", "times", "What was seen"]);
-    for case in cases.into_iter().take(ROWS_MAX) {
-        let name = name(case.outcome);
-        table.push([
-            if case.outcome >= FuzzOutcome::Wedged {
-                Line::strong(name)
-            } else {
-                Line::plain(name)
-            },
-            Line::code(&case.payload),
-            Line::plain(case.times.to_string()),
-            Line::plain(&case.detail),
-        ]);
-    }
-    table.limit = Some(Limit::First(TERMINAL_ROWS_MAX));
-    let section = Section::new("Fuzzing").paragraph(counts).table(table);
+    let rows = cases.into_iter().take(ROWS_MAX).map(|case| {
+        let outcome = match name(case.outcome) {
+            name if case.outcome >= FuzzOutcome::Wedged => Line::strong(name),
+            name => name.into(),
+        };
+        cells![outcome, Line::code(&case.payload), case.times, &case.detail]
+    });
+    let table = Table::new(["Outcome", "Payload", "times", "What was seen"]).rows(rows);
+    let section = Section::new("Fuzzing")
+        .paragraph(counts)
+        .table(table.at_most(TERMINAL_ROWS_MAX));
     and_more(section, report.cases.len(), "payloads")
 }
 
 fn head_of_line(report: &HeadOfLineReport) -> Section {
-    let mut table = Table::new([
+    let table = Table::new([
         "fast calls alone",
         "fast calls in the mix",
         "slow calls",
         "samples",
-    ]);
-    table.push([
-        figure::maybe_milliseconds(report.fast_alone_p50),
-        figure::maybe_milliseconds(report.fast_mixed_p50),
-        figure::maybe_milliseconds(report.slow_p50),
+    ])
+    .rows([[
+        maybe_milliseconds(report.fast_alone_p50),
+        maybe_milliseconds(report.fast_mixed_p50),
+        maybe_milliseconds(report.slow_p50),
         report.samples.to_string(),
-    ]);
+    ]]);
     Section::new("Head-of-line blocking")
         .table(table)
         .paragraph(match report.outcome {

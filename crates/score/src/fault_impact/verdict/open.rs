@@ -4,45 +4,45 @@ use super::names;
 use crate::fault_impact::{CALLS_BEFORE_MIN, FaultImpact, OpenReason};
 
 /// Why it is not known whether all was back, and what to try.
-pub(super) fn because(impact: &FaultImpact) -> (String, &'static str) {
-    match impact.open.unwrap_or(OpenReason::ShortAfter) {
+pub fn because(impact: &FaultImpact) -> (String, &'static str) {
+    let (reason, hint) = match impact.open.unwrap_or(OpenReason::ShortAfter) {
         OpenReason::FewBefore => (
-            "There were too few calls before it to compare with.".to_owned(),
+            "There were too few calls before it to compare with.",
             "let the fault start later: start = \"10s\"",
         ),
         OpenReason::ShortAfter => (
-            "There was too little time after it to see whether all is back.".to_owned(),
+            "There was too little time after it to see whether all is back.",
             "let the fault end earlier, or the run later: at least 3 s before the end",
         ),
         OpenReason::HeldTooLong => (
-            "The calls that it struck were held for so long that too little time was left to see whether all is back."
-                .to_owned(),
+            "The calls that it struck were held for so long that  too little time was left to see whether all is back.",
             "let the run last longer, the fault start earlier, or hung calls be given up sooner (hang_timeout)",
         ),
         OpenReason::OtherFault => (
-            "Another fault was on before all could be seen to be back.".to_owned(),
+            "Another fault was on before all could be seen to be back.",
             "leave a few seconds between the faults",
         ),
         OpenReason::LoadChanged => (
-            "The load changed while it was on, so that the calls before and after are not alike.".to_owned(),
+            "The load changed while it was on, so that the calls before and after are not alike.",
             "let the fault start and end while the load is steady, a few seconds after it began and before it changes; or use the scenario sustained",
         ),
-        OpenReason::RareTools => (
-            format!(
-                "Too few calls of {} ended after it to see whether all is back.",
-                names(&impact.not_back)
-            ),
-            "let the run last longer, or call these tools more often",
-        ),
+        OpenReason::RareTools => {
+            let tools = names(&impact.not_back);
+            return (
+                format!("Too few calls of {tools} ended after it to see whether all is back."),
+                "let the run last longer, or call these tools more often",
+            );
+        }
         OpenReason::CoarseStretches => (
-            "The run is so long that the time until all was back is known too roughly for the limit.".to_owned(),
+            "The run is so long that the time until all was back is known too roughly for the limit.",
             "make the run shorter, or max_recovery longer",
         ),
-    }
+    };
+    (reason.to_owned(), hint)
 }
 
 /// Why it is not known that no other tool suffered, if it is not, and what to try.
-pub(super) fn unseen_spread(impact: &FaultImpact) -> Option<(String, &'static str)> {
+pub fn unseen_spread(impact: &FaultImpact) -> Option<(String, &'static str)> {
     let others = || impact.tools.iter().filter(|tool| !tool.is_aimed_at);
     if impact.tool.is_none() {
         let reason = "It was aimed at every tool, so that there was no other that could suffer.";
