@@ -4,7 +4,9 @@
 //! From the entries come the names on the command line, the `--explain` texts, the JSON Schema
 //! and the table in the docs, so a new one cannot be half-added.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use strsim::osa_distance;
 
 /// One thing that can be chosen by name and built from settings.
 pub struct Entry<Built> {
@@ -30,7 +32,8 @@ pub struct Setting {
 }
 
 /// The default of a [`Setting`], which also is its type.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum DefaultValue {
     /// A whole number from zero up.
     Integer(u64),
@@ -49,9 +52,10 @@ pub enum DefaultValue {
 pub struct Settings(Map<String, Value>);
 
 /// Why a name or its settings were refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// No entry or setting has this name; perhaps another one was meant.
+    #[error("unknown name {name:?}{}", .suggestion.map_or(String::new(), |it| format!("; did you mean {it:?}?")))]
     Unknown {
         /// The name that was given.
         name: String,
@@ -59,6 +63,7 @@ pub enum RegistryError {
         suggestion: Option<&'static str>,
     },
     /// A setting has a value of the wrong type.
+    #[error("{name:?} must be {expected}")]
     WrongType {
         /// The setting.
         name: &'static str,
@@ -67,41 +72,10 @@ pub enum RegistryError {
     },
 }
 
-impl std::fmt::Display for RegistryError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unknown {
-                name,
-                suggestion: Some(suggestion),
-            } => {
-                write!(
-                    formatter,
-                    "unknown name {name:?}; did you mean {suggestion:?}?"
-                )
-            }
-            Self::Unknown {
-                name,
-                suggestion: None,
-            } => write!(formatter, "unknown name {name:?}"),
-            Self::WrongType { name, expected } => {
-                write!(formatter, "{name:?} must be {expected}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RegistryError {}
-
 impl DefaultValue {
     /// The value itself.
     pub fn value(self) -> Value {
-        match self {
-            Self::Integer(value) => json!(value),
-            Self::Signed(value) => json!(value),
-            Self::Number(value) => json!(value),
-            Self::Boolean(value) => json!(value),
-            Self::Text(value) => json!(value),
-        }
+        json!(self)
     }
 
     const fn type_name(self) -> &'static str {
@@ -237,39 +211,15 @@ fn unknown(name: &str, suggestion: Option<&'static str>) -> RegistryError {
     }
 }
 
-/// The known name closest to `wanted`, if one is close enough to be a slip of the keyboard.
+/// The known name closest to `wanted`, if one is close enough to be a slip of the keyboard: a character too many, too
+/// few or wrong, or two neighbours swapped.
 pub fn nearest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option<&'a str> {
     let limit = (wanted.chars().count() / 3).max(1);
     names
-        .map(|name| (edit_distance(name, wanted), name))
+        .map(|name| (osa_distance(name, wanted), name))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
-}
-
-/// The number of slips between two names: a character too many, too few or wrong, or two
-/// neighbours swapped (optimal string alignment, Boytsov 2011), one row at a time.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    let mut previous = None;
-    for (i, a) in left.chars().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in right.iter().enumerate() {
-            let at = |row: &[usize], place: usize| row.get(place).copied().unwrap_or(usize::MAX);
-            let changed = at(&last, j) + usize::from(a != *b);
-            let mut best = changed.min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
-            let is_swapped = j > 0 && right.get(j - 1) == Some(&a) && previous == Some(*b);
-            if is_swapped {
-                best = best.min(at(&before_last, j - 1).saturating_add(1));
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-        previous = Some(a);
-    }
-    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -319,10 +269,6 @@ mod tests {
 
     #[test]
     fn distances() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("echo", "ehco"), 1);
-        assert_eq!(edit_distance("add", "echo"), 4);
         assert_eq!(nearest(["add", "echo"].into_iter(), "ehco"), Some("echo"));
         assert_eq!(nearest(["deadlock", "leak"].into_iter(), "zzzzzz"), None);
     }
