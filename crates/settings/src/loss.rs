@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::mem::discriminant;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -96,18 +97,25 @@ impl fmt::Display for Loss {
 }
 
 impl Missing {
-    /// Both together, if they are of a kind.
-    fn and(self, more: Self) -> Option<Self> {
-        Some(match (self, more) {
-            (Self::File, Self::File) => Self::File,
-            (Self::Events(one), Self::Events(other)) => Self::Events(one + other),
-            (Self::Requests(one), Self::Requests(other)) => Self::Requests(one + other),
-            (Self::Bytes(one), Self::Bytes(other)) => Self::Bytes(one + other),
-            (Self::Rows(one), Self::Rows(other)) => Self::Rows(one + other),
-            (Self::Intervals(one), Self::Intervals(other)) => Self::Intervals(one + other),
-            (Self::Messages(one), Self::Messages(other)) => Self::Messages(one + other),
-            _ => return None,
-        })
+    fn count(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::File => None,
+            Self::Events(count)
+            | Self::Requests(count)
+            | Self::Bytes(count)
+            | Self::Rows(count)
+            | Self::Intervals(count)
+            | Self::Messages(count) => Some(count),
+        }
+    }
+
+    /// Adds what is of the same kind; false if it is not.
+    fn add(&mut self, mut more: Self) -> bool {
+        let is_same = discriminant(self) == discriminant(&more);
+        if let (true, Some(count), Some(more)) = (is_same, self.count(), more.count()) {
+            *count += *more;
+        }
+        is_same
     }
 }
 
@@ -119,16 +127,12 @@ impl Losses {
     /// Adds one. What goes on missing in the same file, whatever the later reasons, is one loss.
     pub fn add(&self, loss: Loss) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all
+        let mut known = all
             .iter_mut()
             .filter(|known| known.file == loss.file && known.is_limit == loss.is_limit);
-        for known in known {
-            if let Some(sum) = known.missing.and(loss.missing) {
-                known.missing = sum;
-                return;
-            }
+        if !known.any(|known| known.missing.add(loss.missing)) {
+            all.push(loss);
         }
-        all.push(loss);
     }
 
     /// Notes a file that could not be written.

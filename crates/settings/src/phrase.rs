@@ -1,10 +1,7 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
-/// Names listed before the rest is only counted.
-const NAMES_MAX: usize = 5;
-
-/// Places listed before the rest is only counted.
-const PLACES_MAX: usize = 5;
+/// Names and places listed before the rest is only counted.
+const LISTED_MAX: usize = 5;
 
 /// Characters of a server's own text before it is cut.
 const TEXT_CHARS_MAX: usize = 200;
@@ -45,20 +42,24 @@ fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// `call 3`, `calls 0, 1 and 4`; the first five, then how many more.
-pub fn places(noun: &str, places: &[usize]) -> String {
-    let mut shown: Vec<String> = places
-        .iter()
-        .take(PLACES_MAX)
-        .map(usize::to_string)
-        .collect();
-    if places.len() > PLACES_MAX {
-        shown.push(format!("{} more", places.len() - PLACES_MAX));
+/// `a, b and c`; the first five, then how many more.
+fn listed<T>(all: &[T], show: impl FnMut(&T) -> String) -> String {
+    let mut shown: Vec<String> = all.iter().take(LISTED_MAX).map(show).collect();
+    if all.len() > LISTED_MAX {
+        shown.push(format!("{} more", all.len() - LISTED_MAX));
     }
     match shown.split_last() {
-        Some((last, [])) => format!("{noun} {last}"),
-        Some((last, rest)) => format!("{noun}s {} and {last}", rest.join(", ")),
-        None => format!("no {noun}"),
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => shown.concat(),
+    }
+}
+
+/// `call 3`, `calls 0, 1 and 4`; the first five, then how many more.
+pub fn places(noun: &str, places: &[usize]) -> String {
+    match places.len() {
+        0 => format!("no {noun}"),
+        1 => format!("{noun} {}", places[0]),
+        _ => format!("{noun}s {}", listed(places, usize::to_string)),
     }
 }
 
@@ -149,19 +150,7 @@ pub fn sentence(words: &str) -> String {
 
 /// `` `a`, `b` and `c` ``; the first five, then how many more.
 pub fn names<Name: AsRef<str>>(names: &[Name]) -> String {
-    let mut quoted: Vec<String> = names
-        .iter()
-        .take(NAMES_MAX)
-        .map(|each| name(each.as_ref()))
-        .collect();
-    if names.len() > NAMES_MAX {
-        quoted.push(format!("{} more", names.len() - NAMES_MAX));
-    }
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        Some((last, _)) => last.clone(),
-        None => String::new(),
-    }
+    listed(names, |each| name(each.as_ref()))
 }
 
 #[cfg(test)]

@@ -26,55 +26,25 @@ pub use stream::StreamRedactor;
 pub const REDACTED: &str = "<redacted>";
 
 /// Parts of the names of headers, variables and flags whose values are secrets.
-const SECRET_WORDS: &[&str] = &[
-    "authorization",
-    "bearer",
-    "cookie",
-    "token",
-    "key",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "credential",
-    "sessionid",
-    "sessid",
-];
+const SECRET_WORDS: &str = "authorization bearer cookie token key secret password passwd passphrase credential sessionid sessid";
 
 /// Whole words in such names: as parts of others they mean nothing.
-const WHOLE_SECRET_WORDS: &[&str] = &[
-    "pwd", "pw", "jwt", "csrf", "xsrf", "creds", "pgpass", "webhook",
-];
+const WHOLE_SECRET_WORDS: &str = "pwd pw jwt csrf xsrf creds pgpass webhook";
 
 /// Words that such names end with: before others they mean nothing.
-const LAST_SECRET_WORDS: &[&str] = &["pass", "auth", "pat", "salt"];
+const LAST_SECRET_WORDS: &str = "pass auth pat salt";
 
 /// Further names of secrets among the parameters of an address.
-const SECRET_PARAMETERS: &[&str] = &["sig", "signature", "code"];
+const SECRET_PARAMETERS: &str = "sig signature code";
 
 /// The header of the protocol itself. Whoever looks for what happened in a session needs it, and it
 /// lets nobody in by itself.
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// How the tokens of common services begin. They are secrets whatever their name.
-pub(crate) const SECRET_PREFIXES: &[&str] = &[
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "rk_test_",
-    "AIza",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "eyJ",
-    "AKIA",
-    "hvs.",
-];
+pub(crate) const SECRET_PREFIXES: &str = "\
+    sk- sk_live_ sk_test_ rk_live_ rk_test_ AIza ghp_ gho_ ghs_ github_pat_ glpat- xoxb- xoxp- eyJ AKIA \
+    hvs.";
 
 /// Tokens of services are longer than this.
 const TOKEN_CHARS_MIN: usize = 8;
@@ -91,18 +61,28 @@ const USER_KEY_CHARS_MIN: usize = 16;
 /// ```
 pub fn is_secret_name(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    if SECRET_WORDS.iter().any(|word| lower.contains(word)) {
+    if SECRET_WORDS.split(' ').any(|word| lower.contains(word)) {
         return true;
     }
     let words = words_of(name);
     let last = words.last();
-    let ends_with_secret = last.is_some_and(|word| LAST_SECRET_WORDS.contains(&word.as_str()));
+    let ends_with_secret = last.is_some_and(|word| has_word(LAST_SECRET_WORDS, word));
     let has_session_id = words.windows(2).any(|pair| pair == ["session", "id"]);
     ends_with_secret
         || has_session_id && lower != SESSION_HEADER
-        || words
-            .iter()
-            .any(|word| WHOLE_SECRET_WORDS.contains(&word.as_str()))
+        || words.iter().any(|word| has_word(WHOLE_SECRET_WORDS, word))
+}
+
+/// Whether a word is one of a list, which has spaces between.
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|own| own == word)
+}
+
+/// Whether a text begins as the tokens of common services do.
+fn has_secret_prefix(text: &str) -> bool {
+    SECRET_PREFIXES
+        .split(' ')
+        .any(|prefix| text.starts_with(prefix))
 }
 
 /// The words of a name, in lower case: parted by what is no letter or digit, and where a capital
@@ -127,10 +107,7 @@ pub(crate) fn words_of(name: &str) -> Vec<String> {
 /// Whether a value shows by itself that it is a secret.
 fn is_secret_value(value: &str) -> bool {
     let value = value.trim_start_matches(['"', '\'']);
-    value.len() >= TOKEN_CHARS_MIN
-        && SECRET_PREFIXES
-            .iter()
-            .any(|prefix| value.starts_with(prefix))
+    value.len() >= TOKEN_CHARS_MIN && has_secret_prefix(value)
 }
 
 /// The value of a header or variable, unless it is a secret.
@@ -278,7 +255,7 @@ fn redact_query(query: &str) -> String {
             Some((name, value))
                 if is_secret_name(name)
                     || is_secret_value(value)
-                    || SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) =>
+                    || has_word(SECRET_PARAMETERS, &name.to_ascii_lowercase()) =>
             {
                 text.push_str(name);
                 text.push('=');

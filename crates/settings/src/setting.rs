@@ -493,37 +493,23 @@ impl SettingType for Value {
     }
 
     fn write(&self) -> Option<Data> {
-        match (self, table_data(self, TABLE_DEPTH_MAX)) {
-            (Self::Null, _) => None,
-            (_, Some(table @ Data::Table(_))) => Some(table),
+        match Data::from(self.clone()) {
+            Data::Null => None,
+            table @ Data::Table(_) if is_in_toml(&table, TABLE_DEPTH_MAX) => Some(table),
             _ => Some(Data::Text(self.to_string())),
         }
     }
 }
 
-/// JSON as values of a file; none where TOML has no such value.
-fn table_data(json: &Value, depth: usize) -> Option<Data> {
-    let depth = depth.checked_sub(1)?;
-    Some(match json {
-        Value::Null => return None,
-        Value::Bool(value) => Data::Boolean(*value),
-        Value::Number(number) => match number.as_i64() {
-            Some(value) => Data::Integer(value.into()),
-            None if number.is_f64() => Data::Number(number.as_f64()?),
-            None => return None,
-        },
-        Value::String(text) => Data::Text(text.clone()),
-        Value::Array(values) => {
-            let values = values
-                .iter()
-                .map(|value| table_data(value, depth).map(Node::new));
-            Data::List(values.collect::<Option<_>>()?)
+/// Whether TOML has such a value, and it is not too deep to be read.
+fn is_in_toml(data: &Data, depth: usize) -> bool {
+    let is_within = |node: &Node| is_in_toml(&node.data, depth - 1);
+    depth > 0
+        && match data {
+            Data::Null => false,
+            Data::Integer(value) => i64::try_from(*value).is_ok(),
+            Data::List(nodes) => nodes.iter().all(is_within),
+            Data::Table(fields) => fields.iter().all(|field| is_within(&field.value)),
+            _ => true,
         }
-        Value::Object(object) => {
-            let fields = object
-                .iter()
-                .map(|(name, value)| Some(Field::new(name, table_data(value, depth)?)));
-            Data::Table(fields.collect::<Option<_>>()?)
-        }
-    })
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kind::Kind;
 use crate::message::{Part, assignment, message, setting};
-use crate::reader::{Reader, Section, near};
+use crate::reader::{Reader, Section, suggestion};
 use crate::setting::{Fallback, Setting, SettingItem, Settings};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
@@ -79,11 +79,7 @@ pub fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&str]) {
 /// A name that is not among those known.
 pub fn unknown(reader: &mut Reader<'_>, field: &Field, noun: &str, known: &[&str]) {
     let message = format!("unknown {noun} {:?}", shorten(&field.name, SHOWN_MAX));
-    let hint = near(known, &field.name).map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |close| format!("did you mean {close:?}?"),
-    );
-    reader.problem(&field.span, message, hint);
+    reader.problem(&field.span, message, suggestion(known, &field.name));
 }
 
 /// A text that must be there and is not empty.

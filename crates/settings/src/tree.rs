@@ -219,6 +219,16 @@ impl Document {
         self.end = next;
     }
 
+    /// Takes an entry of the file itself out of a table.
+    pub fn forget(&mut self, table: &str, name: &str) {
+        let file_end = self.source.text.len();
+        let mut tables = self.root.fields_mut().iter_mut();
+        if let Some(within) = tables.find(|field| field.name == table) {
+            let fields = within.value.fields_mut();
+            fields.retain(|field| field.span.start > file_end || field.name != name);
+        }
+    }
+
     /// Adds values that were given besides the file to a list at its top.
     pub fn append(&mut self, list: &str, values: impl IntoIterator<Item = Data>) {
         let mut next = self.end + 1;

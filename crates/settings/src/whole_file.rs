@@ -1,7 +1,7 @@
 //! Files that are written whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,46 +23,101 @@ pub fn write_private(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 fn put(path: &Path, bytes: &[u8], is_private: bool) -> io::Result<()> {
-    let before = fs::metadata(path).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
-        return File::options().write(true).open(path)?.write_all(bytes);
+    let written = WholeFile::open(path, is_private).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.finish()
+    });
+    match written {
+        Err(error) if is_of_folder(&error) && is_writable(path) => {
+            if is_private {
+                private_file::create(path)?.write_all(bytes)
+            } else {
+                fs::write(path, bytes)
+            }
+        }
+        written => written,
     }
-    if before
-        .as_ref()
-        .is_some_and(|it| it.permissions().readonly())
-    {
-        return Err(io::ErrorKind::PermissionDenied.into());
+}
+
+fn is_writable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| !file.permissions().readonly())
+}
+
+/// A file that takes its place only when it is whole. What is no plain file, such as a pipe, is written to as it is.
+pub struct WholeFile {
+    writer: BufWriter<File>,
+    /// The file while it is written, and its place.
+    move_to: Option<(PathBuf, PathBuf)>,
+}
+
+impl WholeFile {
+    /// Begins to write.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Self::open(path, false)
     }
-    // A link stays a link.
-    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let part = beside(&place);
-    let written = (|| {
+
+    fn open(path: &Path, is_private: bool) -> io::Result<Self> {
+        let before = fs::metadata(path).ok();
+        if before.as_ref().is_some_and(|before| !before.is_file()) {
+            let file = File::options().write(true).open(path)?;
+            return Ok(Self {
+                writer: BufWriter::new(file),
+                move_to: None,
+            });
+        }
+        if before.is_some() && !is_writable(path) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        // A link stays a link.
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let part = beside(&place);
         let mut options = File::options();
         options.write(true).create_new(true);
-        let mut file = if is_private {
+        let file = if is_private {
             private_file::open(&part, &mut options)?
         } else {
             options.open(&part)?
         };
-        if let Some(before) = before.as_ref().filter(|_| !is_private) {
-            file.set_permissions(before.permissions())?;
+        let whole = Self {
+            writer: BufWriter::new(file),
+            move_to: Some((part, place)),
+        };
+        if let Some(before) = before.filter(|_| !is_private) {
+            whole
+                .writer
+                .get_ref()
+                .set_permissions(before.permissions())?;
         }
-        file.write_all(bytes)?;
-        fs::rename(&part, &place)
-    })();
-    if written.is_err() {
-        // A part of it is of no use.
-        let _ = fs::remove_file(&part);
+        Ok(whole)
     }
-    match written {
-        Err(error) if before.is_some() && is_of_folder(&error) => {
-            if is_private {
-                private_file::create(&place)?.write_all(bytes)
-            } else {
-                fs::write(&place, bytes)
-            }
+
+    /// Puts the file in its place.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        if let Some((part, place)) = &self.move_to {
+            fs::rename(part, place)?;
+            self.move_to = None;
         }
-        written => written,
+        Ok(())
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.move_to {
+            // A part of it is of no use; one that cannot be removed harms nobody.
+            let _ = fs::remove_file(part);
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     compare, completions, deadlock_probe, demo, doctor, example_config, fixture, init, lab,
     list_scenarios, mock, probe, proxy, report, run, runs, schema, score, validate,
 };
+use crate::explain::with_flag;
 
 /// Proves that an MCP server, and the agents that use it, hold up.
 #[derive(Debug, Parser)]
@@ -25,6 +26,11 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The command line, with what every command has.
+pub fn command() -> clap::Command {
+    Cli::command().mut_subcommands(with_flag)
 }
 
 /// What to do.
@@ -73,12 +79,10 @@ pub enum Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

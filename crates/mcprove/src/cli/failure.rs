@@ -1,13 +1,22 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
 
+use mcprove_client::process::SpawnError;
+use mcprove_client::session::ConnectError;
+use mcprove_lab::audit::{AuditError, ReplayError};
+use mcprove_load::run::{CompareError, FormatError, RecomputeError, RecordingError};
+use mcprove_proxy::http::ListenError;
+use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
+use mcprove_suite::agent::cassette::CassetteError;
+use mcprove_suite::run::LastFailedError;
 
-use crate::exit::ExitCode;
-use crate::terminal;
+use crate::{ExitCode, terminal};
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;
@@ -27,32 +36,32 @@ impl Failure {
     /// A failure with what to try next.
     pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
-            message: message.into(),
             hint: Some(hint.into().text()),
+            ..Self::plain(message)
+        }
+    }
+
+    /// A failure that says all by itself.
+    fn plain(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: None,
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
     }
 
-    /// A file that cannot be used: every problem with its place and its hint, as its reader wrote
-    /// them.
-    pub fn of_file(problems: &str) -> Self {
-        Self {
-            message: problems.to_owned(),
-            hint: None,
-            stderr: String::new(),
-            code: ExitCode::CouldNotRun,
-        }
+    /// A file that cannot be written.
+    pub fn unwritten(path: &Path, error: &io::Error) -> Self {
+        Self::new(
+            format!("cannot write {}: {error}", path.display()),
+            "check that the folder exists and can be written to",
+        )
     }
 
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
-        Self {
-            message: "interrupted".into(),
-            hint: None,
-            stderr: String::new(),
-            code: ExitCode::Interrupted,
-        }
+        Self::plain("interrupted").into_interrupted()
     }
 
     /// The same, because the user interrupted: exit code 130.
@@ -120,32 +129,57 @@ impl Failure {
 
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
-        let hint = diagnostic.hint.map(|hint| hint.text());
         Self {
-            hint,
-            ..Self::of_file(&diagnostic.message.text())
+            hint: diagnostic.hint.map(|hint| hint.text()),
+            ..Self::plain(diagnostic.message.text())
         }
     }
 }
 
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        let limit = error.chain().find_map(|cause| {
-            let cause = cause.downcast_ref::<std::io::Error>()?;
-            OwnLimit::of_start(cause)
-        });
+/// Every problem of a file with its place and its hint, as its reader wrote them.
+impl From<ConfigErrors> for Failure {
+    fn from(errors: ConfigErrors) -> Self {
+        Self::plain(errors.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let limit = OwnLimit::of_start(&error);
         Self {
-            message: format!("{error:#}"),
             hint: limit.map(|limit| format!("{limit}: {}", limit.hint())),
-            stderr: String::new(),
-            code: ExitCode::CouldNotRun,
+            ..Self::plain(error.to_string())
         }
     }
 }
 
-/// The failure of a command that ran out of something itself.
-pub fn ran_out(limit: OwnLimit) -> Failure {
-    Failure::new(limit.to_string(), limit.hint())
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::plain(error.to_string())
+    }
+}
+
+/// Errors that have a hint.
+macro_rules! with_hint {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::new(error.to_string(), error.hint())
+            }
+        })*
+    };
+}
+
+with_hint! {
+    AuditError, CassetteError, CompareError, ListenError, OwnLimit, RecomputeError,
+    RecordingError, ReplayError, SpawnError, &FormatError, &LastFailedError,
+}
+
+/// That of a server, with what it said.
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        Self::new(error.to_string(), error.hint()).with_stderr(error.stderr())
+    }
 }
 
 /// The last `count` lines of a text.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::exit::ExitCode;
+use crate::{ExitCode, Failure};
 
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);
@@ -25,6 +25,19 @@ pub fn requested() -> impl Future<Output = ()> {
         std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
     async move { first.notified().await }
+}
+
+/// What some work gives, unless the user interrupts it.
+pub fn unless_requested<T>(
+    work: impl Future<Output = T>,
+) -> impl Future<Output = Result<T, Failure>> {
+    let work = Box::pin(work);
+    async move {
+        tokio::select! {
+            done = work => Ok(done),
+            () = requested() => Err(Failure::interrupted()),
+        }
+    }
 }
 
 /// Resolves at the first and at the second signal; the third ends everything at once, and so does

@@ -19,46 +19,34 @@ use mcprove_settings::kind::Kind;
 use mcprove_settings::setting::{Fallback, Setting, Settings};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The most scenarios that help names beside a setting of theirs.
 const OWNERS_MAX: usize = 3;
 
-/// Flags that are named otherwise than their settings, in files and in messages.
-const OTHER_FLAGS: [(&str, &str); 22] = [
-    ("tool_call", "--tool"),
-    ("args", "--args"),
-    ("headers", "--header"),
-    ("tee_stderr", "--tee-stderr"),
-    ("runs", "--runs"),
-    ("faults", "--fault"),
-    ("record", "--record"),
-    ("live", "--live"),
-    ("jobs", "--jobs"),
-    ("last_failed", "--last-failed"),
-    ("filter", "--filter"),
-    ("tag", "--tag"),
-    ("shard", "--shard"),
-    ("list", "--list"),
-    ("allow", "--allow"),
-    ("json", "--json"),
-    ("gates", "--gates"),
-    ("recommend_runs", "--recommend-runs"),
-    ("report", "--report"),
-    ("audit", "--audit"),
-    ("unlike", "--unlike"),
-    ("public_host", "--public-host"),
+/// Flags of commands that are no settings of a load.
+const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
+                         recommend_runs report audit unlike public_host";
+
+/// What a flag stands for in the scenario of a file, besides the setting of its name.
+const ALSO_REPLACED: [(&str, &str); 4] = [
+    ("hang_timeout", "hang_threshold"),
+    ("grace_period", "grace_period"),
+    ("rate", "rate_limit"),
+    ("rate_limit", "rate"),
 ];
 
 /// The flag of a setting, as messages print it.
 pub fn flag_of(name: &str) -> Option<String> {
-    let other = OTHER_FLAGS.iter().find(|(known, _)| *known == name);
-    let own = || {
-        let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
-        let flag = settings.find(|it| it.has_name(name))?.flag?;
-        Some(format!("--{flag}"))
+    let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
+    let flag = match name {
+        "tool_call" => "tool",
+        "headers" => "header",
+        "faults" => "fault",
+        name if OWN_FLAGS.split(' ').any(|own| own == name) => name,
+        name => settings.find(|it| it.has_name(name))?.flag?,
     };
-    other.map(|(_, flag)| (*flag).to_owned()).or_else(own)
+    Some(format!("--{}", flag.replace('_', "-")))
 }
 
 /// A table of a config file, of which every setting is a flag.
@@ -151,12 +139,24 @@ impl<Table: FlagTable> SettingFlags<Table> {
 
 /// Something that gives values to the settings of a config.
 pub trait Overlay {
-    /// Puts them in the place of those of a file.
+    /// Puts them in the place of those of a file, under whatever name these are there.
     fn overlay(&self, document: &mut Document);
 }
 
 impl<Table: FlagTable> Overlay for SettingFlags<Table> {
     fn overlay(&self, document: &mut Document) {
+        for (setting, _) in &self.values {
+            let also = ALSO_REPLACED
+                .iter()
+                .filter(|(flag, _)| *flag == setting.name);
+            let aliases = scenario_settings()
+                .into_iter()
+                .filter(|it| Table::SECTION == ScenarioTable::SECTION && it.has_name(setting.name));
+            let names = also
+                .map(|(_, name)| *name)
+                .chain(aliases.flat_map(Setting::names));
+            names.for_each(|name| document.forget(ScenarioTable::SECTION, name));
+        }
         document.overlay(Table::SECTION, self.values.iter().cloned());
     }
 }
@@ -405,19 +405,14 @@ impl LoadArguments {
 
     /// The seed, if it is given.
     pub fn seed(&self) -> Result<Option<u64>, Failure> {
-        let text = self.settings.text("seed");
-        let seed = text.map(|text| {
+        let parse = |text: &str| {
             text.parse().map_err(|_| {
-                Failure::new(
-                    format!(
-                        "--seed must be a whole number from 0 to {}, not {text:?}",
-                        u64::MAX
-                    ),
-                    "any such number will do",
-                )
+                let range = format!("a whole number from 0 to {}", u64::MAX);
+                let message = format!("--seed must be {range}, not {text:?}");
+                Failure::new(message, "any such number will do")
             })
-        });
-        seed.transpose()
+        };
+        self.settings.text("seed").map(parse).transpose()
     }
 
     /// The chosen scenario, if it exists.
@@ -436,16 +431,14 @@ impl LoadFlags<'_> {
             document.root = Node::new(Data::Table(vec![scenario]));
         }
         self.overlay(&mut document)?;
-        let config = LoadConfig::for_server(&document, server);
-        checked(config.map_err(|errors| Failure::of_file(&errors.to_string()))?)
+        checked(LoadConfig::for_server(&document, server)?)
     }
 
     /// The config of a file, with the values that were given here in place of its own.
     pub fn over(&self, file: &Path) -> Result<LoadConfig, Failure> {
-        let failure = |errors: &dyn std::fmt::Display| Failure::of_file(&errors.to_string());
-        let mut document = LoadConfig::document(file).map_err(|errors| failure(&errors))?;
+        let mut document = LoadConfig::document(file)?;
         if let Some(other) = self.load.settings.text("type") {
-            let own = LoadConfig::from_document(&document).map_err(|errors| failure(&errors))?;
+            let own = LoadConfig::from_document(&document)?;
             let name = own.scenario.kind.name();
             if find(other).is_none_or(|entry| entry.name != name) {
                 return Err(Failure::new(
@@ -455,7 +448,7 @@ impl LoadFlags<'_> {
             }
         }
         self.overlay(&mut document)?;
-        checked(LoadConfig::from_document(&document).map_err(|errors| failure(&errors))?)
+        checked(LoadConfig::from_document(&document)?)
     }
 
     fn overlay(&self, document: &mut Document) -> Result<(), Failure> {

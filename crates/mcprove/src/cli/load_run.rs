@@ -11,12 +11,8 @@ use mcprove_load::run::report::{Report, RunOutcome};
 use mcprove_load::run::{RunDirectory, RunError};
 use mcprove_settings::own_limits::OwnLimit;
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::{ReportFormat, Reports, drawn};
-use crate::terminal;
-use crate::terminal::StatusLine;
-use crate::{interrupt, losses};
+use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine};
+use crate::{drawn, interrupt, losses, terminal};
 
 /// A handle that the user's Ctrl-C pulls.
 pub fn stop_on_interrupt() -> Stop {
@@ -71,7 +67,7 @@ pub async fn perform(
 /// Writes the reports of a run, and prints one of them, if it is to be shown.
 pub fn show(report: &Report, directory: Option<&RunDirectory>, reports: &Reports, is_shown: bool) {
     for warning in &report.warnings {
-        terminal::print_error(&format!("warning: {warning}\n"));
+        terminal::warn(warning);
     }
     let files = directory.map(|directory| Files {
         place: directory.path().to_owned(),

@@ -8,8 +8,7 @@ use mcprove_settings::loss::{Loss, Losses};
 use mcprove_settings::printable::printable;
 use mcprove_settings::whole_file::write_whole;
 
-use crate::exit::ExitCode;
-use crate::terminal;
+use crate::{ExitCode, terminal};
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;
@@ -45,18 +44,15 @@ pub fn written(path: &Path, outcome: io::Result<()>) {
 
 /// Prints what was lost, and gives the exit code: an interruption outweighs a loss, and a loss all else.
 pub fn report(code: ExitCode) -> ExitCode {
-    let (notes, losses): (Vec<Loss>, Vec<Loss>) =
-        LOSSES.take().into_iter().partition(|loss| loss.is_limit);
-    for note in notes {
-        let text = printable(&note.to_string(), MESSAGE_MAX);
-        terminal::print_error(&format!("note: {text}\n"));
-    }
-    if losses.is_empty() {
-        return code;
-    }
-    for loss in losses {
+    let mut all = LOSSES.take();
+    all.sort_by_key(|loss| !loss.is_limit);
+    for loss in &all {
+        let kind = if loss.is_limit { "note" } else { "error" };
         let text = printable(&loss.to_string(), MESSAGE_MAX);
-        terminal::print_error(&format!("error: {text}\n"));
+        terminal::print_error(&format!("{kind}: {text}\n"));
+    }
+    if all.iter().all(|loss| loss.is_limit) {
+        return code;
     }
     terminal::print_error(
         "hint: make room on the disk, check the permissions, or write elsewhere, and run it again\n",

@@ -3,8 +3,9 @@
 mod arguments;
 mod commands;
 mod exit;
+mod explain;
 mod failure;
-mod fault_help;
+mod fault_arguments;
 mod interrupt;
 mod listen_address;
 mod load_arguments;
@@ -20,14 +21,21 @@ mod terminal;
 
 use std::io::Write as _;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 use mcprove_client::process;
 use mcprove_settings::message::{Spelling, spell_as};
 use mcprove_settings::own_limits::{self, OwnLimit};
 
+// What most commands need, by short names.
 use crate::arguments::Cli;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::fault_arguments::kinds_of_faults;
+use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, SettingFlags};
+use crate::output_file::{OutputFile, keep_apart};
+use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
+use crate::target::{ServerArguments, SessionArguments, supervised};
+use crate::terminal::StatusLine;
 
 /// The exit code after a panic, as of every Rust program.
 const PANICKED: i32 = 101;
@@ -38,7 +46,13 @@ fn main() -> std::process::ExitCode {
         return code;
     }
     spell_as(Spelling::Flags(load_arguments::flag_of));
-    let cli = Cli::try_parse().unwrap_or_else(|error| leave(&error));
+    let matches = arguments::command().try_get_matches();
+    let matches = matches.unwrap_or_else(|error| leave(&error));
+    if let Some(explanation) = explain::asked_for(&matches) {
+        terminal::print(&explanation);
+        return losses::report(ExitCode::SUCCESS).number().into();
+    }
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| leave(&error));
     own_limits::raise_descriptor_limit();
     end_on_panic();
     exit_in_order_without_memory();
@@ -78,7 +92,7 @@ fn run(cli: Cli) -> ExitCode {
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(Failure::from(anyhow::Error::from(error))),
+        Err(error) => Err(error.into()),
     };
     losses::report(outcome.unwrap_or_else(|failure| failure.report()))
 }
@@ -91,7 +105,7 @@ fn end_on_panic() {
         let limit = info.payload_as_str().and_then(OwnLimit::of_panic);
         match limit {
             Some(limit) => {
-                failure::ran_out(limit).report();
+                Failure::from(limit).report();
             }
             None => default(info),
         }

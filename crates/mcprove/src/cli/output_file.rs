@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use mcprove_settings::private_file;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// A file that can be written, as far as can be told. One that is new is taken away again, unless it is used.
 pub struct OutputFile {
@@ -79,7 +79,7 @@ pub fn keep_apart(
 }
 
 /// Where a file is, or would be, without links.
-fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     let there = path.canonicalize();
     there.unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => {

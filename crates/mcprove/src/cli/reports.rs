@@ -4,16 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mcprove_document::block::Document;
 use mcprove_document::style::Style;
 use mcprove_settings::printable::{escape_hidden, printable_json};
 use mcprove_settings::registry::nearest;
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::output_file::{OutputFile, keep_apart};
-use crate::{losses, terminal};
+use crate::{Failure, OutputFile, keep_apart, losses, terminal};
 
 /// What stands for standard output.
 const STDOUT: &str = "-";
@@ -21,7 +19,7 @@ const STDOUT: &str = "-";
 const FILE_WIDTH: usize = 100;
 
 /// What a report is written as. Every report has the first four.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     Terminal,
     Markdown,
@@ -33,26 +31,11 @@ pub enum ReportFormat {
 }
 
 impl ReportFormat {
-    const ALL: [Self; 7] = [
-        Self::Terminal,
-        Self::Markdown,
-        Self::Html,
-        Self::Json,
-        Self::Junit,
-        Self::Tap,
-        Self::Github,
-    ];
+    /// The formats that every report has.
+    const COMMON: [Self; 4] = [Self::Terminal, Self::Markdown, Self::Html, Self::Json];
 
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Json => "json",
-            Self::Junit => "junit",
-            Self::Tap => "tap",
-            Self::Github => "github",
-        }
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -72,10 +55,12 @@ impl FromStr for ReportTarget {
             Some((name, file)) => (name, Some(file)),
             None => (text, None),
         };
-        let mut all = ReportFormat::ALL.into_iter();
-        let Some(format) = all.find(|format| format.name() == name) else {
-            let names = ReportFormat::ALL.map(ReportFormat::name);
-            let near = nearest(names.into_iter(), name);
+        let Ok(format) = ReportFormat::from_str(name, false) else {
+            let names: Vec<String> = ReportFormat::value_variants()
+                .iter()
+                .map(|it| it.name())
+                .collect();
+            let near = nearest(names.iter().map(String::as_str), name);
             let meant = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
             let names = names.join(", ");
             return Err(format!(
@@ -126,7 +111,7 @@ impl ReportArguments {
         };
         for ReportTarget { format, file } in &self.report {
             let name = format.name();
-            if !ReportFormat::ALL[..4].contains(format) && !others.contains(format) {
+            if !ReportFormat::COMMON.contains(format) && !others.contains(format) {
                 return Err(Failure::new(
                     format!("this report has no format {name}"),
                     "the formats are terminal, markdown, html and json",
@@ -170,18 +155,15 @@ impl Reports {
         read: &[PathBuf],
     ) -> Result<Self, Failure> {
         let flag = format!("--report {}", format.name());
-        let others = self.written.iter();
-        let others = others.map(|(other, path)| (other.name(), Some(path.as_path())));
-        let read = read.iter().map(|path| ("the input", Some(path.as_path())));
-        let others: Vec<(&str, Option<&Path>)> = others.chain(read).collect();
-        keep_apart((&flag, Some(file)), &others)?;
-        self.reserved
-            .push(OutputFile::reserve(file).map_err(|error| {
-                Failure::new(
-                    format!("cannot write {}: {error}", file.display()),
-                    "check that the folder exists and can be written to",
-                )
-            })?);
+        for path in read {
+            keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
+        }
+        for (other, path) in &self.written {
+            keep_apart((&flag, Some(file)), &[(&other.name(), Some(path))])?;
+        }
+        let reserved = OutputFile::reserve(file);
+        let reserved = reserved.map_err(|error| Failure::unwritten(file, &error))?;
+        self.reserved.push(reserved);
         self.written.push((format, file.to_owned()));
         Ok(self)
     }
@@ -241,6 +223,5 @@ pub fn drawn(document: &Document, json: &str, format: ReportFormat, style: Style
 
 /// JSON on lines.
 pub fn json(value: &impl Serialize) -> Result<String, Failure> {
-    let json = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    Ok(json + "\n")
+    Ok(serde_json::to_string_pretty(value)? + "\n")
 }

@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 
+use clap::Args;
 use mcprove_servers::hosting::host::Eras;
 use mcprove_servers::hosting::listener::Kind;
 use mcprove_servers::hosting::names::PublicHost;
 use mcprove_settings::own_limits::LimitWatch;
 
-use crate::failure::Failure;
-use crate::{listen_address, terminal};
+use crate::{Failure, listen_address, terminal};
 
 /// What to try where nobody can listen.
 const LISTEN_HINT: &str =
@@ -21,51 +21,63 @@ speaking MCP on stdin and stdout, for a client that starts this command;
 --http 127.0.0.1:8080 listens on the network instead; Ctrl-D ends
 ";
 
-/// The address that was given, if any.
-pub fn address(
-    http: Option<&String>,
-    sse: Option<&String>,
-    ws: Option<&String>,
-) -> Result<Option<(Kind, SocketAddr)>, Failure> {
-    let given = [
-        ("--http", http, Kind::Http),
-        ("--sse", sse, Kind::Sse),
-        ("--ws", ws, Kind::WebSocket),
-    ];
-    for (flag, address, kind) in given {
-        if let Some(text) = address {
+/// How a server of ours is reached.
+#[derive(Debug, Args)]
+pub struct ListenArguments {
+    /// Serve streamable HTTP on this address, at /mcp; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
+    http: Option<String>,
+
+    /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
+    sse: Option<String>,
+
+    /// Serve WebSocket on this address
+    #[arg(long, value_name = "ADDRESS")]
+    ws: Option<String>,
+
+    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
+    #[arg(long = "public-host", value_name = "NAME")]
+    pub public_hosts: Vec<PublicHost>,
+
+    /// The eras to speak: handshake, stateless or both
+    #[arg(long, default_value = "both")]
+    pub era: Eras,
+}
+
+impl ListenArguments {
+    /// The address that was given, if any; what does not go with it is refused.
+    pub fn address(&self) -> Result<Option<(Kind, SocketAddr)>, Failure> {
+        let given = [
+            ("--http", &self.http, Kind::Http),
+            ("--sse", &self.sse, Kind::Sse),
+            ("--ws", &self.ws, Kind::WebSocket),
+        ];
+        let given = given.into_iter().find_map(|(flag, text, kind)| {
+            let text = text.as_ref()?;
             let address = listen_address::parse(text).ok_or_else(|| {
                 Failure::new(
                     format!("{flag} {text:?} is no address"),
                     format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
                 )
-            })?;
-            return Ok(Some((kind, address)));
+            });
+            Some(address.map(|address| (kind, address)))
+        });
+        let given = given.transpose()?;
+        if given.is_none() && !self.public_hosts.is_empty() {
+            return Err(Failure::new(
+                "--public-host is for a server over the network",
+                "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
+            ));
         }
+        if self.sse.is_some() && self.era == Eras::Stateless {
+            return Err(Failure::new(
+                "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
+                "serve the stateless era with --http, or leave out --era",
+            ));
+        }
+        Ok(given)
     }
-    Ok(None)
-}
-
-/// Refuses an era that the transport does not have.
-pub fn check_era(sse: Option<&String>, era: Eras) -> Result<(), Failure> {
-    if sse.is_some() && era == Eras::Stateless {
-        return Err(Failure::new(
-            "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
-            "serve the stateless era with --http, or leave out --era",
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses names for a server that nobody reaches by a name.
-pub fn check_public_hosts(hosts: &[PublicHost], is_listening: bool) -> Result<(), Failure> {
-    if hosts.is_empty() || is_listening {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "--public-host is for a server over the network",
-        "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
-    ))
 }
 
 /// The failure of a command that cannot listen.
@@ -73,8 +85,9 @@ pub fn cannot_listen(error: &impl ToString) -> Failure {
     Failure::new(error.to_string(), LISTEN_HINT)
 }
 
-/// Reports when this process runs out of something; it goes on, and what needs that waits.
-pub fn report_limits(limits: &LimitWatch) {
+/// Says where it listens, and when this process runs out of something; it goes on, and what needs that waits.
+pub fn announce(url: &str, limits: &LimitWatch) {
+    terminal::print_error(&format!("listening on {url}\n"));
     let limits = limits.clone();
     tokio::spawn(async move {
         let limit = limits.wait().await;

@@ -6,17 +6,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use mcprove_client::server::Server;
-use mcprove_client::session::{
-    Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
-};
+use mcprove_client::session::{Accept, ProtocolChoice, SessionOptions};
 use mcprove_client::transport::BytesHandler;
 use mcprove_load::config::SessionSettings;
 use mcprove_settings::printable::printable;
-use mcprove_settings::quantity::{QuantityError, parse_duration, parse_size};
+use mcprove_settings::quantity::{parse_duration, parse_size};
 use mcprove_settings::secret::{Redactor, is_given_secret, redact_text, redact_urls};
 
-use crate::failure::Failure;
-use crate::{losses, terminal};
+use crate::{Failure, losses, terminal};
 
 /// A server: a command to start, or an address.
 #[derive(Debug, Args)]
@@ -105,9 +102,9 @@ pub enum TransportName {
 }
 
 fn parse_positive(text: &str) -> Result<Duration, String> {
-    match parse_duration(text).map_err(|error: QuantityError| error.to_string())? {
-        Duration::ZERO => Err("must be longer than nothing".into()),
-        duration => Ok(duration),
+    match parse_duration(text) {
+        Ok(Duration::ZERO) => Err("must be longer than nothing".into()),
+        read => read.map_err(|error| error.to_string()),
     }
 }
 
@@ -129,20 +126,16 @@ impl ServerArguments {
         }
     }
 
-    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some. What
-    /// is printed has none of them from now on.
+    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some.
     fn redactor(&self, session: &SessionArguments) -> Redactor {
         let variables = self.env.iter().filter_map(|pair| pair.split_once('='));
         let headers = self.header.iter().filter_map(|pair| pair.split_once(':'));
         let given = variables.chain(headers).map(|(_, value)| value.trim());
         let given = given.filter(|value| is_given_secret(value));
-        let mut redactor = Redactor::of_process().with_secrets(given.map(str::to_owned));
         // Whoever asks has looked at the problems with them.
-        for server in self.resolve_all(session).unwrap_or_default() {
-            redactor = redactor.with_secrets(server.secrets());
-        }
-        terminal::redact(&redactor);
-        redactor
+        let servers = self.resolve_all(session).unwrap_or_default();
+        let secrets = servers.iter().flat_map(Server::secrets);
+        Redactor::of_process().with_secrets(given.map(str::to_owned).chain(secrets))
     }
 
     /// All servers that were named: commands first, then addresses.
@@ -182,15 +175,15 @@ impl ServerArguments {
             ));
         }
         for header in &self.header {
-            let form = "\"Name: value\"";
-            let (name, value) = split_pair(header, ':', "--header", form)?;
-            if !is_header(name.trim(), value.trim()) {
+            let (name, value) = split_header(header)?;
+            if !is_header(name, value) {
+                let untrimmed = header.split(':').next().unwrap_or_default();
                 return Err(Failure::new(
-                    format!("--header {name:?} holds what HTTP does not allow in a header"),
-                    format!("write --header {form}, in visible characters"),
+                    format!("--header {untrimmed:?} holds what HTTP does not allow in a header"),
+                    "write --header \"Name: value\", in visible characters",
                 ));
             }
-            server = server.header(name.trim(), value.trim());
+            server = server.header(name, value);
         }
         server.working_dir.clone_from(&self.working_dir);
         Ok(supervised(server)
@@ -233,44 +226,9 @@ impl ServerArguments {
 impl SessionArguments {
     /// How the session behaves.
     pub fn options(&self, server: &ServerArguments) -> SessionOptions {
-        let responder: Arc<dyn Responder> = if self.accept_requests {
-            Arc::new(Accept)
-        } else {
-            Arc::new(Decline)
-        };
-        let mut options = SessionOptions {
-            protocol: self.protocol,
-            strict_protocol: self.strict_protocol,
-            call_timeout: self.call_timeout.unwrap_or(CALL_TIMEOUT),
-            max_frame: self.max_frame,
-            responder,
-            stderr_file: self.stderr_log.clone(),
-            losses: losses::list(),
-            fall_back_to_sse: server.transport.is_none(),
-            ..SessionOptions::default()
-        };
-        options.on_stderr = self.stderr_handler();
-        options.redactor = Some(server.redactor(self));
-        options
+        self.over(self.settings(server).options(), &[], server)
     }
 
-    /// Who shows the server's stderr, if anybody is to.
-    fn stderr_handler(&self) -> Option<BytesHandler> {
-        self.tee_stderr.then(|| {
-            let show: BytesHandler = Arc::new(|lines: &[u8]| {
-                let text = String::from_utf8_lossy(lines);
-                let shown: String = text
-                    .lines()
-                    .map(|line| printable(line, usize::MAX) + "\n")
-                    .collect();
-                terminal::print_error(&shown);
-            });
-            show
-        })
-    }
-}
-
-impl SessionArguments {
     /// The same for a config file.
     pub fn settings(&self, server: &ServerArguments) -> SessionSettings {
         SessionSettings {
@@ -283,7 +241,8 @@ impl SessionArguments {
         }
     }
 
-    /// What a config file says, with the flags that were given over it.
+    /// What a config file says, with the flags that were given over it. What is printed has no secret of these servers
+    /// from now on.
     pub fn over(
         &self,
         mut options: SessionOptions,
@@ -302,13 +261,21 @@ impl SessionArguments {
         }
         options.stderr_file.clone_from(&self.stderr_log);
         options.losses = losses::list();
-        options.on_stderr = self.stderr_handler();
+        options.on_stderr = self
+            .tee_stderr
+            .then(|| Arc::new(show_stderr) as BytesHandler);
         let secrets = servers.iter().flat_map(Server::secrets);
         let redactor = given.redactor(self).with_secrets(secrets);
         terminal::redact(&redactor);
         options.redactor = Some(redactor);
         options
     }
+}
+
+fn show_stderr(lines: &[u8]) {
+    let text = String::from_utf8_lossy(lines);
+    let lines = text.lines().map(|line| printable(line, usize::MAX) + "\n");
+    terminal::print_error(&lines.collect::<String>());
 }
 
 /// The server, which this very program ends with all it started, whatever ends us.
@@ -357,6 +324,12 @@ fn started_by(words: &[String]) -> Result<Server, Failure> {
             "give a program: -s \"python -m my_mcp\"",
         )),
     }
+}
+
+/// A header as it is given, in two.
+pub fn split_header(text: &str) -> Result<(&str, &str), Failure> {
+    let (name, value) = split_pair(text, ':', "--header", "\"Name: value\"")?;
+    Ok((name.trim(), value.trim()))
 }
 
 fn split_pair<'a>(

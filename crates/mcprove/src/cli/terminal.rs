@@ -1,6 +1,7 @@
 //! What standard output is: how wide, and whether it takes colours.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -75,6 +76,11 @@ pub fn print_error(text: &str) {
     };
     let text = escape_hidden(&text);
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Tells what is odd, but harmless.
+pub fn warn(warning: &dyn Display) {
+    print_error(&format!("warning: {warning}\n"));
 }
 
 /// Writes JSON to standard output, as [`print`] does; what a terminal would act on is escaped as JSON does it.

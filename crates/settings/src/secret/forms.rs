@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-use super::REDACTED;
 use super::words::is_of_formats;
+use super::{REDACTED, has_word};
 
 /// A shorter value of a variable is no secret: it would be found everywhere.
 pub const SECRET_CHARS_MIN: usize = 4;
@@ -19,45 +19,15 @@ const NUMBER_CHARS_MIN: usize = 8;
 const LINE_CHARS_MIN: usize = 8;
 
 /// Values of variables that are settings, whatever their names: words that any text has.
-const SETTINGS: &[&str] = &[
-    "auto",
-    "critical",
-    "debug",
-    "default",
-    "dev",
-    "development",
-    "disabled",
-    "enabled",
-    "error",
-    "false",
-    "http",
-    "https",
-    "info",
-    "json",
-    "local",
-    "localhost",
-    "none",
-    "normal",
-    "null",
-    "prod",
-    "production",
-    "quiet",
-    "stage",
-    "staging",
-    "stdio",
-    "test",
-    "text",
-    "trace",
-    "true",
-    "verbose",
-    "warn",
-    "warning",
-];
+const SETTINGS: &str = "\
+    auto critical debug default dev development disabled enabled error false http https info json local \
+    localhost none normal null prod production quiet stage staging stdio test text trace true verbose \
+    warn warning";
 
 /// Whether the value of a variable is a secret.
 pub(super) fn is_secret(value: &str) -> bool {
     let is_number = value.trim().parse::<f64>().is_ok();
-    let is_setting = SETTINGS.contains(&value.to_ascii_lowercase().as_str());
+    let is_setting = has_word(SETTINGS, &value.to_ascii_lowercase());
     let is_word = is_setting || is_number && value.len() < NUMBER_CHARS_MIN;
     let is_short = value.trim().chars().count() < SECRET_CHARS_MIN;
     // Or what stands in the place of a secret would have one.

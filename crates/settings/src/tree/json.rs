@@ -23,7 +23,7 @@ pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Opt
     };
     let placed = yaml::parse(source, &mut |_| {});
     let placed = placed.filter(|placed| placed.to_json().is_ok_and(|same| same == value));
-    Some(placed.unwrap_or_else(|| node(value)))
+    Some(placed.unwrap_or_else(|| Node::new(value.into())))
 }
 
 /// What the parser says, without the place that is told anyway.
@@ -35,30 +35,29 @@ fn words(error: &serde_json::Error) -> String {
     }
 }
 
-fn node(value: Value) -> Node {
-    let data = match value {
-        Value::Null => Data::Null,
-        Value::Bool(value) => Data::Boolean(value),
-        Value::Number(number) => {
-            let whole = number.as_i64().map(i128::from);
-            let whole = whole.or_else(|| number.as_u64().map(i128::from));
-            match whole {
-                Some(whole) => Data::Integer(whole),
-                None => Data::Number(number.as_f64().unwrap_or(f64::NAN)),
+impl From<Value> for Data {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Boolean(value),
+            Value::Number(number) => {
+                let whole = number.as_i64().map(i128::from);
+                let whole = whole.or_else(|| number.as_u64().map(i128::from));
+                let fraction = || Self::Number(number.as_f64().unwrap_or(f64::NAN));
+                whole.map_or_else(fraction, Self::Integer)
+            }
+            Value::String(text) => Self::Text(text),
+            Value::Array(values) => {
+                Self::List(values.into_iter().map(|it| Node::new(it.into())).collect())
+            }
+            Value::Object(fields) => {
+                let fields = fields.into_iter();
+                Self::Table(
+                    fields
+                        .map(|(name, it)| Field::new(&name, it.into()))
+                        .collect(),
+                )
             }
         }
-        Value::String(text) => Data::Text(text),
-        Value::Array(values) => Data::List(values.into_iter().map(node).collect()),
-        Value::Object(fields) => Data::Table(
-            fields
-                .into_iter()
-                .map(|(name, value)| Field {
-                    name,
-                    span: 0..0,
-                    value: node(value),
-                })
-                .collect(),
-        ),
-    };
-    Node { data, span: 0..0 }
+    }
 }

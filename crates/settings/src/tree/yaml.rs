@@ -244,10 +244,6 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Text(text.to_owned()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Raw, E> {
-        Ok(Raw::Text(text))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Raw, A::Error> {
         let mut values = Vec::new();
         while let Some(value) = sequence.next_element()? {

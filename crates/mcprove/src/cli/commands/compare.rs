@@ -15,37 +15,10 @@ use mcprove_settings::printable::printable;
 use mcprove_settings::setting::Setting;
 use mcprove_suite::run::LAST_FAILED_FILE;
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::load_arguments::{FlagTable, LoadArguments, LoadFlags, SettingFlags, ThresholdTable};
-use crate::reports::{ReportArguments, Reports};
+use crate::load_arguments::{FlagTable, ThresholdTable};
 use crate::sides::SideOrder;
-use crate::target::{ServerArguments, SessionArguments};
-use crate::terminal;
-
-const EXPLANATION: &str = "\
-What it does, with directories: reads the runs in BASELINE and CURRENT. Each is the directory of a
-run, or a directory that holds several; last-failed.json and other files of ours are skipped.
-With servers (--server A --server B, or --url; the first is the baseline): makes --runs runs on each
-(default 8), in turns A B B A A B B A, with the same calls. Each run lasts --duration (default 1s).
-Writes runs/<time>-compare-<id>/ with baseline/, current/ and comparison.json.
-
-How it decides: the unit is the run. p50, p95 and throughput of each run are tested (Mann-Whitney,
-corrected by Holm). Worse is p < 0.05 and a ratio of medians of at least 1.05; unchanged is a 95 %
-interval of the ratio within 5 %; anything else is inconclusive, with the number of runs to try.
-Fewer than five runs a side prove little: only a ratio of at least 1.3 counts, between runs that do
-not overlap. Error rates are compared by Wilson and Newcombe intervals. A new deadlock or hang is
-always worse.
-Runs in which mcprove itself was the limit count for errors only. Runs with different scenarios,
-tools, calls in flight, sessions or rates are not like for like: inconclusive, unless --unlike.
-
-Exit code: 0 unchanged, improved, or inconclusive; 1 regressed; 2 it could not be done, the
-runs are not like for like, something with a limit of its own (--max-…) is inconclusive, or with
---require-conclusive anything is;
-130 interrupted, after comparing the runs that there are (it needs a whole one of each server).
-Knobs: --runs, --duration, --concurrent, --max-p99-ratio, --max-error-rate-increase,
---max-new-deadlocks; all settings of `mcprove run` for what each run does.
-";
+use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports, SettingFlags};
+use crate::{ServerArguments, SessionArguments, terminal};
 
 /// How long each run lasts, unless told otherwise.
 const DURATION: &str = "1s";
@@ -80,10 +53,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     report: ReportArguments,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 
     #[command(flatten)]
     limits: LimitArguments,
@@ -129,15 +98,7 @@ struct LimitArguments {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        super::explain(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let reports = arguments.report.resolve(arguments.json)?;
-    compare(arguments, &reports).await
-}
-
-async fn compare(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, Failure> {
+    let reports = &arguments.report.resolve(arguments.json)?;
     if arguments.server.is_given() {
         if !arguments.directories.is_empty() {
             return Err(Failure::new(
@@ -148,8 +109,7 @@ async fn compare(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, F
         return servers::run(arguments, reports).await;
     }
     let (baseline, current) = directories(arguments)?;
-    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())
-        .map_err(|error| Failure::new(error.to_string(), error.hint().text()))?;
+    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())?;
     let report = super::report::redacted(report)?;
     show(&report, None, reports);
     Ok(code(&report, arguments))
@@ -275,37 +235,34 @@ fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
         (report.change() == Change::Regressed, ExitCode::Finding),
     ]);
     match undecided(report, arguments) {
-        Some((what, hint)) if code < ExitCode::Finding => {
-            Failure::new(what, hint).into_inconclusive().report()
-        }
+        Some(why) if code < ExitCode::Finding => why.into_inconclusive().report(),
         _ => code,
     }
 }
 
 /// Why it cannot be told whether the comparison passes, and what to try.
-fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<(String, String)> {
+fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure> {
     let advice = report.comparison.advice.clone();
-    let advice = advice
-        .unwrap_or_else(|| "make more or longer runs".into())
-        .text();
+    let advice = advice.unwrap_or_else(|| "make more or longer runs".into());
     let gates = report.inconclusive_gates();
-    if let Some(difference) = report.unlike() {
-        Some((difference.to_owned(), advice))
+    let what = if let Some(difference) = report.unlike() {
+        difference.to_owned()
     } else if report.is_empty() {
-        let what = "no call of the baseline succeeded, so there is nothing to compare with";
-        let hint = "`mcprove report DIR` on one of its runs tells why";
-        Some((what.to_owned(), hint.to_owned()))
+        return Some(Failure::new(
+            "no call of the baseline succeeded, so there is nothing to compare with",
+            "`mcprove report DIR` on one of its runs tells why",
+        ));
     } else if !gates.is_empty() {
-        let what = format!(
+        format!(
             "the runs do not tell whether a limit holds: {}",
             gates.join(", ")
-        );
-        Some((what, advice))
+        )
     } else if arguments.limits.require_conclusive && report.change() == Change::Inconclusive {
-        Some(("the comparison is inconclusive".to_owned(), advice))
+        "the comparison is inconclusive".to_owned()
     } else {
-        None
-    }
+        return None;
+    };
+    Some(Failure::new(what, advice))
 }
 
 fn parse_ratio(text: &str) -> Result<f64, String> {

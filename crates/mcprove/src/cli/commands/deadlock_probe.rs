@@ -4,35 +4,10 @@ use clap::Args;
 use mcprove_load::drive::scenario::find;
 use mcprove_settings::setting::Setting;
 
-use super::explain;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::load_arguments::{FlagTable, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
+use crate::load_arguments::FlagTable;
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::reports::ReportArguments;
-use crate::target::{ServerArguments, SessionArguments};
-
-const EXPLANATION: &str = "\
-Algorithm:
-  1. Starts the server (or connects to --url).
-  2. Sends `initialize` (or `server/discover`) and waits up to --startup-timeout (default 10s);
-     silence is SERVER_INIT_ERROR.
-  3. Sends `notifications/initialized`.
-  4. Sends `tools/list` and waits up to --list-timeout (default 1s); silence is TOOLS_LIST_HANG.
-  5. Makes --concurrent (default 20) calls of `tools/call` ready behind a barrier.
-  6. Releases the barrier: all calls are sent at the same instant.
-  7. Watches each call:
-     - answered within --hang-threshold (default 5s): SUCCESS
-     - answered within --grace-period (default 10s) after that: SLOW (a warning when most are)
-     - not answered even then: DEADLOCK (critical)
-     While calls hang, asks the server for a sign of life: that tells a stuck tool (the server is
-     otherwise alive) from a dead event loop (nothing answers) and a dead process.
-  8. Ends the server and reports. Without --tool the first tool that may be called is called.
-
-Exit code: 0 all calls answered, some in time; 1 a deadlock, or nothing succeeded (all late too); 2 the server could not be
-reached; 130 interrupted.
-Options: --tool, --args, --allow-writes, --concurrent, --hang-threshold, --grace-period, --list-timeout.
-";
+use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
+use crate::{ReportArguments, ServerArguments, SessionArguments};
 
 /// The scenario.
 const SCENARIO: &str = "deadlock_probe";
@@ -71,8 +46,8 @@ pub struct Arguments {
     settings: SettingFlags<ProbeTable>,
 
     /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
+    #[arg(long = "explain", id = "explain")]
+    _explain: bool,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -89,10 +64,6 @@ pub struct Arguments {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        explain(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     let reports = arguments.report.resolve(arguments.output.json)?;
     let server = arguments.server.resolve(&arguments.session)?;
     let load = LoadArguments {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use clap::Args;
 use mcprove_check::health::{self, ProbeOptions};
 use mcprove_check::report::probe_document;
-use mcprove_client::permission::Allowance;
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_document::style::Style;
@@ -16,22 +15,10 @@ use mcprove_score::report::{Scored, score_document};
 use mcprove_suite::gates;
 use mcprove_suite::traces::Traces;
 use mcprove_trace::stream::EventStream;
+use serde::Deserialize;
 
 use super::probe;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::load_run;
-use crate::target::supervised;
-use crate::{interrupt, terminal};
-
-const EXPLANATION: &str = "\
-What it does: starts servers that are built into mcprove, each as a process of its own, and proves
-them: a healthy one is probed and put under load; one whose first call deadlocks, one whose event
-loop dies, one that hands replies to the wrong caller, and one that logs to stdout are caught.
-In the end the trace of an agent that claims what it did not do is scored, and caught too.
-It passes when the healthy one is found healthy and the others are caught.
-It needs nothing installed, uses no network, and leaves nothing behind.
-";
+use crate::{ExitCode, Failure, interrupt, load_run, supervised, terminal};
 
 /// How long a call may take in the demo: long enough for any machine, short enough to watch.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -42,72 +29,27 @@ const LOAD: Duration = Duration::from_secs(2);
 
 /// Arguments of `mcprove demo`.
 #[derive(Debug, Args)]
-pub struct Arguments {
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
-}
+pub struct Arguments {}
 
 /// What is done to a server.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Deserialize)]
 enum Job {
     Probe,
     Load,
     DeadlockProbe,
 }
 
+/// What is shown, one after the other.
+const ACTS: &str = include_str!("../explain/demo.json");
+
+#[derive(Deserialize)]
 struct Act {
     job: Job,
-    mode: &'static str,
-    story: &'static str,
+    mode: String,
+    story: String,
     shall_pass: bool,
-    lesson: &'static str,
+    lesson: String,
 }
-
-const ACTS: &[Act] = &[
-    Act {
-        job: Job::Probe,
-        mode: "normal",
-        story: "A healthy server: every tool answers.",
-        shall_pass: true,
-        lesson: "Exit code 0: nothing hung, and the protocol was kept.",
-    },
-    Act {
-        job: Job::Load,
-        mode: "normal",
-        story: "The same server with ten calls in flight, for two seconds.",
-        shall_pass: true,
-        lesson: "Every reply carried the token of its own call: none was crossed, none was lost.",
-    },
-    Act {
-        job: Job::DeadlockProbe,
-        mode: "lazy_init",
-        story: "A server whose first call hangs, as lazy initialisation in a worker does.",
-        shall_pass: false,
-        lesson: "initialize and tools/list worked, so unit tests stay green; the call never returned.",
-    },
-    Act {
-        job: Job::DeadlockProbe,
-        mode: "broken",
-        story: "A server whose first call blocks its event loop.",
-        shall_pass: false,
-        lesson: "Here nothing answers any more: another kind of bug, with another cure.",
-    },
-    Act {
-        job: Job::Load,
-        mode: "crossed",
-        story: "A server that hands replies to the wrong caller when calls overlap.",
-        shall_pass: false,
-        lesson: "Each call alone is right, and so is each id: only the token in the reply tells.",
-    },
-    Act {
-        job: Job::Probe,
-        mode: "noise",
-        story: "A server that logs to stdout, between its messages.",
-        shall_pass: false,
-        lesson: "The calls succeed here, and fail in clients that are less forgiving.",
-    },
-];
 
 /// An agent that made one call, and tells of two others.
 const LYING_AGENT: &str = r#"{
@@ -121,22 +63,16 @@ const LYING_AGENT: &str = r#"{
 const LYING_AGENT_GATES: &str = "narrative: {}";
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
-    tokio::select! {
-        code = play() => code,
-        () = interrupt::requested() => Err(Failure::interrupted()),
-    }
+pub async fn run(_: &Arguments) -> Result<ExitCode, Failure> {
+    interrupt::unless_requested(play()).await?
 }
 
 async fn play() -> Result<ExitCode, Failure> {
-    let program = std::env::current_exe().map_err(anyhow::Error::from)?;
+    let program = std::env::current_exe()?;
     let program = program.to_string_lossy();
-    let mut surprises = 0;
-    for (index, act) in ACTS.iter().enumerate() {
+    let acts: Vec<Act> = serde_json::from_str(ACTS)?;
+    let mut has_surprise = false;
+    for (index, act) in acts.iter().enumerate() {
         let command = act.job.command();
         terminal::print(&format!(
             "{}. {}\n   $ mcprove {command} -- mcprove fixture {}\n\n",
@@ -144,17 +80,13 @@ async fn play() -> Result<ExitCode, Failure> {
             act.story,
             act.mode
         ));
-        let server = supervised(Server::stdio(program.as_ref()).args(["fixture", act.mode]));
+        let server = supervised(Server::stdio(program.as_ref()).args(["fixture", &act.mode]));
         let (passed, text) = act.job.perform(server, style()).await?;
-        show(&text, act.lesson);
-        if passed != act.shall_pass {
-            surprises += 1;
-        }
+        show(&text, &act.lesson);
+        has_surprise |= passed != act.shall_pass;
     }
-    if score_lying_agent(ACTS.len() + 1)? {
-        surprises += 1;
-    }
-    if surprises > 0 {
+    has_surprise |= score_lying_agent(acts.len() + 1)?;
+    if has_surprise {
         terminal::print("The demo did not go as it should: please report this.\n");
         return Ok(ExitCode::Finding);
     }
@@ -187,9 +119,8 @@ fn score_lying_agent(number: usize) -> Result<bool, Failure> {
          $ mcprove score lying.json --gates gates.yml   # gates.yml: {LYING_AGENT_GATES}\n\n"
     ));
     let mut traces = Traces::default();
-    let added = traces.add(Some("lying.json"), LYING_AGENT.as_bytes(), None);
-    added.map_err(anyhow::Error::from)?;
-    let gates = gates::parse_yaml(LYING_AGENT_GATES, "gates.yml").map_err(anyhow::Error::from)?;
+    traces.add(Some("lying.json"), LYING_AGENT.as_bytes(), None)?;
+    let gates = gates::parse_yaml(LYING_AGENT_GATES, "gates.yml")?;
     let report = traces.score(&gates);
     let scored = Scored {
         report: &report,
@@ -241,7 +172,7 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String), F
     };
     let options = ProbeOptions {
         session,
-        allowance: Allowance::default(),
+        ..ProbeOptions::default()
     };
     let recorder = EventStream::unobserved().recorder();
     let report = health::probe(

@@ -6,9 +6,7 @@ use clap::Args;
 use mcprove_servers::fixture::{self, ENTRIES, Eras, Kind, Options};
 use serde_json::{Map, Value};
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::{interrupt, serving, terminal};
+use crate::{ExitCode, Failure, interrupt, serving, terminal};
 
 /// Arguments of `mcprove fixture`.
 #[derive(Debug, Args)]
@@ -62,8 +60,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let listening = fixture::listen_as_process(mode, kind, address, &options)
                 .await
                 .map_err(describe)?;
-            serving::report_limits(listening.limits());
-            terminal::print_error(&format!("listening on {}\n", listening.url()));
+            serving::announce(&listening.url(), listening.limits());
             tokio::select! {
                 status = listening.ended() => status,
                 () = interrupt::requested() => 0,

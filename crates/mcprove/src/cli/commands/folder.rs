@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mcprove_suite::{FileKind, Recognised, recognise_file};
 
-use crate::failure::Failure;
-use crate::terminal;
+use crate::{Failure, terminal};
 
 /// How many files that are passed over are named.
 const NAMED_MAX: usize = 10;

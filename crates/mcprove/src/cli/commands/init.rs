@@ -5,37 +5,15 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use mcprove_check::health::Progress;
 use mcprove_client::permission::Allowance;
 use mcprove_settings::phrase::count;
 use mcprove_settings::printable::printable;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
 
-use super::{explain, probe};
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::output_file::OutputFile;
-use crate::target::{ServerArguments, SessionArguments};
-use crate::terminal::StatusLine;
+use super::probe;
+use crate::{ExitCode, Failure, OutputFile, ServerArguments, SessionArguments};
 use crate::{interrupt, terminal};
-
-const EXPLANATION: &str = "\
-What it does:
-  1. Starts the server (or connects to --url) and lists its tools.
-  2. Makes arguments for each tool that may be called from its input schema, and calls it twice, one after
-     the other. --allow TOOL calls a tool that may write, --allow-writes all of them.
-  3. Makes the bad requests that a tool must reject (an unknown tool, a missing argument, a wrong type,
-     an extra field, a very large argument) of each tool that was called and answered.
-  4. Writes a suite with a test for each tool, which expects what held both times. Tools that were not
-     called, or failed, are in it with `skip:` and the reason. Secrets that were given to the server (by
-     their names, or their looks) are not written: variables stand for them.
-
-Exit code: 0 the file was written; 2 the server could not be reached, no tool may be called, or the file
-could not be written;
-1 the server broke the protocol; 130 interrupted, and nothing was written.
-Options: --out, --force, --allow, --allow-writes, --call-timeout, --accept-requests, --protocol.
-";
 
 /// How long one call may take, unless said otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -65,10 +43,6 @@ pub struct Arguments {
     #[arg(long)]
     allow_writes: bool,
 
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
-
     #[command(flatten)]
     server: ServerArguments,
 
@@ -78,10 +52,6 @@ pub struct Arguments {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        explain(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     let server = arguments.server.resolve(&arguments.session)?;
     let is_printed = arguments.out == Path::new("-");
     if !is_printed {
@@ -99,21 +69,16 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             names: arguments.allow.clone(),
         },
     };
-    let status = StatusLine::new();
-    status.show(&format!("connecting to {} …", server.describe()));
-    let mut on_progress = |progress: Progress<'_>| {
-        let Progress { tool, done, total } = progress;
-        status.show(&format!("calling {tool} ({} of {total}) …", done + 1));
-    };
+    let mut on_progress = probe::progress(&server);
     let drafted = draft(&server, &options, &mut on_progress, interrupt::requested()).await;
-    drop(status);
+    drop(on_progress);
     let draft = drafted.map_err(describe)?;
     if is_printed {
         terminal::print(&draft.text);
     } else {
         check_free(&arguments.out, arguments.force)?;
         write_whole(&arguments.out, &draft.text)
-            .map_err(|error| cannot_write(&arguments.out, &error))?;
+            .map_err(|error| Failure::unwritten(&arguments.out, &error))?;
         terminal::print(&summary(&draft, &arguments.out));
     }
     // Nothing was tested, because nothing may be called.
@@ -135,9 +100,10 @@ fn describe(error: DraftError) -> Failure {
 /// next try if this one is killed.
 fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
     check_free(path, is_forced)?;
-    let reserved = OutputFile::reserve(path).map_err(|error| cannot_write(path, &error))?;
-    drop(reserved);
-    Ok(())
+    let reserved = OutputFile::reserve(path);
+    reserved
+        .map(drop)
+        .map_err(|error| Failure::unwritten(path, &error))
 }
 
 fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
@@ -148,13 +114,6 @@ fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
         ));
     }
     Ok(())
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        format!("cannot write {}: {error}", path.display()),
-        "check that the folder exists and can be written to",
-    )
 }
 
 /// Where the server starts, seen from the folder of the file: commands of a suite start there.

@@ -9,14 +9,7 @@ use mcprove_settings::kind::properties;
 use mcprove_settings::setting::{Setting, Settings};
 use serde_json::json;
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::terminal;
-
-const EXPLANATION: &str = "\
-What it does: lists the scenarios of `mcprove run`, what each finds, and its settings with their
-defaults. The names are those of config files; as flags they have dashes.
-";
+use crate::{ExitCode, Failure, terminal};
 
 /// Arguments of `mcprove list-scenarios`.
 #[derive(Debug, Args)]
@@ -28,18 +21,10 @@ pub struct Arguments {
     /// Print as JSON, settings included
     #[arg(long)]
     json: bool,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     let text = if arguments.json {
         let entries: Vec<_> = ENTRIES
             .iter()
@@ -49,8 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 json!({ "name": entry.name, "aliases": entry.aliases, "explanation": entry.explanation, "settings": settings, "knobs": settings })
             })
             .collect();
-        let json = serde_json::to_string_pretty(&entries).map_err(anyhow::Error::from)?;
-        format!("{json}\n")
+        crate::json(&entries)?
     } else {
         list(arguments.settings)
     };

@@ -1,4 +1,4 @@
-//! One file per command: its arguments, its `--explain` text, and what it does.
+//! One file per command: its arguments, and what it does.
 
 pub mod compare;
 pub mod completions;
@@ -21,22 +21,8 @@ pub mod schema;
 pub mod score;
 pub mod validate;
 
-use mcprove_client::permission::RULE;
-
 use crate::arguments::Command;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::terminal;
-
-/// Prints what a command does that calls tools, and which it calls.
-pub fn explain(explanation: &str) {
-    explain_with(explanation, "--allow-writes calls every tool.");
-}
-
-/// The same, with how to call every tool.
-pub fn explain_with(explanation: &str, all: &str) {
-    terminal::print(&format!("{explanation}\n{RULE}  {all}\n"));
-}
+use crate::{ExitCode, Failure};
 
 /// Runs a command.
 pub async fn run(command: Command) -> Result<ExitCode, Failure> {

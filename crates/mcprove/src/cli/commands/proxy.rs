@@ -9,57 +9,23 @@ use std::time::Duration;
 use clap::Args;
 use mcprove_client::server::Server;
 use mcprove_document::style::Style;
-use mcprove_fault::{FaultSpec, file as faults, tell_apart};
+use mcprove_fault::file::same_name;
+use mcprove_fault::{FaultSpec, tell_apart};
 use mcprove_proxy::{ProxySummary, Settings, http, stdio, summary_document};
-use mcprove_recording::{Origin, Recording};
+use mcprove_recording::Origin;
 use mcprove_servers::hosting::PublicHost;
 use mcprove_settings::quantity::parse_duration;
 use mcprove_settings::secret::{Redactor, is_given_secret};
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::fault_help::kinds_of_faults;
-use crate::output_file::{OutputFile, keep_apart};
+use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
 use crate::patient_stderr::PatientStderr;
-use crate::reports::{ReportArguments, ReportFormat, Reports, drawn};
-use crate::target::{split_command, supervised};
-use crate::{interrupt, listen_address, losses, serving, terminal};
+use crate::target::{split_command, split_header};
+use crate::{ExitCode, Failure, OutputFile, ReportArguments, ReportFormat, Reports, drawn};
+use crate::{interrupt, keep_apart, listen_address, losses, serving, supervised, terminal};
 
 /// How the summary is drawn on standard error.
 const STDERR_STYLE: Style = Style::plain(80);
-
-const EXPLANATION: &str = "\
-What it does:
-  1. Stands between a client and a server. With --server, or after `--`, it
-     starts the server and speaks for it on its own standard streams: put
-     `mcprove proxy --` before the command in the client's configuration. With
-     --listen and --url, it listens for HTTP and speaks to the server at the
-     address; a foreign Host or Origin gets 403, unless --public-host accepts
-     it.
-  2. Passes everything on as it is. Without --fault, --faults, --record and
-     --summary it looks at nothing.
-  3. With --fault or --faults, lets faults strike calls of tools, each call by
-     itself: nothing else waits. The same calls meet the same faults in every
-     run with the same --seed.
-  4. With --record, writes the traffic to a file (format trace.v1) that
-     `mcprove score`, `mcprove report` and `mcprove mock --tools-from` read.
-     Headers are not recorded; secrets of the server and of the environment are
-     redacted.
-  5. At the end, tells on stderr what passed, which faults struck, and what the
-     client did next after each: retried, repeated a lost write, went on with
-     another tool, gave up. With --summary also as JSON (proxy-summary.v1).
-
-Knobs: --fault, --faults, --seed, --server-name, --record, --append, --summary,
---server, --listen, --public-host, --url, --header, --shutdown-timeout, --quiet.
-
-Exit code, over stdio: that of the server, or 128 and the signal that killed
-it; 1 after the fault `crash`. Over HTTP: 1 after the fault `crash`. Both: 130
-when interrupted, which is how a proxy over HTTP usually ends; else 2 when the
-server cannot be started, the address cannot be listened on, a file could not be
-written, or the proxy itself ran out of something, such as file descriptors.
-
-";
 
 /// Arguments of `mcprove proxy`.
 #[derive(Debug, Clone, Args)]
@@ -137,10 +103,6 @@ pub struct Arguments {
     #[arg(long, value_name = "HEADER", requires = "url")]
     header: Vec<String>,
 
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
-
     /// Take everything from this file: how suites put a proxy before the servers of an agent
     #[arg(
         long,
@@ -150,92 +112,91 @@ pub struct Arguments {
     )]
     setup: Option<PathBuf>,
 
-    /// Variables of the server, from `--setup`.
+    /// What `--setup` says besides.
     #[arg(skip)]
-    server_env: BTreeMap<String, String>,
-
-    /// The folder that the server starts in, from `--setup`.
-    #[arg(skip)]
-    server_dir: Option<PathBuf>,
-
-    /// What must not be written down, from `--setup`.
-    #[arg(skip)]
-    secrets: Vec<String>,
-
-    /// Who is told what becomes of the recording, from `--setup`.
-    #[arg(skip)]
-    report: Option<Arc<RecordingReport>>,
+    of_suite: Option<OfSuite>,
 
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
+/// What a suite says of a server, which has no flags.
+#[derive(Debug, Clone)]
+struct OfSuite {
+    env: BTreeMap<String, String>,
+    working_dir: Option<PathBuf>,
+    /// What must not be written down.
+    secrets: Vec<String>,
+    /// Who is told what becomes of the recording.
+    report: Arc<RecordingReport>,
+}
+
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(&format!("{EXPLANATION}{}\n", kinds_of_faults()));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let set_up = arguments.set_up().await?;
-    let arguments = &set_up;
+    let arguments = &arguments.set_up().await?;
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
-    let pair = arguments.listen.zip(arguments.url.as_deref());
     let reports = arguments.reports()?;
-    let (summary, was_stopped, status, ran_out) = if let Some(pair) = pair {
-        let (ended, ran_out) = between_http(arguments, faults, pair, stop).await?;
-        (ended.summary, ended.was_stopped, ended.status, ran_out)
-    } else {
-        let ended = between_pipes(arguments, faults, stop).await?;
-        (ended.summary, ended.was_stopped, ended.status, false)
+    let (summary, code) = match arguments.listen.zip(arguments.url.as_deref()) {
+        Some(pair) => between_http(arguments, faults, pair, stop).await?,
+        None => between_pipes(arguments, faults, stop).await?,
     };
-    arguments.keep(&summary, &reports);
-    Ok(ExitCode::worst([
+    let recorded = arguments.record.as_ref().zip(summary.recording.as_ref());
+    losses::add(recorded.and_then(|(path, recording)| recording.loss(path)));
+    let document = summary_document(&summary);
+    let json = summary.to_json();
+    reports.write(|format, style| drawn(&document, &json, format, style));
+    Ok(code)
+}
+
+/// The exit code of a proxy that was stopped, ran out of something itself, or whose server ended so.
+fn code(was_stopped: bool, ran_out: bool, status: u8) -> ExitCode {
+    ExitCode::worst([
         (was_stopped, ExitCode::Interrupted),
         (ran_out, ExitCode::CouldNotRun),
         (status != 0, ExitCode::of_server(status)),
-    ]))
+    ])
 }
 
-/// The proxy over HTTP, and whether it ran out of something itself.
+/// The proxy over HTTP.
 async fn between_http(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     (listen, url): (SocketAddr, &str),
     stop: impl Future<Output = ()>,
-) -> Result<(http::Ended, bool), Failure> {
-    let headers = arguments.headers()?;
+) -> Result<(ProxySummary, ExitCode), Failure> {
+    let mut headers = Vec::new();
     let mut server = Server::http(url);
-    for (name, value) in &headers {
+    for header in &arguments.header {
+        let (name, value) = split_header(header)?;
         server = server.header(name, value);
+        headers.push((name.to_owned(), value.to_owned()));
     }
-    let files = arguments.files()?;
-    let bound = http::bind(listen, url, headers)
-        .await
-        .map_err(|error| Failure::new(error.to_string(), error.hint()))?;
+    let file = arguments.reserve()?;
+    let bound = http::bind(listen, url, headers).await?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
     let settings = arguments.settings(faults, &server)?;
-    warn_of_losses(&settings, None, terminal::print_error);
-    files.into_iter().for_each(OutputFile::keep);
+    arguments.warn_of_losses(&settings, terminal::print_error);
+    file.into_iter().for_each(OutputFile::keep);
     let proxy = bound
         .public_hosts(arguments.public_hosts.clone())
         .proxy(settings);
-    terminal::print_error(&format!("listening on {}\n", proxy.url()));
     let limits = proxy.limits().clone();
-    serving::report_limits(&limits);
+    serving::announce(&proxy.url(), &limits);
     let ended = proxy.run(stop).await;
     if !arguments.quiet {
         terminal::print_error(&summary_document(&ended.summary).terminal(STDERR_STYLE));
     }
-    Ok((ended, limits.met().is_some()))
+    let code = code(ended.was_stopped, limits.met().is_some(), ended.status);
+    Ok((ended.summary, code))
 }
 
 async fn between_pipes(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     stop: impl Future<Output = ()>,
-) -> Result<stdio::Ended, Failure> {
+) -> Result<(ProxySummary, ExitCode), Failure> {
     let command = match &arguments.server {
         Some(text) => split_command(text)?,
         None => arguments.command.clone(),
@@ -249,19 +210,19 @@ async fn between_pipes(
     let mut server = supervised(Server::stdio(program))
         .args(rest.iter().cloned())
         .shutdown_timeout(arguments.shutdown_timeout);
-    server.env.clone_from(&arguments.server_env);
-    server.working_dir.clone_from(&arguments.server_dir);
-    let files = arguments.files()?;
-    let stderr = PatientStderr::new().map_err(anyhow::Error::from)?;
-    let on_stderr = {
-        let stderr = Arc::clone(&stderr);
-        Arc::new(move |bytes: &[u8]| stderr.write(bytes))
-    };
+    if let Some(suite) = &arguments.of_suite {
+        server.env.clone_from(&suite.env);
+        server.working_dir.clone_from(&suite.working_dir);
+    }
+    let file = arguments.reserve()?;
+    let stderr = PatientStderr::new()?;
+    let shown = Arc::clone(&stderr);
+    let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
     let started = match stdio::start(&server, on_stderr).await {
         Ok(started) => started,
         Err(error) => {
             arguments.tell_suite(&server, &error.to_string());
-            return Err(Failure::new(error.to_string(), error.hint()));
+            return Err(error.into());
         }
     };
     let settings = match arguments.settings(faults, &server) {
@@ -272,105 +233,76 @@ async fn between_pipes(
         }
     };
     let told = Arc::clone(&stderr);
-    let report = arguments.report.as_ref();
-    warn_of_losses(&settings, report, move |text| told.write(text.as_bytes()));
-    files.into_iter().for_each(OutputFile::keep);
+    arguments.warn_of_losses(&settings, move |text| told.write(text.as_bytes()));
+    file.into_iter().for_each(OutputFile::keep);
     let ends = (stdio::standard_input(), stdio::standard_output());
     let ended = started.run(settings, ends, stop).await;
     if !arguments.quiet {
-        stderr.write(
-            summary_document(&ended.summary)
-                .terminal(STDERR_STYLE)
-                .as_bytes(),
-        );
+        let summary = summary_document(&ended.summary).terminal(STDERR_STYLE);
+        stderr.write(summary.as_bytes());
     }
     stderr.finish().await;
-    Ok(ended)
+    let code = code(ended.was_stopped, false, ended.status);
+    Ok((ended.summary, code))
 }
 
 impl Arguments {
     /// The arguments with what the file of `--setup` says.
     async fn set_up(&self) -> Result<Self, Failure> {
-        let mut arguments = self.clone();
+        let arguments = self.clone();
         let Some(path) = &self.setup else {
             return Ok(arguments);
         };
-        let unreadable = |error: String| {
+        let fetched = ProxySetup::fetch(path).await;
+        let (setup, report) = fetched.map_err(|error| {
             Failure::new(
                 format!("{}: cannot be read: {error}", path.display()),
                 "a suite writes this file for each run of an agent; it is gone when the run is over",
             )
-        };
-        let setup = ProxySetup::fetch(path).await;
-        let (setup, report) = setup.map_err(|error| unreadable(error.to_string()))?;
-        arguments.report = Some(Arc::new(report));
-        arguments.server_name = setup.server_name;
-        arguments.command = std::iter::once(setup.program).chain(setup.args).collect();
-        arguments.server_env = setup.env;
-        arguments.server_dir = setup.working_dir;
-        arguments.secrets = setup.secrets;
-        arguments.shutdown_timeout = Duration::from_millis(setup.shutdown_timeout_ms);
-        arguments.fault = setup.faults;
-        arguments.seed = setup.seed;
-        arguments.record = Some(setup.record);
-        arguments.append = true;
-        arguments.quiet = true;
-        Ok(arguments)
+        })?;
+        Ok(Self {
+            server_name: setup.server_name,
+            command: std::iter::once(setup.program).chain(setup.args).collect(),
+            shutdown_timeout: Duration::from_millis(setup.shutdown_timeout_ms),
+            fault: setup.faults,
+            seed: setup.seed,
+            record: Some(setup.record),
+            append: true,
+            quiet: true,
+            of_suite: Some(OfSuite {
+                env: setup.env,
+                working_dir: setup.working_dir,
+                secrets: setup.secrets,
+                report: Arc::new(report),
+            }),
+            ..arguments
+        })
     }
 
     fn all_faults(&self) -> Result<Vec<FaultSpec>, Failure> {
-        let mut all = match &self.faults {
-            Some(path) => {
-                faults::read_file(path).map_err(|errors| Failure::of_file(&errors.to_string()))?
-            }
-            None => Vec::new(),
-        };
-        for text in &self.fault {
-            let fault = text.parse::<FaultSpec>().map_err(|error| {
-                Failure::new(
-                    format!("--fault {text:?}: {error}"),
-                    "`mcprove proxy --help` lists the kinds of faults",
-                )
-            })?;
-            all.push(fault);
-        }
+        let hint = "`mcprove proxy --help` lists the kinds of faults";
+        let mut all = read_faults(self.faults.as_deref(), &self.fault, hint)?;
         tell_apart(all.iter_mut());
-        if let Some(name) = faults::same_name(&all) {
-            return Err(Failure::new(
+        match same_name(&all) {
+            Some(name) => Err(Failure::new(
                 format!("two faults are called {name:?}"),
                 "give one of them another name: --fault slow:500,name=slower",
-            ));
+            )),
+            None => Ok(all),
         }
-        Ok(all)
     }
 
-    fn headers(&self) -> Result<Vec<(String, String)>, Failure> {
-        let split = |header: &String| {
-            let pair = header.split_once(':');
-            let pair = pair.filter(|(name, _)| !name.trim().is_empty());
-            pair.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
-                .ok_or_else(|| {
-                    let shown = mcprove_settings::secret::redact_text(header);
-                    Failure::new(
-                        format!("--header {shown:?} is not of the form \"Name: value\""),
-                        "write --header \"Name: value\"",
-                    )
-                })
-        };
-        self.header.iter().map(split).collect()
-    }
-
-    /// The files that it writes, which keep what they hold until there is something to write.
-    fn files(&self) -> Result<Vec<OutputFile>, Failure> {
-        let faults = ("--faults", self.faults.as_deref());
-        let record = ("--record", self.record.as_deref());
-        keep_apart(record, &[faults])?;
+    /// The file of the recording, which keeps what it holds until there is something to write.
+    fn reserve(&self) -> Result<Option<OutputFile>, Failure> {
         let record = self.record.as_deref();
-        let record = record.map(|path| (path, OutputFile::reserve_private(path)));
-        let files = record.into_iter();
-        files
-            .map(|(path, file)| file.map_err(|error| unwritable(path, &error)))
-            .collect()
+        keep_apart(
+            ("--record", record),
+            &[("--faults", self.faults.as_deref())],
+        )?;
+        let file = record.map(|path| {
+            OutputFile::reserve_private(path).map_err(|error| unwritable(path, &error))
+        });
+        file.transpose()
     }
 
     /// The reports at its end; what goes through it has standard output.
@@ -380,12 +312,12 @@ impl Arguments {
         keep_apart(("--summary", self.summary.as_deref()), &[faults, record])?;
         let read: Vec<PathBuf> = self.faults.iter().chain(&self.record).cloned().collect();
         let reports = self.reports.resolve_with(false, &[], &read)?;
-        match reports.printed() {
-            None | Some(ReportFormat::Terminal) => match &self.summary {
-                Some(file) => reports.and(ReportFormat::Json, file, &read),
-                None => Ok(reports),
-            },
-            Some(format) => Err(Failure::new(
+        match (reports.printed(), &self.summary) {
+            (None | Some(ReportFormat::Terminal), Some(file)) => {
+                reports.and(ReportFormat::Json, file, &read)
+            }
+            (None | Some(ReportFormat::Terminal), None) => Ok(reports),
+            (Some(format), _) => Err(Failure::new(
                 "standard output carries messages, and no report",
                 format!("write it to a file: --report {}=FILE", format.name()),
             )),
@@ -393,25 +325,18 @@ impl Arguments {
     }
 
     fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings, Failure> {
-        let redactor = self.redactor(server);
         let mut origin = Origin::new("proxy", &self.server_name);
         origin.target = server.describe();
         origin.seed = Some(self.seed);
         origin.faults = faults.iter().map(ToString::to_string).collect();
-        let recording = match &self.record {
-            Some(path) => {
-                let recording = if self.append {
-                    Recording::append(path, &origin, &redactor)
-                } else {
-                    Recording::create(path, &origin, &redactor)
-                };
-                Some(recording.map_err(|error| unwritable(path, &error))?)
-            }
-            None => None,
-        };
-        if let (Some(recording), Some(report)) = (&recording, &self.report) {
+        let recording = self.record.as_ref().map(|path| {
+            open_recording(path, self.append, &origin, &self.redactor(server))
+                .map_err(|error| unwritable(path, &error))
+        });
+        let recording = recording.transpose()?;
+        if let (Some(recording), Some(suite)) = (&recording, &self.of_suite) {
             recording.write_at_once();
-            report.begun();
+            suite.report.begun();
         }
         Ok(Settings {
             server_name: self.server_name.clone(),
@@ -424,58 +349,38 @@ impl Arguments {
 
     /// Knows the secrets of the server, which may come back in what passes.
     fn redactor(&self, server: &Server) -> Redactor {
-        let given = self
-            .header
-            .iter()
-            .filter_map(|header| header.split_once(':'));
+        let given = self.header.iter().filter_map(|it| it.split_once(':'));
         let given = given.map(|(_, value)| value.trim().to_owned());
         let given = given.filter(|value| is_given_secret(value));
-        server
-            .redactor()
-            .with_secrets(given.chain(self.secrets.iter().cloned()))
+        let of_suite = self.of_suite.iter().flat_map(|suite| suite.secrets.clone());
+        server.redactor().with_secrets(given.chain(of_suite))
     }
 
     /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
     fn tell_suite(&self, server: &Server, why: &str) {
-        let Some(report) = &self.report else { return };
+        let Some(suite) = &self.of_suite else { return };
         let settings = self.settings(Vec::new(), server).ok();
         if let Some(recording) = settings.and_then(|settings| settings.recording) {
             recording.crashed(why);
             if let Some(reason) = recording.finish().failure {
-                report.lost(&reason);
+                suite.report.lost(&reason);
             }
         }
     }
 
-    /// Writes how it went to the file for it, and notes what is missing in the recording.
-    fn keep(&self, summary: &ProxySummary, reports: &Reports) {
-        let recorded = self.record.as_ref().zip(summary.recording.as_ref());
-        let loss = recorded.and_then(|(path, recording)| recording.loss(path));
-        if let Some(loss) = loss {
-            losses::add([loss]);
-        }
-        let document = summary_document(summary);
-        let json = summary.to_json();
-        reports.write(|format, style| drawn(&document, &json, format, style));
-    }
-}
-
-/// Tells at once, and not only at the end, that the recording cannot be written.
-fn warn_of_losses(
-    settings: &Settings,
-    report: Option<&Arc<RecordingReport>>,
-    tell: impl Fn(&str) + Send + Sync + 'static,
-) {
-    let report = report.cloned();
-    if let Some(recording) = &settings.recording {
+    /// Tells at once, and not only at the end, that the recording cannot be written.
+    fn warn_of_losses(&self, settings: &Settings, tell: impl Fn(&str) + Send + Sync + 'static) {
+        let suite = self.of_suite.clone();
+        let Some(recording) = &settings.recording else {
+            return;
+        };
         recording.on_failure(move |reason| {
-            let text = format!(
-                "mcprove: warning: the recording cannot be written: {reason}; the proxy goes on\n"
-            );
-            if let Some(report) = &report {
-                report.lost(reason);
+            if let Some(suite) = &suite {
+                suite.report.lost(reason);
             }
-            tell(&text);
+            tell(&format!(
+                "mcprove: warning: the recording cannot be written: {reason}; the proxy goes on\n"
+            ));
         });
     }
 }

@@ -8,17 +8,7 @@ use mcprove_document::block::Section;
 use mcprove_load::report::runs_document;
 use mcprove_load::run::{FormatError, RunList, list_runs};
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::ReportArguments;
-use crate::terminal;
-
-const EXPLANATION: &str = "\
-What it does: lists the runs in a directory, the newest first, from their metrics.json: when, what
-was done to which server, how many calls, how fast, and how it ended. It changes nothing.
-
-Exit code: 0; 2 when a run is of a format that this version does not read.
-";
+use crate::{ExitCode, Failure, ReportArguments};
 
 /// Where runs are unless told otherwise.
 const DIRECTORY: &str = "runs";
@@ -40,18 +30,10 @@ pub struct Arguments {
 
     #[command(flatten)]
     report: ReportArguments,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     let reports = arguments.report.resolve(arguments.json)?;
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
@@ -74,12 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         document.push(Section::default().paragraph(more));
     }
     reports.show(&document, &RunList::new(&entries).to_json());
-    let other = entries
-        .iter()
-        .filter_map(|entry| entry.report.as_ref().err())
-        .find(|error| matches!(error, FormatError::Other { .. }));
-    match other {
-        Some(error) => Err(Failure::new(error.to_string(), error.hint())),
+    let mut unread = entries.iter().filter_map(|it| it.report.as_ref().err());
+    match unread.find(|error| matches!(error, FormatError::Other { .. })) {
+        Some(error) => Err(error.into()),
         None => Ok(ExitCode::SUCCESS),
     }
 }

@@ -17,32 +17,7 @@ use mcprove_suite::gates;
 use mcprove_suite::junit::{score_junit, unread_junit};
 use mcprove_suite::traces::Traces;
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
-use crate::terminal;
-
-const EXPLANATION: &str = "\
-What it does:
-  1. Reads traces: agent-trace.v1, Anthropic and OpenAI transcripts, Claude Code sessions (JSONL),
-     OTLP JSON, and trace.jsonl of mcprove. The format is detected, or given with --format. The runs
-     of several files are those of one agent, in order. `-` is standard input.
-  2. Computes every metric that the traces have what it needs for: trajectory, golden path,
-     stability, reliability, recovery, narrative, loops, permissions and more.
-  3. Holds them to the gates of --gates FILE (YAML; `mcprove schema gates` has every key). A block
-     without `expect` has its default gate. Without --gates nothing is gated.
-  4. Prints what failed or cannot be judged and why, then every number, or with --json the result
-     (format score.v1).
-It asks no model, starts no server and makes no call: the same trace gives the same bytes.
-
-With --recommend-runs HALF_WIDTH it needs no trace, and prints how many runs tell a pass rate to
-within HALF_WIDTH, with the confidence of --confidence (default 95).
-
-Exit code: 0 every gate holds, or nothing is gated; 1 a gate does not hold; 2 a file cannot be read,
-or a gate cannot be judged, whatever the others do: its value is unknown, its path leads nowhere, its
-metric has not what it needs.
-Knobs: --gates, --format, --json, --junit, --recommend-runs, --confidence.
-";
+use crate::{ExitCode, Failure, ReportArguments, ReportFormat, Reports, drawn, json, terminal};
 
 /// The confidence unless it is given, in percent.
 const CONFIDENCE: u32 = 95;
@@ -99,18 +74,10 @@ pub struct Arguments {
         value_parser = parse_confidence
     )]
     confidence: Option<u32>,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     if let Some(half_width) = arguments.recommend_runs {
         return recommend(half_width, arguments.confidence.unwrap_or(CONFIDENCE));
     }
@@ -131,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Ok((gates, traces)) => show(&traces, gates.as_ref(), &reports),
         Err(errors) => {
             reports.write_only(ReportFormat::Junit, || unread_junit(&errors));
-            Err(Failure::of_file(&errors.to_string()))
+            Err(errors.into())
         }
     }
 }

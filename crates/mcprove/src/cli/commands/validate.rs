@@ -10,32 +10,10 @@ use mcprove_suite::{
 };
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::terminal;
+use crate::{ExitCode, Failure, json, terminal};
 
 /// The longest line that is shown whole.
 const LINE_MAX: usize = 1000;
-
-const EXPLANATION: &str = "\
-What it does: reads files as the other commands do, and tells everything that is wrong with them at
-once: file, line and column, the line itself, and what to try. What a file is tells what is in it:
-
-  a suite               servers, tools, agents, load, …
-  a load configuration  scenario, server, …; TOML too
-  gates                 trajectory, narrative, …
-  faults                faults, or the bare list; TOML too
-  a tools file          tools of a mock; TOML and recordings too
-
-A folder stands for every .yml and .yaml file in it, but not in folders below; those of other
-programs are named and passed over.
-
-Nothing is started, no connection is opened, nothing is written. Of other files it reads the tools
-files that a suite names. A variable of the environment that a suite needs and that is not set is a
-warning.
-
-Exit codes: 0 all are in order, 2 something is wrong.
-";
 
 /// Arguments of `mcprove validate`.
 #[derive(Debug, Args)]
@@ -47,18 +25,10 @@ pub struct Arguments {
     /// Print what was found as JSON
     #[arg(long)]
     json: bool,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    }
     let environment = Environment::of_process();
     let mut files = Vec::new();
     for path in paths(&arguments.files)? {
@@ -82,8 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             valid,
             files,
         };
-        let json = serde_json::to_string_pretty(&validation).map_err(anyhow::Error::from)?;
-        terminal::print_json(&format!("{json}\n"));
+        terminal::print_json(&json(&validation)?);
     }
     Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
 }

@@ -3,62 +3,21 @@
 //! Fewer than those of variables and headers ([`is_secret_name`]): arguments of tools have names such as
 //! `key`, `page_token` or `idempotency_key`, whose values are what a test is about.
 
-use crate::secret::{is_secret_name, words_of};
+use crate::secret::{has_word, is_secret_name, words_of};
 
 /// Words beside `token` that make it none of a user's.
-const OTHER_TOKENS: &[&str] = &[
-    "page",
-    "next",
-    "previous",
-    "prev",
-    "continuation",
-    "progress",
-    "sync",
-    "max",
-    "min",
-    "stop",
-    "start",
-    "end",
-    "type",
-    "count",
-    "limit",
-    "budget",
-    "symbol",
-];
+const OTHER_TOKENS: &str = "\
+    page next previous prev continuation progress sync max min stop start end type count limit budget \
+    symbol";
 /// Words beside `key` that make it a secret.
-const SECRET_KEYS: &[&str] = &[
-    "api",
-    "apikey",
-    "secret",
-    "private",
-    "access",
-    "auth",
-    "authentication",
-    "encryption",
-    "signing",
-    "master",
-    "service",
-    "ssh",
-    "account",
-    "license",
-    "subscription",
-];
+const SECRET_KEYS: &str = "\
+    api apikey secret private access auth authentication encryption signing master service ssh account \
+    license subscription";
 /// Parts of names whose values are secrets, however short.
-const ALWAYS: &[&str] = &[
-    "authorization",
-    "bearer",
-    "cookie",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "credential",
-    "apikey",
-    "pwd",
-    "jwt",
-];
+const ALWAYS: &str =
+    "authorization bearer cookie secret password passwd passphrase credential apikey pwd jwt";
 /// Names of folders, by which some mean a password.
-const FOLDERS: &[&str] = &["pwd", "oldpwd"];
+const FOLDERS: &str = "pwd oldpwd";
 /// A token is longer than what a tool takes for the name of something.
 const TOKEN_CHARS_MIN: usize = 8;
 /// The ids of sessions that let anybody in are long.
@@ -71,15 +30,15 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     }
     let lower = name.to_ascii_lowercase();
     // Where a process is and was.
-    if FOLDERS.contains(&lower.as_str()) && is_path(value) {
+    if has_word(FOLDERS, &lower) && is_path(value) {
         return false;
     }
-    if ALWAYS.iter().any(|part| lower.contains(part)) {
+    if ALWAYS.split(' ').any(|part| lower.contains(part)) {
         return true;
     }
     let words = words_of(name);
     let has = |word: &str| words.iter().any(|own| own == word);
-    let has_one_of = |list: &[&str]| list.iter().any(|word| has(word));
+    let has_one_of = |list: &str| words.iter().any(|word| has_word(list, word));
     if has("session") || lower.contains("sess") {
         return value.len() >= SESSION_CHARS_MIN;
     }

@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::names;
-use crate::secret::{REDACTED, SECRET_PREFIXES};
+use crate::secret::known::replaced;
+use crate::secret::{has_secret_prefix, is_scheme};
 
 /// A shorter word is none of the keys of services.
 const KEY_CHARS_MIN: usize = 12;
@@ -13,19 +14,7 @@ const BEARER_CHARS_MIN: usize = 8;
 
 /// The text without them, if it has any.
 pub(super) fn redact(text: &str) -> Option<String> {
-    let mut changed = String::new();
-    // How far the text is copied.
-    let mut done = 0;
-    for range in ranges(text) {
-        changed.push_str(text.get(done..range.start).unwrap_or_default());
-        changed.push_str(REDACTED);
-        done = range.end;
-    }
-    if done == 0 {
-        return None;
-    }
-    changed.push_str(text.get(done..).unwrap_or_default());
-    Some(changed)
+    replaced(text, ranges(text))
 }
 
 /// Where they are, in order.
@@ -154,9 +143,7 @@ const fn is_of_word(byte: u8) -> bool {
 fn secret_of(text: &str, word: Word<'_>, before: Option<Word<'_>>) -> Option<(usize, usize)> {
     let key = word.text.trim_end_matches('.');
     let has_digit = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
-    let is_key = key.len() >= KEY_CHARS_MIN
-        && has_digit(key)
-        && SECRET_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+    let is_key = key.len() >= KEY_CHARS_MIN && has_digit(key) && has_secret_prefix(key);
     if is_key {
         return Some((word.begin, word.begin + key.len()));
     }
@@ -187,11 +174,4 @@ fn secret_of(text: &str, word: Word<'_>, before: Option<Word<'_>>) -> Option<(us
         return is_password.then_some((word.begin, word.begin + end));
     }
     None
-}
-
-/// Whether a word announces credentials, as in the header `Authorization`.
-fn is_scheme(word: &str) -> bool {
-    ["bearer", "basic"]
-        .iter()
-        .any(|scheme| word.eq_ignore_ascii_case(scheme))
 }

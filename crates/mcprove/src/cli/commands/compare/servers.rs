@@ -10,12 +10,8 @@ use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
 
 use super::{Arguments, code, show};
-use crate::exit::ExitCode;
-use crate::failure::Failure;
 use crate::load_run::{describe, stop_on_interrupt};
-use crate::losses;
-use crate::reports::Reports;
-use crate::terminal::StatusLine;
+use crate::{ExitCode, Failure, Reports, StatusLine, losses};
 
 /// Compares the servers that were named.
 pub async fn run(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, Failure> {
@@ -106,16 +102,10 @@ fn failure(error: CompareError, stop: &Stop) -> Failure {
     let was_interrupted = !stop.is_running();
     match error {
         CompareError::Stopped { ref directory, .. } => {
-            let hint = match directory {
-                Some(directory) => {
-                    format!(
-                        "{}; what was run is in {}",
-                        error.hint().text(),
-                        directory.display()
-                    )
-                }
-                None => error.hint().text(),
-            };
+            let mut hint = error.hint();
+            if let Some(directory) = directory {
+                hint = hint.then(format!("; what was run is in {}", directory.display()));
+            }
             Failure::new(error.to_string(), hint).into_interrupted()
         }
         CompareError::Run {
@@ -127,6 +117,6 @@ fn failure(error: CompareError, stop: &Stop) -> Failure {
             "run {number} of {count} on the {} server could not be made",
             side.name()
         )),
-        error => Failure::new(error.to_string(), error.hint().text()),
+        error => error.into(),
     }
 }

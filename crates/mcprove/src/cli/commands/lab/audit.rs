@@ -3,50 +3,26 @@
 mod filters;
 mod follow;
 mod listing;
-mod replay;
 mod rows;
-mod slips;
-mod target;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use mcprove_lab::audit::{AuditError, AuditReader, ExportFormat};
+use mcprove_lab::audit::{AuditReader, ExportFormat};
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::{ReportArguments, Reports};
-use crate::terminal;
-
-const EXPLANATION: &str = "\
-What it does: reads the file that `mcprove lab --audit FILE` writes, also while
-it is being written. It changes nothing in it.
-  without more   lists the newest rows that the filters want, 50 unless --limit
-                 says otherwise
-  --follow       shows the last 10, then each row as it is written, also when
-                 the lab is started again or the file made anew; Ctrl-C ends it
-  --export       writes all rows that the filters want as JSON lines or CSV, the
-                 oldest first, to standard output or to -o FILE
-  show ID        shows one row wholly
-  replay ID      sends the request of a row again, to the server that you name,
-                 and shows what comes back beside what was recorded. Headers are
-                 not sent again: give --header. A request whose parameters were
-                 cut when they were recorded cannot be sent again.
-  compare ID ID  shows which columns of two rows differ, parameters and
-                 responses as a diff. Times, ids, sizes and who asked do not
-                 count.
-
-Exit code: 0; for replay and compare 1 when something differs; 2 when the file,
-a row or the server cannot be used; 130 when --follow is ended by Ctrl-C.
-";
+use crate::{ExitCode, Failure, ReportArguments};
 
 /// Arguments of `mcprove lab audit`.
 #[derive(Debug, Args)]
 #[command(subcommand_negates_reqs = false)]
 pub struct Arguments {
     /// The file that `mcprove lab --audit FILE` writes
-    #[arg(value_name = "FILE", required_unless_present = "explain")]
-    file: Option<PathBuf>,
+    #[arg(
+        value_name = "FILE",
+        required = false,
+        required_unless_present = "explain"
+    )]
+    file: PathBuf,
 
     #[command(flatten)]
     filters: filters::FilterArguments,
@@ -72,8 +48,8 @@ pub struct Arguments {
     report: ReportArguments,
 
     /// Tell what this command does, and do nothing
-    #[arg(long, global = true)]
-    explain: bool,
+    #[arg(long = "explain", id = "explain", global = true)]
+    _explain: bool,
 
     #[command(subcommand)]
     command: Option<RowCommand>,
@@ -85,7 +61,7 @@ enum RowCommand {
     /// Show one row wholly
     Show(rows::ShowArguments),
     /// Send the request of a row again, and show what comes back beside what was recorded
-    Replay(Box<replay::Arguments>),
+    Replay(Box<rows::ReplayArguments>),
     /// Show how two rows differ
     Compare(rows::CompareArguments),
 }
@@ -110,41 +86,34 @@ impl From<ExportName> for ExportFormat {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let Some(file) = arguments.file.as_ref().filter(|_| !arguments.explain) else {
-        terminal::print(EXPLANATION);
-        return Ok(ExitCode::SUCCESS);
-    };
-    let as_json = arguments.json;
-    let reports = &arguments.report;
-    let reports = reports.resolve_with(as_json, &[], std::slice::from_ref(file))?;
+    let Arguments { file, filters, .. } = arguments;
+    let read = std::slice::from_ref(file);
+    let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
     if arguments.report.is_given() && (arguments.follow || arguments.export.is_some()) {
         return Err(Failure::new(
             "--report does not go with --follow and --export",
             "leave one of them out",
         ));
     }
-    perform(arguments, file, &reports).await
-}
-
-async fn perform(
-    arguments: &Arguments,
-    file: &Path,
-    reports: &Reports,
-) -> Result<ExitCode, Failure> {
     if let Some(command) = &arguments.command {
-        arguments.refuse_for_single_rows()?;
-        let reader = AuditReader::open(file).map_err(describe)?;
+        // What chooses among many rows does nothing for one that is named.
+        if filters.is_given() || arguments.follow || arguments.export.is_some() {
+            return Err(Failure::new(
+                "filters, --follow and --export do not go with a row that is named",
+                "leave them out, or leave out show, replay or compare",
+            ));
+        }
+        let reader = AuditReader::open(file)?;
         return match command {
             RowCommand::Show(arguments) => rows::show(&reader, arguments, reports),
             RowCommand::Compare(arguments) => rows::compare(&reader, arguments, reports),
-            RowCommand::Replay(arguments) => replay::run(&reader, arguments, reports).await,
+            RowCommand::Replay(arguments) => rows::replay(&reader, arguments, reports).await,
         };
     }
-    let filters = &arguments.filters;
     if arguments.follow {
         return follow::run(file, filters, arguments.json).await;
     }
-    let reader = AuditReader::open(file).map_err(describe)?;
+    let reader = AuditReader::open(file)?;
     match arguments.export {
         None => listing::list(&reader, file, filters, reports),
         Some(format) => {
@@ -152,24 +121,4 @@ async fn perform(
             listing::export(&reader, file, filters, format.into(), output)
         }
     }
-}
-
-impl Arguments {
-    /// What chooses among many rows does nothing for one that is named.
-    fn refuse_for_single_rows(&self) -> Result<(), Failure> {
-        if self.filters.is_given() || self.follow || self.export.is_some() {
-            return Err(Failure::new(
-                "filters, --follow and --export do not go with a row that is named",
-                "leave them out, or leave out show, replay or compare",
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// A file that cannot be used, with the hint that fits.
-// Taken by value, as `map_err` gives it.
-#[allow(clippy::needless_pass_by_value)]
-fn describe(error: AuditError) -> Failure {
-    Failure::new(error.to_string(), error.hint())
 }

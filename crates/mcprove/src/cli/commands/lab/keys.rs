@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mcprove_lab::ApiKeys;
 use mcprove_settings::input;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The variable with keys, so that they need not be in the arguments, which others can see.
 pub const VARIABLE: &str = "MCPROVE_LAB_API_KEYS";

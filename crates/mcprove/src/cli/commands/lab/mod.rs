@@ -6,8 +6,7 @@ mod serve;
 
 use clap::{Args, Subcommand};
 
-use crate::exit::ExitCode;
-use crate::failure::Failure;
+use crate::{ExitCode, Failure};
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]

@@ -1,75 +1,25 @@
 //! `mcprove lab`: serves the lab.
 
-use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use mcprove_document::terminal::wrap;
 use mcprove_lab as lab;
+use mcprove_lab::Options;
 use mcprove_lab::audit::{AuditError, AuditOptions, AuditStore};
-use mcprove_lab::{ENTRIES, Options};
-use mcprove_servers::hosting::host::Eras;
-use mcprove_servers::hosting::names::PublicHost;
 use mcprove_settings::loss::{Loss, Missing};
 
 use super::keys;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::{interrupt, losses, serving, terminal};
-
-const EXPLANATION: &str = "\
-What it does:
-  1. Serves an MCP server whose tools fail, wait, repeat themselves, ask back or
-     count what they did, as their arguments say; and resources and prompts. It
-     speaks over stdin and stdout, or with --http, --sse or --ws over the
-     network, in both eras of the protocol.
-  2. Over the network, with any API key, answers 401 to whoever brings none of
-     them, as Authorization: Bearer KEY or as X-Api-Key: KEY.
-     MCPROVE_LAB_API_KEYS holds keys too, parted by commas.
-     Answers 403 to a Host or Origin that is neither a loopback name nor the
-     address that it listens on, unless --public-host accepts it.
-  3. Writes a row for every request to the SQLite file of --audit, with what was
-     asked, by whom, what came of it and how long it took; `mcprove lab audit`
-     looks into the file. Without it rows are in memory, and clients can read
-     the latest as the resource lab://audit.
-  4. Ends when its client closes stdin, after 500 ms for what is still being
-     worked on; when nobody reads its stdout; or with Ctrl-C.
-Nothing that it does has an effect outside of it, but for the file of --audit.
-
-";
-
-const KNOBS: &str = "
-Exit code: 0 the client left or Ctrl-C; 2 if it cannot start, or if rows of the
-audit were lost.
-Knobs: --http, --sse, --ws, --public-host, --era, --api-key, --api-keys-file,
-       --page-size, --audit, --audit-rows, --conformance-fixtures.
-";
+use crate::serving::ListenArguments;
+use crate::{ExitCode, Failure, interrupt, losses, serving, terminal};
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Serve streamable HTTP on this address, at /mcp; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
-    http: Option<String>,
-
-    /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
-    sse: Option<String>,
-
-    /// Serve WebSocket on this address
-    #[arg(long, value_name = "ADDRESS")]
-    ws: Option<String>,
-
-    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
-    #[arg(long = "public-host", value_name = "NAME")]
-    public_hosts: Vec<PublicHost>,
-
-    /// The eras to speak: handshake, stateless or both
-    #[arg(long, default_value = "both")]
-    era: Eras,
+    #[command(flatten)]
+    listen: ListenArguments,
 
     /// Let in who brings this key, as NAME=KEY or KEY; repeatable
     #[arg(long = "api-key", value_name = "KEY")]
@@ -94,10 +44,6 @@ pub struct ServeArguments {
     /// Have what the official conformance suite names, too
     #[arg(long)]
     conformance_fixtures: bool,
-
-    /// Tell what this command does, and do nothing
-    #[arg(long)]
-    explain: bool,
 }
 
 fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
@@ -107,28 +53,19 @@ fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// Runs the command.
 pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
-    if arguments.explain {
-        terminal::print(&explanation());
-        return Ok(ExitCode::SUCCESS);
-    }
-    let ServeArguments { http, sse, ws, .. } = arguments;
-    let address = serving::address(http.as_ref(), sse.as_ref(), ws.as_ref())?;
-    serving::check_public_hosts(&arguments.public_hosts, address.is_some())?;
+    let address = arguments.listen.address()?;
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
-    serving::check_era(sse.as_ref(), arguments.era)?;
     let store = open(arguments.audit.as_ref(), arguments.audit_rows)?;
     let store = Arc::new(store.with_secrets(api_keys.secrets()));
-    store.on_loss(|error| {
-        terminal::print_error(&format!("warning: {error}; the lab goes on\n"));
-    });
+    store.on_loss(|error| terminal::warn(&format!("{error}; the lab goes on")));
     let options = Options {
-        eras: arguments.era,
+        eras: arguments.listen.era,
         page_size: arguments.page_size,
         api_keys,
         conformance_fixtures: arguments.conformance_fixtures,
-        public_hosts: arguments.public_hosts.clone(),
+        public_hosts: arguments.listen.public_hosts.clone(),
         audit: Some(Arc::clone(&store)),
     };
     let stop = interrupt::requested();
@@ -141,12 +78,9 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             let listening = lab::listen(&options, kind, address)
                 .await
                 .map_err(|error| serving::cannot_listen(&error))?;
-            serving::report_limits(listening.limits());
-            terminal::print_error(&format!("listening on {}\n", listening.url()));
+            serving::announce(&listening.url(), listening.limits());
             if is_open && !address.ip().is_loopback() {
-                terminal::print_error(
-                    "warning: whoever reaches this address is let in; --api-key asks for a key\n",
-                );
+                terminal::warn(&"whoever reaches this address is let in; --api-key asks for a key");
             }
             stop.await;
             listening.shutdown().await;
@@ -182,22 +116,4 @@ fn lost(error: &AuditError, file: Option<&Path>) -> Loss {
         AuditError::Lost { count, reason } => Loss::of(file, Missing::Rows(*count), reason),
         error => Loss::of(file, Missing::File, error.to_string()),
     }
-}
-
-fn explanation() -> String {
-    /// The widest line.
-    const COLUMNS: usize = 80;
-    /// Where explanations begin.
-    const INDENT: usize = 21;
-    let mut text = format!("{EXPLANATION}Tools:\n");
-    for entry in ENTRIES {
-        let mut name = entry.name;
-        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
-            // Writing to a text cannot fail.
-            let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
-            name = "";
-        }
-    }
-    text.push_str(KNOBS);
-    text
 }

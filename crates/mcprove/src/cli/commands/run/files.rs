@@ -7,8 +7,8 @@ use mcprove_settings::input;
 use mcprove_settings::tree::{Data, Document, Node};
 use mcprove_suite::{FileKind, Recognised, recognise_file};
 
+use crate::Failure;
 use crate::commands::folder::{Found, is_suite, is_yaml, yaml_files};
-use crate::failure::Failure;
 
 /// The largest file that is looked into.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;

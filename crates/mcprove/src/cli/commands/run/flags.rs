@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
 
-use crate::failure::Failure;
+use crate::Failure;
 use crate::load_arguments::flag_of;
 
 /// The most repetitions of a test.

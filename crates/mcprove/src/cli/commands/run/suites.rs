@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcprove_client::permission::RULE;
 use mcprove_document::style::Style;
 use mcprove_load::config::OutputSettings;
 use mcprove_load::drive::Stop;
@@ -22,15 +23,9 @@ use mcprove_suite::run::{
 use super::Arguments;
 use super::files::{self, Inputs};
 use super::watch::{Snapshot, wait_for_change};
-use crate::commands::explain_with;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
 use crate::load_run::stop_on_interrupt;
-use crate::losses;
-use crate::reports::{ReportFormat, Reports};
 use crate::target::supervisor;
-use crate::terminal;
-use crate::terminal::StatusLine;
+use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine, losses, terminal};
 
 /// The fewest tests at once unless it is said: most of the time they wait.
 const JOBS_MIN: usize = 2;
@@ -69,12 +64,12 @@ async fn round(
     let plans = read(suites).map_err(|errors| {
         let problems = errors.0.iter().map(SuiteProblem::from);
         tell_unrun(reports, arguments, problems.collect());
-        Failure::of_file(&errors.to_string())
+        Failure::from(errors)
     })?;
     warn(&plans);
     let options = options(arguments, stop)?;
     if options.cassettes == CassetteMode::Record {
-        same_file_of_suites(&plans).map_err(|it| Failure::new(it.to_string(), it.hint()))?;
+        same_file_of_suites(&plans)?;
     }
     let before = FailedTests::read(&options.output_dir);
     let selection = select(arguments, &before)?;
@@ -115,7 +110,7 @@ fn drawn(
     format: ReportFormat,
     style: Style,
 ) -> String {
-    render(format.name(), report, &output_dir(arguments), style)
+    render(&format.name(), report, &output_dir(arguments), style)
 }
 
 /// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
@@ -183,7 +178,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
             "leave out --report; --json prints the list as JSON",
         ));
     }
-    let plans = read(suites).map_err(|errors| Failure::of_file(&errors.to_string()))?;
+    let plans = read(suites)?;
     warn(&plans);
     let output_dir = output_dir(arguments);
     let before = FailedTests::read(&output_dir);
@@ -191,7 +186,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
     let tests = tests_of(&plans);
     let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
     for warning in &chosen.warnings {
-        terminal::print_error(&format!("warning: {warning}\n"));
+        terminal::warn(warning);
     }
     let listed: Vec<ListedTest> = chosen.tests.iter().map(TestOf::listed).collect();
     let list = SuiteList::new(listed);
@@ -206,7 +201,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
 
 /// Tells what would be started and reached.
 pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
-    let plans = read(suites).map_err(|errors| Failure::of_file(&errors.to_string()))?;
+    let plans = read(suites)?;
     warn(&plans);
     let output_dir = output_dir(arguments);
     let selection = select(arguments, &FailedTests::read(&output_dir))?;
@@ -221,7 +216,8 @@ pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Fa
         .iter()
         .any(|test| test.kind() == TestKind::Load)
     {
-        explain_with(&told, "`allow_writes: true` in a load calls every tool.");
+        let all = "`allow_writes: true` in a load calls every tool.";
+        terminal::print(&format!("{told}\n{RULE}  {all}\n"));
     } else {
         terminal::print(&told);
     }
@@ -247,7 +243,7 @@ fn read(suites: &[PathBuf]) -> Result<Vec<SuitePlan>, ConfigErrors> {
 
 fn warn(plans: &[SuitePlan]) {
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
-        terminal::print_error(&format!("warning: {warning}\n"));
+        terminal::warn(warning);
     }
 }
 
@@ -289,7 +285,7 @@ fn select(
         return Ok(selection);
     }
     match failed {
-        Err(error) => return Err(Failure::new(error.to_string(), error.hint())),
+        Err(error) => return Err(error.into()),
         Ok(None) => terminal::print_error(&format!(
             "no earlier run is known under {}: all tests are chosen\n",
             output_dir(arguments).display()
@@ -314,7 +310,7 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
             SuiteEvent::Chosen { tests, warnings } => {
                 shown.tests = *tests;
                 for warning in *warnings {
-                    terminal::print_error(&format!("warning: {warning}\n"));
+                    terminal::warn(warning);
                 }
             }
             SuiteEvent::Started(test) => shown.current = Some(test.name().to_owned()),

@@ -8,11 +8,8 @@ use mcprove_lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
 use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
 use mcprove_settings::printable::{escape_hidden, printable_json};
 
-use super::describe;
 use super::filters::FilterArguments;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::{interrupt, terminal};
+use crate::{ExitCode, Failure, interrupt, terminal};
 
 /// How often the file is looked into.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -57,14 +54,14 @@ struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     fn start(file: &'a Path, filters: &FilterArguments, as_json: bool) -> Result<Self, Failure> {
-        let reader = AuditReader::open(file).map_err(describe)?;
-        let last = reader.last_id().map_err(describe)?;
+        let reader = AuditReader::open(file)?;
+        let last = reader.last_id()?;
         let filter = filters.filter(Some(SHOWN), Order::NewestFirst);
         let rows = reader.rows(filter.clone()).filter(|row| match row {
             Ok(row) => row.id <= last,
             Err(_) => true,
         });
-        let mut first: Vec<AuditRow> = rows.collect::<Result<_, _>>().map_err(describe)?;
+        let mut first: Vec<AuditRow> = rows.collect::<Result<_, _>>()?;
         first.reverse();
         Ok(Self {
             file,
@@ -73,7 +70,7 @@ impl<'a> Follower<'a> {
                 order: Order::OldestFirst,
                 ..filter
             },
-            origin: reader.origin().map_err(describe)?,
+            origin: reader.origin()?,
             last,
             as_json,
             first,
@@ -93,7 +90,7 @@ impl<'a> Follower<'a> {
             Err(AuditError::NoFile(_) | AuditError::Locked(_) | AuditError::Foreign { .. }) => {
                 Ok(true)
             }
-            Err(error) => Err(describe(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -126,8 +123,7 @@ impl<'a> Follower<'a> {
 
     fn show_row(&mut self, row: &AuditRow) -> Result<bool, Failure> {
         let text = if self.as_json {
-            let json = serde_json::to_string(row).map_err(anyhow::Error::from)?;
-            printable_json(&json) + "\n"
+            printable_json(&serde_json::to_string(row)?) + "\n"
         } else {
             audit_line(row, terminal::style())
         };

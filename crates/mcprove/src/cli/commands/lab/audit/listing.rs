@@ -4,17 +4,17 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use mcprove_document::block::Section;
-use mcprove_lab::audit::{AUDIT_FORMAT, AuditReader, ExportFormat, Filter, Order};
+use mcprove_lab::audit::{
+    AUDIT_FORMAT, AuditError, AuditReader, CATEGORIES, ExportFormat, Filter, NameColumn, Order,
+};
 use mcprove_lab::report::audit_document;
 use mcprove_settings::printable::printable;
+use mcprove_settings::registry::nearest;
+use mcprove_settings::whole_file::WholeFile;
 
-use super::describe;
 use super::filters::FilterArguments;
-use super::slips;
-use super::target::{Target, is_part_of};
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::Reports;
+use crate::output_file::resolved;
+use crate::{ExitCode, Failure, Reports, terminal};
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;
@@ -27,15 +27,14 @@ pub fn list(
     reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     let filter = filters.filter(Some(LISTED), Order::NewestFirst);
-    let rows = reader.rows(filter.clone()).collect::<Result<Vec<_>, _>>();
-    let rows = rows.map_err(describe)?;
+    let rows = reader.rows(filter.clone()).collect::<Result<Vec<_>, _>>()?;
     let mut document = audit_document(&rows, &file.display().to_string());
     let is_cut = filters.limit.is_none() && rows.len() as u64 == LISTED;
     if is_cut {
         let more = format!("{LISTED} rows; --limit COUNT shows more.");
         document.push(Section::default().paragraph(more));
     } else if rows.is_empty() && filter.limit != Some(0) {
-        let is_empty = reader.last_id().map_err(describe)? == 0;
+        let is_empty = reader.last_id()? == 0;
         document.push(Section::default().paragraph(if is_empty {
             "Nothing was recorded yet."
         } else {
@@ -43,15 +42,12 @@ pub fn list(
         }));
     }
     let listed = rows.iter().map(serde_json::to_string);
-    let listed = listed
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(anyhow::Error::from)?;
-    let json = listed.join(",\n");
+    let json = listed.collect::<Result<Vec<_>, _>>()?.join(",\n");
     let start = if json.is_empty() { "" } else { "\n" };
     let json = format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":[{start}{json}\n]}}\n");
     reports.show(&document, &json);
     if rows.is_empty() {
-        slips::tell(reader, &filter).map_err(describe)?;
+        tell_slips(reader, &filter)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +66,7 @@ pub fn export(
         Some(output) => export_to_file(reader, file, filter.clone(), format, output)?,
     };
     if count == 0 {
-        slips::tell(reader, &filter).map_err(describe)?;
+        tell_slips(reader, &filter)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -98,11 +94,11 @@ fn export_to_file(
             "check that the folder exists and can be written to, and the room on the disk",
         )
     };
-    let mut target = Target::create(output).map_err(failed)?;
+    let mut target = WholeFile::create(output).map_err(failed)?;
     format.write_head(&mut target).map_err(failed)?;
     let mut count = 0;
     for row in reader.rows(filter) {
-        let row = row.map_err(describe)?;
+        let row = row?;
         format.write_row(&row, &mut target).map_err(failed)?;
         count += 1;
     }
@@ -149,7 +145,7 @@ fn export_to_stdout(
     })();
     let outcome = outcome.and_then(|rows| target.flush().map(|()| rows));
     match outcome {
-        Ok(rows) => rows.map(|()| count).map_err(describe),
+        Ok(rows) => Ok(rows.map(|()| count)?),
         Err(error) if io::Error::kind(&error) == io::ErrorKind::BrokenPipe => {
             // How many there would have been is not known.
             Ok(count.max(1))
@@ -159,4 +155,63 @@ fn export_to_stdout(
             "check the disk or device that it goes to",
         )),
     }
+}
+
+/// What SQLite puts after the name of a file for those that it keeps beside it.
+const COMPANIONS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
+/// Whether writing to `output` would write into the audit `file`, or into what belongs to it.
+fn is_part_of(file: &Path, output: &Path) -> bool {
+    let output_at = resolved(output);
+    [file.to_owned(), resolved(file)].into_iter().any(|file| {
+        COMPANIONS.iter().any(|suffix| {
+            let mut part = file.clone().into_os_string();
+            part.push(suffix);
+            let part = Path::new(&part);
+            resolved(part) == output_at || is_same_file(part, output)
+        })
+    })
+}
+
+/// Whether two names are of one file, as those of a hard link are.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| path.metadata().map(|it| (it.dev(), it.ino())).ok();
+    identity(one).is_some_and(|it| Some(it) == identity(other))
+}
+
+/// Elsewhere the path alone tells; nothing is written through a hard link there either, as the file
+/// is replaced and not opened.
+#[cfg(not(unix))]
+fn is_same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
+/// Tells on stderr of names in a filter that no row has, where no row was found: slips of the keyboard.
+fn tell_slips(reader: &AuditReader, filter: &Filter) -> Result<(), AuditError> {
+    let given = [
+        ("tool", &filter.tool, NameColumn::Tool),
+        ("category", &filter.category, NameColumn::Category),
+        ("method", &filter.method, NameColumn::Method),
+    ];
+    for (what, name, column) in given {
+        let Some(name) = name else { continue };
+        let is_category = column == NameColumn::Category;
+        let mut known = reader.names(column)?;
+        if is_category {
+            known.extend(CATEGORIES.map(str::to_owned));
+        }
+        if known.contains(name) {
+            // There is such a thing; it did not happen.
+            continue;
+        }
+        let end = match nearest(known.iter().map(String::as_str), name) {
+            Some(near) => format!("; did you mean {near:?}?"),
+            None if is_category => format!("; there are {}", CATEGORIES.join(", ")),
+            None => String::new(),
+        };
+        terminal::print_error(&format!("hint: no row has the {what} {name:?}{end}\n"));
+    }
+    Ok(())
 }

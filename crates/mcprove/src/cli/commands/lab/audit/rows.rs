@@ -1,14 +1,14 @@
-//! One row wholly, or two against each other.
+//! One row wholly, two against each other, or one sent again.
 
 use clap::Args;
-use mcprove_lab::audit::{AuditReader, COLUMNS, RowComparison};
-use mcprove_lab::report::{audit_comparison_document, audit_row_document};
+use mcprove::SessionCaller;
+use mcprove_client::session::{ProtocolChoice, Session};
+use mcprove_lab::audit::{AuditReader, COLUMNS, Replay, RowComparison};
+use mcprove_lab::report::{audit_comparison_document, audit_replay_document, audit_row_document};
 use mcprove_settings::registry::nearest;
+use mcprove_trace::stream::EventStream;
 
-use super::describe;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::reports::{Reports, json};
+use crate::{ExitCode, Failure, Reports, ServerArguments, SessionArguments, interrupt, json};
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
@@ -34,13 +34,31 @@ pub struct CompareArguments {
     ignore: Vec<String>,
 }
 
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// The row
+    #[arg(value_name = "ID")]
+    id: i64,
+
+    /// What does not count, with all within it, such as response.content[0]; repeatable
+    #[arg(long, value_name = "PLACE")]
+    ignore: Vec<String>,
+
+    #[command(flatten)]
+    server: ServerArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
+}
+
 /// Shows one row.
 pub fn show(
     reader: &AuditReader,
     arguments: &ShowArguments,
     reports: &Reports,
 ) -> Result<ExitCode, Failure> {
-    let row = reader.row(arguments.id).map_err(describe)?;
+    let row = reader.row(arguments.id)?;
     reports.show(&audit_row_document(&row), &json(&row)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -52,15 +70,41 @@ pub fn compare(
     reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     check_places(&arguments.ignore)?;
-    let left = reader.row(arguments.left).map_err(describe)?;
-    let right = reader.row(arguments.right).map_err(describe)?;
+    let left = reader.row(arguments.left)?;
+    let right = reader.row(arguments.right)?;
     let comparison = RowComparison::of_requests(left, right, &arguments.ignore);
     reports.show(&audit_comparison_document(&comparison), &json(&comparison)?);
     Ok(code(&comparison))
 }
 
+/// Sends the request of a row again.
+pub async fn replay(
+    reader: &AuditReader,
+    arguments: &ReplayArguments,
+    reports: &Reports,
+) -> Result<ExitCode, Failure> {
+    check_places(&arguments.ignore)?;
+    let server = arguments.server.resolve(&arguments.session)?;
+    let replay = Replay::new(reader.row(arguments.id)?)?;
+    let mut options = arguments.session.options(&arguments.server);
+    if let (ProtocolChoice::Auto, Some(revision)) = (options.protocol, replay.protocol()) {
+        options.protocol = ProtocolChoice::Revision(revision);
+    }
+    let comparison = interrupt::unless_requested(async {
+        let recorder = EventStream::unobserved().recorder();
+        let session = Session::connect_recorded(&server, options, recorder).await?;
+        let caller = SessionCaller(&session);
+        let comparison = replay.send(&caller, &arguments.ignore).await;
+        session.close().await;
+        Ok::<RowComparison, Failure>(comparison)
+    })
+    .await??;
+    reports.show(&audit_replay_document(&comparison), &json(&comparison)?);
+    Ok(code(&comparison))
+}
+
 /// Refuses places in what is no column: nothing would be left out.
-pub fn check_places(places: &[String]) -> Result<(), Failure> {
+fn check_places(places: &[String]) -> Result<(), Failure> {
     for place in places {
         let column = place.split(['.', '[']).next().unwrap_or_default();
         if !COLUMNS.contains(&column) {
@@ -76,6 +120,6 @@ pub fn check_places(places: &[String]) -> Result<(), Failure> {
 }
 
 /// The exit code that tells whether something differs.
-pub fn code(comparison: &RowComparison) -> ExitCode {
+fn code(comparison: &RowComparison) -> ExitCode {
     ExitCode::worst([(!comparison.same, ExitCode::Finding)])
 }

@@ -1,10 +1,16 @@
-//! The kinds of faults, as the help of every command that injects them lists them.
+//! What the commands that inject faults share: the kinds of faults in their help, reading those that are given, and
+//! the recording of what passes.
 
 use std::fmt::Write as _;
-
-use mcprove_fault::{ENTRIES, Entry};
+use std::io;
+use std::path::Path;
 
 use mcprove_document::terminal::wrap;
+use mcprove_fault::{ENTRIES, Entry, FaultSpec, file};
+use mcprove_recording::{Origin, Recording};
+use mcprove_settings::secret::Redactor;
+
+use crate::Failure;
 
 /// The widest line.
 const COLUMNS: usize = 80;
@@ -35,6 +41,34 @@ pub fn kinds_of_faults() -> String {
     }
     help.push_str(AIMING);
     help
+}
+
+/// The faults of a file, then those of flags.
+pub fn read_faults(
+    path: Option<&Path>,
+    texts: &[String],
+    hint: &'static str,
+) -> Result<Vec<FaultSpec>, Failure> {
+    let mut all = path.map(file::read_file).transpose()?.unwrap_or_default();
+    for text in texts {
+        let fault = text.parse();
+        all.push(fault.map_err(|error| Failure::new(format!("--fault {text:?}: {error}"), hint))?);
+    }
+    Ok(all)
+}
+
+/// The file of a recording, new or gone on with.
+pub fn open_recording(
+    path: &Path,
+    is_appended: bool,
+    origin: &Origin,
+    redactor: &Redactor,
+) -> io::Result<Recording> {
+    if is_appended {
+        Recording::append(path, origin, redactor)
+    } else {
+        Recording::create(path, origin, redactor)
+    }
 }
 
 /// A kind as it is written after `--fault`.

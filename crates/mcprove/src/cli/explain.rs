@@ -1,0 +1,71 @@
+//! `--explain`: what a command does, without doing it. Every command has the flag; the texts are files in `explain/`.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use mcprove_client::permission::RULE;
+use mcprove_document::terminal::wrap;
+use mcprove_lab::ENTRIES;
+
+use crate::kinds_of_faults;
+
+macro_rules! texts {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("explain/", $name, ".txt")))),*]
+    };
+}
+
+/// What each command does.
+const TEXTS: &[(&str, &str)] = texts![
+    "audit" "compare" "completions" "deadlock-probe" "demo" "doctor" "example-config" "init" "lab"
+    "list-scenarios" "mock" "probe" "proxy" "report" "run" "runs" "schema" "score" "validate"
+];
+
+/// A command with the flag, where it does not have one that does more.
+pub fn with_flag(command: Command) -> Command {
+    let has_flag = command.get_arguments().any(|it| it.get_id() == "explain");
+    if has_flag || command.is_hide_set() {
+        return command;
+    }
+    let flag = Arg::new("explain")
+        .long("explain")
+        .help("Tell what this command does, and do nothing")
+        .help_heading(None::<&str>)
+        .action(ArgAction::SetTrue);
+    command.arg(flag)
+}
+
+/// What the command that was chosen does, if that is asked for; `run` tells more, and does it itself.
+pub fn asked_for(matches: &ArgMatches) -> Option<String> {
+    let (name, arguments) = matches.subcommand()?;
+    let is_asked = arguments.try_get_one::<bool>("explain").ok()?.copied();
+    let inner = arguments.subcommand_name();
+    let name = inner.filter(|_| name == "lab").unwrap_or(name);
+    (is_asked == Some(true) && name != "run").then(|| text(name))
+}
+
+/// What a command does.
+pub fn text(command: &str) -> String {
+    let found = TEXTS.iter().find(|(name, _)| *name == command);
+    let (_, text) = found.unwrap_or(&("", ""));
+    text.replace("{rule}", RULE)
+        .replace("{faults}", &kinds_of_faults())
+        .replace("{tools}", &tools_of_lab())
+}
+
+fn tools_of_lab() -> String {
+    /// The widest line.
+    const COLUMNS: usize = 80;
+    /// Where explanations begin.
+    const INDENT: usize = 21;
+    let mut text = String::new();
+    for entry in ENTRIES {
+        let mut name = entry.name;
+        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
+            name = "";
+        }
+    }
+    text
+}
