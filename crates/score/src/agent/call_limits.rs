@@ -158,14 +158,14 @@ pub struct CallLimitsReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitViolation {
     /// The tool; absent for all together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// How often it was called.
     pub calls: u64,
     /// How often it may be, in words.
     pub limit: String,
     /// The first call that was one too many, by its place in `tool_calls`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_too_many: Option<usize>,
 }
 
@@ -220,10 +220,12 @@ pub fn check_call_limits(
     }
     for ((tool, limit), name) in block.tools.0.iter().zip(names) {
         check_possible(Some(tool), *limit)?;
-        let fitting = places
+        let mut made: Vec<usize> = places
             .iter()
-            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
-        let mut made: Vec<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
+            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes)
+            .flat_map(|(_, places)| places)
+            .copied()
+            .collect();
         made.sort_unstable();
         let last = limit.max.and_then(|max| usize::try_from(max).ok());
         let too_many = last.and_then(|last| made.get(last)).copied();

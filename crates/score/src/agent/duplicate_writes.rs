@@ -125,8 +125,12 @@ impl Metric for DuplicateWrites {
         card: &mut Scorecard,
     ) -> Result<(), ScoreError> {
         self.score_runs(case, card);
-        let lists = case.block.map(DuplicateWritesBlock::lists);
-        for (list, names) in lists.into_iter().flatten() {
+        for (list, names) in case
+            .block
+            .map(DuplicateWritesBlock::lists)
+            .into_iter()
+            .flatten()
+        {
             let unused = without_call(names, &case.trace.runs);
             if !unused.is_empty() {
                 card.note(format!(

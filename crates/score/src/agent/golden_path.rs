@@ -77,16 +77,16 @@ pub struct GoldenPathReport {
     /// The counts that are switched on, together.
     pub waste: u64,
     /// The first step of the golden path that does not occur in order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingStep>,
     /// The first recorded call that is no step of the golden path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_extra: Option<Step>,
     /// The first return that is waste.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_backtrack: Option<Step>,
     /// The first repeat that is waste.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_repeat: Option<Step>,
 }
 
@@ -148,8 +148,10 @@ pub fn score_golden_path(recorded: &[ToolCall], golden: &GoldenPathBlock) -> Gol
         (golden.penalize_backtracking, backtracks.count),
         (golden.penalize_repeated_tools, repeats.count),
     ];
-    let counted = enabled.into_iter().filter(|(is_enabled, _)| *is_enabled);
-    let waste = counted.fold(0_u64, |sum, (_, count)| sum.saturating_add(count));
+    let waste = enabled
+        .into_iter()
+        .filter(|(is_enabled, _)| *is_enabled)
+        .fold(0_u64, |sum, (_, count)| sum.saturating_add(count));
     GoldenPathReport {
         passed: waste == 0 && walk.missing.is_none(),
         penalty: penalty(waste),

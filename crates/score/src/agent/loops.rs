@@ -72,16 +72,16 @@ pub struct LoopsReport {
     /// The longest stretch of calls that brought nothing new.
     pub stagnation: Option<u64>,
     /// The first call whose arguments decide and are unknown, by its place in `tool_calls`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_unknown: Option<usize>,
     /// The longest streak, where a call is repeated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<CallRange>,
     /// The cycle.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<CallRange>,
     /// The stretch that brought nothing new.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stagnant: Option<CallRange>,
 }
 

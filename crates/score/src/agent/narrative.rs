@@ -79,21 +79,35 @@ pub struct Divergence {
     /// Of which kind.
     pub category: Category,
     /// The claimed action (`create_issue`), or the argument that is stated wrongly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The tool of the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The place of the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_index: Option<usize>,
     /// Whether it is about a write.
     pub mutating: bool,
     /// The sentence that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
     /// Why, in plain words.
     pub reason: String,
+}
+
+impl Divergence {
+    fn new(category: Category, mutating: bool, reason: String) -> Self {
+        Self {
+            category,
+            action: None,
+            tool: None,
+            call_index: None,
+            mutating,
+            sentence: None,
+            reason,
+        }
+    }
 }
 
 /// A text against the calls of its run.
@@ -198,34 +212,30 @@ impl<'a> Reading<'a> {
         let mut listed = Listed::default();
         for claim in self.claims.iter().filter(|claim| !made.has(claim)) {
             listed.claimed += 1;
+            let reason = format!("the text claims `{}`, and no call did that", stem(claim));
             listed.add(Divergence {
-                category: Category::ClaimedButAbsent,
                 action: Some(stem(claim)),
-                tool: None,
-                call_index: None,
-                mutating: true,
                 sentence: self.excerpt(claim.sentence),
-                reason: format!("the text claims `{}`, and no call did that", stem(claim)),
+                ..Divergence::new(Category::ClaimedButAbsent, true, reason)
             });
         }
         listed.add_unclaimed(self.text, calls, self.block);
         for mismatch in arguments::find(&self.sentences, calls) {
             let call = calls.get(mismatch.call_index);
             listed.mismatched += 1;
+            let reason = format!(
+                "the text says that {} is {}, and no call had that; call {} has {}",
+                phrase::name(&mismatch.argument),
+                phrase::name(&mismatch.stated),
+                mismatch.call_index,
+                phrase::name(&mismatch.recorded),
+            );
             listed.add(Divergence {
-                category: Category::ArgMismatch,
-                reason: format!(
-                    "the text says that {} is {}, and no call had that; call {} has {}",
-                    phrase::name(&mismatch.argument),
-                    phrase::name(&mismatch.stated),
-                    mismatch.call_index,
-                    phrase::name(&mismatch.recorded),
-                ),
-                mutating: false,
                 action: Some(mismatch.argument),
                 tool: call.map(|call| call.name.clone()),
                 call_index: Some(mismatch.call_index),
                 sentence: self.excerpt(mismatch.sentence),
+                ..Divergence::new(Category::ArgMismatch, false, reason)
             });
         }
         let claimed = self.claims.iter().map(stem).collect();
@@ -252,8 +262,11 @@ impl<'a> Reading<'a> {
         let actions = |names: BTreeSet<&str>| calls::Actions::of(names.into_iter(), &self.verbs);
         let [made, kept, not_failed] = [made, kept, not_failed].map(actions);
         let mut failed = Vec::new();
-        let claims = self.claims.iter();
-        for claim in claims.filter(|claim| made.has(claim) && !kept.has(claim)) {
+        for claim in self
+            .claims
+            .iter()
+            .filter(|claim| made.has(claim) && !kept.has(claim))
+        {
             if not_failed.has(claim) {
                 return None;
             }
@@ -282,8 +295,11 @@ fn claimable(
 /// Every action once: `it was deleted` after `I deleted the file` claims nothing new.
 fn distinct(claims: Vec<claims::Claim>) -> Vec<claims::Claim> {
     let mut named = BTreeSet::new();
-    let with_thing = claims.iter().filter(|claim| claim.phrase.head.is_some());
-    let mut verbs: BTreeSet<String> = with_thing.map(|claim| claim.verb.clone()).collect();
+    let mut verbs: BTreeSet<String> = claims
+        .iter()
+        .filter(|claim| claim.phrase.head.is_some())
+        .map(|claim| claim.verb.clone())
+        .collect();
     let mut distinct = Vec::new();
     for claim in claims {
         let is_new = match &claim.phrase.head {

@@ -58,8 +58,7 @@ pub fn score_orchestration(run: &AgentRun) -> OrchestrationReport {
     };
     let mut succeeded_later = BTreeSet::new();
     let results = run.results();
-    let calls = run.tool_calls.iter().zip(results).enumerate();
-    for (index, (call, result)) in calls.rev() {
+    for (index, (call, result)) in run.tool_calls.iter().zip(results).enumerate().rev() {
         let tool = (call.name.as_str(), call.server.as_deref());
         match result.and_then(|result| result.is_error) {
             Some(false) => {

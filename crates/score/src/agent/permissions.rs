@@ -105,7 +105,7 @@ pub struct Violation {
     /// The tool.
     pub name: String,
     /// The server, where it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Why it was not permitted, with the rule.
     pub reason: String,

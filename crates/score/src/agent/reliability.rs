@@ -234,8 +234,10 @@ fn outcomes(runs: &[AgentRun]) -> Result<Vec<bool>, Vec<usize>> {
     if outcomes.len() == runs.len() && !runs.is_empty() {
         return Ok(outcomes);
     }
-    let numbered = runs.iter().enumerate();
-    let unknown = numbered.filter(|(_, run)| run.passed.is_none());
+    let unknown = runs
+        .iter()
+        .enumerate()
+        .filter(|(_, run)| run.passed.is_none());
     Err(unknown.map(|(index, _)| index).collect())
 }
 

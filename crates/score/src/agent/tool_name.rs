@@ -20,14 +20,14 @@ pub(crate) const SEPARATOR: &str = "__";
 const CLIENT_PREFIX: &str = "mcp__";
 
 /// Whether a call is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
-    /// It is.
-    Yes,
     /// It is not.
     No,
     /// It depends on its server, or on its arguments, which the trace does not tell.
     Unknown,
+    /// It is.
+    Yes,
 }
 
 impl Fit {
@@ -38,20 +38,12 @@ impl Fit {
 
     /// Whether one of both is meant.
     pub(crate) fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Yes, _) | (_, Self::Yes) => Self::Yes,
-            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
-            (Self::No, Self::No) => Self::No,
-        }
+        self.max(other)
     }
 
     /// Whether both are meant.
     pub(crate) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::No, _) | (_, Self::No) => Self::No,
-            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
-            (Self::Yes, Self::Yes) => Self::Yes,
-        }
+        self.min(other)
     }
 }
 
@@ -107,9 +99,9 @@ impl<'a> ToolName<'a> {
         if self.is_like(self.written, name) {
             return Fit::Yes;
         }
-        let parts = self.parts.iter();
-        let of_tool = parts.filter(|(_, tool)| self.is_like(tool, name));
-        of_tool
+        self.parts
+            .iter()
+            .filter(|(_, tool)| self.is_like(tool, name))
             .map(|(wanted, _)| match server {
                 Some(server) => Fit::of(self.is_like(wanted, server)),
                 // Whichever it is, `*` fits.
@@ -164,8 +156,12 @@ fn parts(written: &str) -> Vec<(&str, &str)> {
     let names = [written.strip_prefix(CLIENT_PREFIX), Some(written)];
     let mut parts = Vec::new();
     for name in names.into_iter().flatten() {
-        let pairs = name.as_bytes().windows(SEPARATOR.len()).enumerate();
-        for (at, _) in pairs.filter(|(_, pair)| *pair == SEPARATOR.as_bytes()) {
+        for (at, _) in name
+            .as_bytes()
+            .windows(SEPARATOR.len())
+            .enumerate()
+            .filter(|(_, pair)| *pair == SEPARATOR.as_bytes())
+        {
             if let (Some(server), Some(tool)) = (name.get(..at), name.get(at + SEPARATOR.len()..))
                 && !server.is_empty()
                 && !tool.is_empty()
@@ -179,8 +175,10 @@ fn parts(written: &str) -> Vec<(&str, &str)> {
 
 /// Whether one of these names means a call.
 pub(crate) fn fit_any(names: &[ToolName<'_>], call: &ToolCall) -> Fit {
-    let fits = names.iter().map(|name| name.fit(call));
-    fits.fold(Fit::No, Fit::or)
+    names
+        .iter()
+        .map(|name| name.fit(call))
+        .fold(Fit::No, Fit::or)
 }
 
 /// Those of a list that mean no call of any run.
@@ -189,14 +187,17 @@ pub(crate) fn without_call<'a>(written: &'a [String], runs: &[AgentRun]) -> Vec<
         return Vec::new();
     }
     let tools = tools_of(runs.iter().flat_map(|run| &run.tool_calls));
-    let names = written.iter().map(|name| ToolName::pattern(name));
-    let unused = names.filter(|name| {
-        let mut fits = tools
-            .iter()
-            .map(|(tool, server)| name.fit_tool(tool, *server));
-        fits.all(|fit| fit == Fit::No)
-    });
-    unused.map(|name| name.written).collect()
+    written
+        .iter()
+        .map(|name| ToolName::pattern(name))
+        .filter(|name| {
+            tools
+                .iter()
+                .map(|(tool, server)| name.fit_tool(tool, *server))
+                .all(|fit| fit == Fit::No)
+        })
+        .map(|name| name.written)
+        .collect()
 }
 
 /// What is wrong where one of these names has a server and a call of that tool does not.
@@ -217,27 +218,17 @@ pub(crate) fn check_servers(
             let place = calls
                 .iter()
                 .position(|call| call.name == *tool && call.server.is_none());
-            return Err(unknown_server(
-                target,
+            let message = format!(
+                "call {}, {}, cannot be judged: the trace does not tell its server, and {} asks for it",
                 place.unwrap_or_default(),
-                tool,
-                name.written,
-            ));
+                phrase::name(tool),
+                phrase::name(name.written)
+            );
+            let hint = "record the server of each call, or write the tool without its server";
+            return Err(ScoreError::new(target, message, hint));
         }
     }
     Ok(())
-}
-
-fn unknown_server(target: &str, place: usize, tool: &str, written: &str) -> ScoreError {
-    ScoreError::new(
-        target,
-        format!(
-            "call {place}, {}, cannot be judged: the trace does not tell its server, and {} asks for it",
-            phrase::name(tool),
-            phrase::name(written)
-        ),
-        "record the server of each call, or write the tool without its server",
-    )
 }
 
 #[cfg(test)]

@@ -33,18 +33,19 @@ pub fn is_by_other(tail: &[Token]) -> bool {
     let second = tail.lower(by + 2);
     match first.class {
         Number | Object | Adjective => false,
-        Verb => !first.has_form(|form| form == Form::Ing),
+        Verb => first.verb.form != Form::Ing,
         Adverb => {
             !is_day(&first.lower) && !is_time_word(&first.lower) && first.lower.ends_with("ly")
         }
         Determiner => !matches!(second, "agent" | "assistant" | "end") && !is_time_word(second),
         // `by courier` says how; people have a capital, an article or a plural.
         Noun => {
-            let phrase = tail
+            let last = tail
                 .iter()
                 .skip(by + 1)
-                .take_while(|token| token.class == Noun);
-            let last = phrase.last().map_or("", |token| token.lower.as_str());
+                .take_while(|token| token.class == Noun)
+                .last()
+                .map_or("", |token| token.lower.as_str());
             let is_one_of_many = last.ends_with('s') && last != "means";
             first.is_capital() || is_one_of_many || is_department(&first.lower)
         }
@@ -80,8 +81,8 @@ pub fn is_future(tail: &[Token]) -> bool {
 
 /// Whether a clause goes on with a finite verb, so that what came before was its subject.
 pub fn has_finite(tail: &[Token]) -> bool {
-    let mut tail = tail.iter();
-    tail.any(|token| token.class.is_auxiliary() || is_finite(&token.lower))
+    tail.iter()
+        .any(|token| token.class.is_auxiliary() || is_finite(&token.lower))
 }
 
 fn is_year(lower: &str) -> bool {

@@ -6,7 +6,7 @@ use super::prelude::*;
 pub fn is_imperative(sentence: &Sentence) -> bool {
     let is_polite = || sentence.tokens.iter().any(|token| token.lower == "please");
     sentence.tokens.words().next().is_some_and(|first| {
-        let is_base = first.has_form(|form| form == Form::Base);
+        let is_base = first.verb.form == Form::Base;
         is_polite() || is_base || begins_instruction(&first.lower)
     })
 }
@@ -14,7 +14,7 @@ pub fn is_imperative(sentence: &Sentence) -> bool {
 /// Whether a sentence begins with a verb of the past: `Created the issue`.
 pub fn begins_with_past(sentence: &Sentence) -> bool {
     let first = sentence.tokens.words().next();
-    first.is_some_and(|first| first.has_form(|form| form == Form::PastOrParticiple))
+    first.is_some_and(|first| first.verb.form == Form::PastOrParticiple)
 }
 
 /// Where a sentence that ends in a question mark begins to ask.

@@ -8,8 +8,11 @@ use std::sync::LazyLock;
 use super::prelude::*;
 
 /// How a verb stands in a sentence, as far as its form tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
+    /// No verb at all.
+    #[default]
+    None,
     /// `create`.
     Base,
     /// `creates`.

@@ -43,10 +43,7 @@ fn is_other(token: &Token) -> bool {
 fn is_english(token: &Token) -> bool {
     match token.class {
         // `set` and `post` are words in many languages, `created` is not.
-        Verb => token
-            .verb
-            .as_ref()
-            .is_some_and(|verb| verb.is_claimable && !matches!(verb.form, Form::Base | Form::Any)),
+        Verb => token.verb.is_claimable && !matches!(token.verb.form, Form::Base | Form::Any),
         Noun | Name | Number | Comma | Stop => false,
         _ if token.lower.len() < 3 => is_short_english(&token.lower),
         _ => true,

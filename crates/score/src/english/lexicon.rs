@@ -84,7 +84,7 @@ impl Class {
 }
 
 /// A verb that a word may be a form of.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// The base form.
     pub base: String,
@@ -149,14 +149,14 @@ pub fn classify(tokens: &mut [Token], verbs: &Verbs) {
             Kind::Mark(',') => Comma,
             Kind::Mark(_) => Stop,
         };
-        token.verb = reading.filter(|_| token.class == Verb);
+        token.verb = reading.filter(|_| token.class == Verb).unwrap_or_default();
     }
     for at in 0..tokens.len() {
         if let Some(class) = class_in_place(tokens, at)
             && let Some(token) = tokens.get_mut(at)
         {
             token.class = class;
-            token.verb = token.verb.take().filter(|_| class == Verb);
+            token.verb = Reading::default();
         }
     }
 }
@@ -170,7 +170,7 @@ fn class_in_place(tokens: &[Token], at: usize) -> Option<Class> {
     let after = after.get(..WINDOW).unwrap_or(after);
     let next = after.iter().find(|token| token.class != Adverb);
     let next_class = next.map_or(Stop, |token| token.class);
-    let is_participle = next.is_some_and(|token| token.has_form(Form::is_participle));
+    let is_participle = next.is_some_and(|token| token.verb.form.is_participle());
     let follows_auxiliary = before.is_some_and(|token| token.class.is_auxiliary());
     match token.lower.as_str() {
         "'s" => Some(clitic_s(before, after)),
@@ -219,7 +219,7 @@ fn clitic_s(before: Option<&Token>, after: &[Token]) -> Class {
         _ if !is_noun => Be,
         Some(next) if next.class == Not => Be,
         Some(next) => {
-            let is_participle = next.has_form(Form::is_participle);
+            let is_participle = next.verb.form.is_participle();
             let ends = rest
                 .next()
                 .is_none_or(|token| matches!(token.class, Stop | Comma | Preposition | Adverb));

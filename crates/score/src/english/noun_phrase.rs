@@ -71,10 +71,9 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
                 }
                 collector.phrase.is_negative |= is_negative(token);
                 collector.is_begun = true;
-                if !takes_two || !begins_phrase(tokens.get(at + 1)) {
-                    if tokens.lower(at + 1) != "of" {
-                        break;
-                    }
+                let has_other = takes_two && begins_phrase(tokens.get(at + 1));
+                if !has_other && tokens.lower(at + 1) != "of" {
+                    break;
                 }
             }
             Adjective => collector.is_begun = true,
@@ -85,10 +84,10 @@ pub fn object(tokens: &[Token], from: usize, verb: &str) -> Option<Phrase> {
                 }
                 collector.add(token);
             }
-            Verb => match token.verb.as_ref().map(|it| it.form) {
-                Some(Form::Ing) if !collector.is_begun => break,
-                Some(Form::Ing) if has_nouns && tells_more(tokens, at) => break,
-                Some(Form::Base | Form::Third | Form::Any | Form::Ing) => collector.add(token),
+            Verb => match token.verb.form {
+                Form::Ing if !collector.is_begun => break,
+                Form::Ing if has_nouns && tells_more(tokens, at) => break,
+                Form::Base | Form::Third | Form::Any | Form::Ing => collector.add(token),
                 _ if has_nouns => break,
                 _ if begins_phrase(tokens.get(at + 1)) => collector.is_begun = true,
                 _ => break,
@@ -147,7 +146,7 @@ fn continues(tokens: &[Token], at: usize, collector: &Collector) -> Option<usize
     let is_comma = tokens.class(at) == Comma;
     match token.class {
         Verb if !collector.is_begun => {
-            let form = token.verb.as_ref()?.form;
+            let form = token.verb.form;
             (form.is_past() || form.is_participle()).then_some(next + 1)
         }
         Name | Number if collector.is_begun && !has_nouns => Some(next),
@@ -169,7 +168,10 @@ pub fn begins_phrase(token: Option<&Token>) -> bool {
     token.is_some_and(|token| match token.class {
         Determiner | Number | Name | Adjective | Noun | Object | Thing => true,
         Verb => {
-            token.has_form(|form| matches!(form, Form::Base | Form::Third | Form::PastOrParticiple))
+            matches!(
+                token.verb.form,
+                Form::Base | Form::Third | Form::PastOrParticiple
+            )
         }
         _ => false,
     })
@@ -195,8 +197,8 @@ pub fn subject(tokens: &[Token]) -> Phrase {
         match token.class {
             Determiner => collector.is_determined = true,
             Noun => collector.add(token),
-            Verb => match token.verb.as_ref().map(|it| it.form) {
-                Some(Form::Base | Form::Third | Form::Any | Form::Ing) => collector.add(token),
+            Verb => match token.verb.form {
+                Form::Base | Form::Third | Form::Any | Form::Ing => collector.add(token),
                 _ if has_nouns => break,
                 _ => {}
             },

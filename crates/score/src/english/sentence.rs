@@ -145,17 +145,17 @@ fn line(trimmed: &str, start: usize) -> Line {
 
 /// What follows the mark of a list item.
 fn item(line: &str) -> Option<&str> {
-    let bullet = ["- ", "* ", "+ ", "• ", "– ", "— ", "‣ ", "◦ ", "▪ ", "·  "]
+    ["- ", "* ", "+ ", "• ", "– ", "— ", "‣ ", "◦ ", "▪ ", "·  "]
         .iter()
-        .find_map(|bullet| line.strip_prefix(bullet));
-    bullet.or_else(|| {
-        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let digits = line.len() - rest.len();
-        let rest = rest
-            .strip_prefix(['.', ')'])
-            .filter(|_| (1..=3).contains(&digits))?;
-        rest.strip_prefix(' ')
-    })
+        .find_map(|bullet| line.strip_prefix(bullet))
+        .or_else(|| {
+            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let digits = line.len() - rest.len();
+            let rest = rest
+                .strip_prefix(['.', ')'])
+                .filter(|_| (1..=3).contains(&digits))?;
+            rest.strip_prefix(' ')
+        })
 }
 
 /// Cuts the tokens of a line into sentences.

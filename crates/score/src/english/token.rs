@@ -29,8 +29,8 @@ pub struct Token {
     pub kind: Kind,
     /// What it is in the sentence.
     pub class: Class,
-    /// The verb that it may be.
-    pub verb: Option<Reading>,
+    /// The verb that it is, if it is one.
+    pub verb: Reading,
     /// Where it begins in the whole text, in bytes.
     pub start: usize,
     /// Where it ends.
@@ -41,11 +41,6 @@ impl Token {
     /// Whether it begins with a capital.
     pub fn is_capital(&self) -> bool {
         self.text.chars().next().is_some_and(char::is_uppercase)
-    }
-
-    /// Whether it is a verb in such a form.
-    pub fn has_form(&self, is_such: impl FnOnce(Form) -> bool) -> bool {
-        self.verb.as_ref().is_some_and(|verb| is_such(verb.form))
     }
 
     /// Whether it is a mark, and no word.
@@ -198,7 +193,7 @@ impl Scanner {
             lower,
             kind,
             class: Class::Noun,
-            verb: None,
+            verb: Reading::default(),
             start: self.offset + self.byte(from),
             end: self.offset + self.byte(to),
         });
@@ -330,10 +325,10 @@ fn kind_of(lower: &str) -> Kind {
     }
     let number = lower.trim_start_matches(['#', '$', '€', '£', '¥', '-']);
     let number = number.trim_end_matches('%');
-    let ordinal = ["st", "nd", "rd", "th"]
+    let number = ["st", "nd", "rd", "th"]
         .iter()
-        .find_map(|ending| number.strip_suffix(ending));
-    let number = ordinal.unwrap_or(number);
+        .find_map(|ending| number.strip_suffix(ending))
+        .unwrap_or(number);
     let is_number = number.starts_with(|c: char| c.is_ascii_digit())
         && number
             .chars()

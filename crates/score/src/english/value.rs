@@ -81,8 +81,9 @@ pub fn scaled(amount: &str, unit: &str) -> Vec<String> {
         return Vec::new();
     };
     // Twelve digits: what a factor like 0.01 leaves behind them is noise.
-    let factors = factors.split('/').filter_map(|it| it.parse::<f64>().ok());
     factors
+        .split('/')
+        .filter_map(|it| it.parse::<f64>().ok())
         .filter_map(|factor| number(&format!("{:.12}", amount * factor)))
         .collect()
 }

@@ -74,8 +74,9 @@ lists! {
 
 /// The rows of a table, of so many columns each.
 pub fn rows<const COLUMNS: usize>(table: &str) -> impl Iterator<Item = [&'static str; COLUMNS]> {
-    let rows = WORDS.words(table);
-    rows.filter_map(|row| row.split(':').collect::<Vec<_>>().try_into().ok())
+    WORDS
+        .words(table)
+        .filter_map(|row| row.split(':').collect::<Vec<_>>().try_into().ok())
 }
 
 /// Every contraction without a rule.
@@ -100,11 +101,12 @@ pub fn contraction(lower: &str) -> Option<(&str, &str)> {
 
 /// The class of every word of the file: every word of every text is looked up.
 static CLASSES: LazyLock<BTreeMap<&str, Class>> = LazyLock::new(|| {
-    let lists = WORDS.names().filter_map(|list| {
-        let name: StrDeserializer<'_, Error> = list.strip_prefix("class ")?.into_deserializer();
-        Some((list, Class::deserialize(name).ok()?))
-    });
-    lists
+    WORDS
+        .names()
+        .filter_map(|list| {
+            let name: StrDeserializer<'_, Error> = list.strip_prefix("class ")?.into_deserializer();
+            Some((list, Class::deserialize(name).ok()?))
+        })
         .flat_map(|(list, class)| WORDS.words(list).map(move |word| (word, class)))
         .collect()
 });

@@ -113,8 +113,10 @@ impl Gates {
 
     /// Every expectation, of the blocks and besides them.
     pub fn expectations(&self) -> impl Iterator<Item = &Expectation> {
-        let in_blocks = self.blocks().filter_map(|block| block.expect.as_ref());
-        in_blocks.flatten().chain(&self.expect)
+        self.blocks()
+            .filter_map(|block| block.expect.as_ref())
+            .flatten()
+            .chain(&self.expect)
     }
 
     /// The gates without those that are about all runs together.

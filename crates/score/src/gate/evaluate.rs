@@ -2,6 +2,7 @@
 //! target, with a path into it where it is a list, or a path into each run. What leads nowhere, is
 //! unknown or was not computed is an error, under `not` too.
 
+use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::AgentTrace;
@@ -12,6 +13,9 @@ use super::judge::{as_asked, compare};
 use super::{Expectation, GateFailure, GateId, Path, PathError, ScoreError, Scorecard};
 use crate::agent::{About, AnyMetric, Scope, Target};
 
+/// What came of holding a value against an expectation.
+type Judged = Result<Option<GateFailure>, ScoreError>;
+
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
 pub fn apply(
@@ -21,64 +25,66 @@ pub fn apply(
     card: &mut Scorecard,
 ) {
     for expectation in expectations {
-        match Named::find(&expectation.target, metrics) {
-            Some(named) => apply_to_target(expectation, &named, card),
-            None => apply_to_path(trace, expectation, metrics, card),
+        let judged = match Named::find(&expectation.target, metrics) {
+            Some(named) => named.judge(expectation, card),
+            None => judge_path(trace, expectation, metrics),
+        };
+        for (run, judged) in judged {
+            match judged {
+                Ok(None) => {}
+                Ok(Some(failure)) => card.found.fail(GateFailure {
+                    run,
+                    gate: Some(GateId::Target(expectation.target.clone())),
+                    ..failure
+                }),
+                // Kept, and gone on from: another run may fail for certain.
+                Err(error) => card.error(ScoreError { run, ..error }),
+            }
         }
-    }
-}
-
-/// Keeps an error, and goes on: another run may fail for certain.
-fn keep(judged: Result<(), ScoreError>, run: Option<usize>, card: &mut Scorecard) {
-    if let Err(error) = judged {
-        card.error(match run {
-            Some(run) => error.of_run(run),
-            None => error,
-        });
     }
 }
 
 /// Applies an expectation to each run. One run at a time becomes a document, and only the part that the
 /// path begins with: all of them would not fit into memory.
-fn apply_to_path(
+fn judge_path(
     trace: &AgentTrace,
     expectation: &Expectation,
     metrics: &[&dyn AnyMetric],
-    card: &mut Scorecard,
-) {
+) -> Vec<(Option<usize>, Judged)> {
     let name = &expectation.target;
     let path = match Path::parse(name) {
         Ok(path) => path,
         Err(error) => {
-            card.error(ScoreError::new(name, error.to_string(), error.hint()));
-            return;
+            let error = ScoreError::new(name, error.to_string(), error.hint());
+            return vec![(None, Err(error))];
         }
     };
-    for (index, run) in trace.runs.iter().enumerate() {
-        let judged = match document(run, &path) {
-            Some(document) => path
-                .resolve(&document)
-                .map_err(|error| {
-                    ScoreError::new(name, error.to_string(), hint(name, &error, metrics))
-                })
-                .and_then(|value| check(expectation, &value, Some(index), card)),
-            None => Err(unknown(name)),
-        };
-        keep(judged, Some(index), card);
-    }
+    let judge = |run| {
+        let document = document(run, &path).ok_or_else(|| unknown(name))?;
+        let value = path.resolve(&document).map_err(|error| {
+            ScoreError::new(name, error.to_string(), hint(name, &error, metrics))
+        })?;
+        compare(expectation, &value)
+    };
+    trace
+        .runs
+        .iter()
+        .enumerate()
+        .map(|(index, run)| (Some(index), judge(run)))
+        .collect()
 }
 
 /// A target that an expectation names, and the way into its value.
-struct Named {
+pub struct Named {
     metric: &'static About,
-    target: &'static Target,
+    pub target: &'static Target,
     /// What follows the name: `[1]`, `.length`, or nothing.
-    rest: String,
+    pub rest: String,
 }
 
 impl Named {
     /// Finds a target by its name, in either spelling, with or without a path into it.
-    fn find(name: &str, metrics: &[&dyn AnyMetric]) -> Option<Self> {
+    pub fn find(name: &str, metrics: &[&dyn AnyMetric]) -> Option<Self> {
         let end = name.find('[').unwrap_or(name.len());
         let (written, rest) = name.split_at(end);
         let spelt = written.replace('-', "_");
@@ -107,103 +113,83 @@ impl Named {
             .and_then(|path| path.resolve(&json!({ "value": value })));
         found.map_err(|error| ScoreError::new(self.target.name, error.to_string(), error.hint()))
     }
-}
 
-fn apply_to_target(expectation: &Expectation, named: &Named, card: &mut Scorecard) {
-    let name = named.target.name;
-    if named.target.scope == Scope::Overall {
-        let judged = apply_to_all(expectation, named, card);
-        keep(judged, None, card);
-        return;
-    }
-    let runs = 0..card.runs.len();
-    if runs.clone().all(|run| !card.is_applicable(run, name)) {
-        card.error(not_applicable(name));
-        return;
-    }
-    if runs.clone().all(|run| card.run_value(run, name).is_none()) {
-        let judged = not_computed(named, card);
-        keep(judged, None, card);
-        return;
-    }
-    for run in runs
-        .filter(|run| card.is_applicable(*run, name))
-        .collect::<Vec<_>>()
-    {
-        let judged = match card.run_value(run, name) {
-            None => not_computed(named, card),
-            Some(Value::Null) if card.has_never_happened(run, name) => {
-                card.found.fail(never(expectation, run));
-                Ok(())
-            }
-            Some(Value::Null) if has_error(named.metric, Some(run), card) => Ok(()),
-            Some(Value::Null) => Err(unknown(name)),
-            Some(value) => named.follow(value).and_then(|value| {
-                check(expectation, &as_asked(expectation, value), Some(run), card)
-            }),
+    fn judge(&self, expectation: &Expectation, card: &Scorecard) -> Vec<(Option<usize>, Judged)> {
+        let name = self.target.name;
+        if self.target.scope == Scope::Overall {
+            return vec![(None, self.judge_all(expectation, card))];
+        }
+        let runs = 0..card.runs.len();
+        if runs.clone().all(|run| !card.is_applicable(run, name)) {
+            return vec![(None, Err(not_applicable(name)))];
+        }
+        if runs.clone().all(|run| card.run_value(run, name).is_none()) {
+            return vec![(None, self.not_computed(card))];
+        }
+        let judge = |run| match card.run_value(run, name) {
+            None => self.not_computed(card),
+            Some(Value::Null) if card.has_never_happened(run, name) => Ok(Some(never(expectation))),
+            Some(Value::Null) if has_error(self.metric, Some(run), card) => Ok(None),
+            Some(value) => self.compare(expectation, value),
         };
-        keep(judged, Some(run), card);
+        runs.filter(|run| card.is_applicable(*run, name))
+            .map(|run| (Some(run), judge(run)))
+            .collect()
     }
-}
 
-fn apply_to_all(
-    expectation: &Expectation,
-    named: &Named,
-    card: &mut Scorecard,
-) -> Result<(), ScoreError> {
-    let (name, runs_min) = (named.target.name, named.metric.runs_min);
-    let runs = card.runs.len();
-    match card.value(name) {
-        _ if runs < runs_min && !has_error(named.metric, None, card) => {
-            Err(too_few_runs(name, runs, runs_min))
+    fn judge_all(&self, expectation: &Expectation, card: &Scorecard) -> Judged {
+        let (name, runs_min) = (self.target.name, self.metric.runs_min);
+        let runs = card.runs.len();
+        match card.value(name) {
+            _ if runs < runs_min && !has_error(self.metric, None, card) => {
+                Err(too_few_runs(name, runs, runs_min))
+            }
+            None => self.not_computed(card),
+            Some(value) => self.compare(expectation, value),
         }
-        None => not_computed(named, card),
-        Some(Value::Null) => Err(unknown(name)),
-        Some(value) => {
-            let value = as_asked(expectation, named.follow(value)?);
-            check(expectation, &value, None, card)
+    }
+
+    fn compare(&self, expectation: &Expectation, value: &Value) -> Judged {
+        if value.is_null() {
+            return Err(unknown(self.target.name));
         }
+        compare(expectation, &as_asked(expectation, self.follow(value)?))
+    }
+
+    /// An error about what was not computed, unless it was said already why.
+    fn not_computed(&self, card: &Scorecard) -> Judged {
+        if has_error(self.metric, None, card) {
+            return Ok(None);
+        }
+        Err(ScoreError::new(
+            self.target.name,
+            "it was not computed for this trace",
+            format!(
+                "it needs a `{}` block in the gates, and a trace that has what the block asks about",
+                self.metric.name
+            ),
+        ))
     }
 }
 
 /// Whether it was said already why a metric has no numbers, of this run or of any.
 fn has_error(metric: &About, run: Option<usize>, card: &Scorecard) -> bool {
     let is_of_run = |error: &&ScoreError| run.is_none() || error.run.is_none() || error.run == run;
-    let errors = card.found.errors.iter().filter(is_of_run);
-    let mut targets = errors.filter_map(|error| error.target.as_deref());
-    targets.any(|target| target.split('.').next() == Some(metric.name))
+    card.found
+        .errors
+        .iter()
+        .filter(is_of_run)
+        .filter_map(|error| error.target.as_deref())
+        .any(|target| target.split('.').next() == Some(metric.name))
 }
 
-/// Holds a value against an expectation.
-fn check(
-    expectation: &Expectation,
-    value: &Value,
-    run: Option<usize>,
-    card: &mut Scorecard,
-) -> Result<(), ScoreError> {
-    if let Some(failure) = compare(expectation, value)? {
-        let gate = Some(GateId::Target(expectation.target.clone()));
-        card.found.fail(GateFailure {
-            run,
-            gate,
-            ..failure
-        });
-    }
-    Ok(())
-}
-
-fn never(expectation: &Expectation, run: usize) -> GateFailure {
+fn never(expectation: &Expectation) -> GateFailure {
     let matcher = &expectation.matcher;
-    let message = format!("expected {}, but it never happened", matcher.describe());
     GateFailure {
-        gate: Some(GateId::Target(expectation.target.clone())),
-        ..GateFailure::of_run(
-            run,
-            &expectation.target,
-            matcher.to_value(),
-            Value::Null,
-            message,
-        )
+        target: expectation.target.clone(),
+        expected: matcher.to_value(),
+        message: format!("expected {}, but it never happened", matcher.describe()),
+        ..GateFailure::default()
     }
 }
 
@@ -224,27 +210,12 @@ fn not_applicable(name: &str) -> ScoreError {
 }
 
 fn too_few_runs(name: &str, runs: usize, wanted: usize) -> ScoreError {
-    let count = |runs: usize| phrase::count(u64::try_from(runs).unwrap_or(u64::MAX), "run");
+    let words = |runs: usize| phrase::count(count(runs), "run");
     ScoreError::new(
         name,
-        format!("it takes {}, and there is {}", count(wanted), count(runs)),
+        format!("it takes {}, and there is {}", words(wanted), words(runs)),
         "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
     )
-}
-
-/// An error about what was not computed, unless it was said already why.
-fn not_computed(named: &Named, card: &Scorecard) -> Result<(), ScoreError> {
-    if has_error(named.metric, None, card) {
-        return Ok(());
-    }
-    let block = named.metric.name;
-    Err(ScoreError::new(
-        named.target.name,
-        "it was not computed for this trace",
-        format!(
-            "it needs a `{block}` block in the gates, and a trace that has what the block asks about"
-        ),
-    ))
 }
 
 /// What to try when a path leads nowhere: perhaps a target was meant.

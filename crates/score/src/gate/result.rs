@@ -106,8 +106,9 @@ impl<'a> Finder<'a> {
         let next = self.gates.len();
         let place = *self.by_target.entry(target).or_insert(next);
         if place == next {
-            let mut targets = metrics().flat_map(|metric| metric.targets);
-            let known = targets.find(|known| known.leads_to(target));
+            let known = metrics()
+                .flat_map(|metric| metric.targets)
+                .find(|known| known.leads_to(target));
             self.gates.push(GateResult {
                 block,
                 target: Some(target),
@@ -145,8 +146,9 @@ impl<'a> Finder<'a> {
             return vec![*place];
         }
         let block = block_of(target);
-        let gates = self.gates.iter().enumerate();
-        gates
+        self.gates
+            .iter()
+            .enumerate()
             .filter(|(_, gate)| gate.block == block)
             .map(|(place, _)| place)
             .collect()

@@ -164,8 +164,11 @@ fn aggregate_worst_run(metric: &About, card: &mut Scorecard) {
 /// The worst value of a target over the runs that gave an occasion for it, null where none did;
 /// `None` where the target was not computed.
 fn worst(card: &Scorecard, target: &str, is_lowest: bool) -> Option<Value> {
-    let runs = card.runs.iter().enumerate();
-    let values = runs.filter_map(|(index, run)| Some((index, run.targets.get(target)?)));
+    let values = card
+        .runs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, run)| Some((index, run.targets.get(target)?)));
     let mut worst: Option<(f64, &Value)> = None;
     let mut is_computed = false;
     for (index, value) in values {
@@ -263,7 +266,7 @@ mod tests {
             for (run, value) in values.iter().enumerate() {
                 match value {
                     Some(Value::String(_)) => {
-                        card.run(&About::PLAIN, run).set_not_applicable(target)
+                        card.run(&About::PLAIN, run).set_not_applicable(target);
                     }
                     Some(value) => card.run(&About::PLAIN, run).set(target, value.clone()),
                     None => {}

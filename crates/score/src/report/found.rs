@@ -50,6 +50,9 @@ fn untold<'a>(found: &'a [String], messages: &[&str]) -> Vec<&'a str> {
         let sentence = plain(sentence);
         messages.iter().any(|message| message.contains(&sentence))
     };
-    let sentences = found.iter().map(String::as_str);
-    sentences.filter(|sentence| !is_told(sentence)).collect()
+    found
+        .iter()
+        .map(String::as_str)
+        .filter(|sentence| !is_told(sentence))
+        .collect()
 }

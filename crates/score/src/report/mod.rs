@@ -109,8 +109,12 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
 
 /// The files that the runs came from.
 fn files<'a>(scored: &Scored<'a>) -> Vec<&'a str> {
-    let runs = scored.report.runs.iter();
-    let mut files: Vec<&str> = runs.filter_map(|run| run.file.as_deref()).collect();
+    let mut files: Vec<&str> = scored
+        .report
+        .runs
+        .iter()
+        .filter_map(|run| run.file.as_deref())
+        .collect();
     files.dedup();
     files
 }

@@ -22,14 +22,15 @@ pub fn sections(report: &ScoreReport) -> Vec<Section> {
     if report.runs.len() < 2 {
         return vec![Section::default().table(lines(report))];
     }
-    let sections = metrics().map(|metric| {
-        let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
-            computed(report, metric).partition(|target| target.scope == Scope::Overall);
-        Section::new(format!("{}: {}", metric.name, metric.explanation))
-            .table(over_runs(report, metric, &overall))
-            .table(of_each_run(report, metric, &of_runs))
-    });
-    sections.collect()
+    metrics()
+        .map(|metric| {
+            let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
+                computed(report, metric).partition(|target| target.scope == Scope::Overall);
+            Section::new(format!("{}: {}", metric.name, metric.explanation))
+                .table(over_runs(report, metric, &overall))
+                .table(of_each_run(report, metric, &of_runs))
+        })
+        .collect()
 }
 
 /// One row per metric, of a single run.
@@ -54,8 +55,10 @@ fn computed<'a>(
     report: &'a ScoreReport,
     metric: &'a About,
 ) -> impl Iterator<Item = &'a Target> + use<'a> {
-    let targets = metric.targets.iter();
-    targets.filter(|target| is_computed(report, target.name))
+    metric
+        .targets
+        .iter()
+        .filter(|target| is_computed(report, target.name))
 }
 
 fn is_computed(report: &ScoreReport, target: &str) -> bool {
@@ -113,10 +116,10 @@ fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Tab
 
 /// The lowest and the highest number.
 fn extremes<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> [String; 2] {
-    let numbers = values
+    let known: Vec<(f64, &Value)> = values
         .flatten()
-        .filter_map(|value| Some((value.as_f64()?, value)));
-    let known: Vec<(f64, &Value)> = numbers.collect();
+        .filter_map(|value| Some((value.as_f64()?, value)))
+        .collect();
     let lowest = known.iter().min_by(|one, other| one.0.total_cmp(&other.0));
     let highest = known.iter().max_by(|one, other| one.0.total_cmp(&other.0));
     [lowest, highest].map(|found| shown(found.map(|(_, value)| *value)))

@@ -16,8 +16,11 @@ const NAMES_MAX: usize = 5;
 /// What failed and why.
 pub fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     let mut failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
-    let shown = failed.by_ref().take(GATES_MAX);
-    let mut findings: Vec<Finding> = shown.map(|gate| failure(scored, gate)).collect();
+    let mut findings: Vec<Finding> = failed
+        .by_ref()
+        .take(GATES_MAX)
+        .map(|gate| failure(scored, gate))
+        .collect();
     findings.extend(more(failed.count(), "failed", "gate"));
     findings
 }

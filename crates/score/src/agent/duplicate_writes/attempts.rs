@@ -58,8 +58,8 @@ impl Attempts {
                 reason: attempt.reason.clone(),
             });
         }
-        let is_known = key.is_some_and(|key| self.keys.contains(key));
-        is_known.then_some(Repetition::Protected)
+        key.is_some_and(|key| self.keys.contains(key))
+            .then_some(Repetition::Protected)
     }
 
     /// Notes what became of one attempt.
@@ -132,7 +132,9 @@ impl Unheard {
 
     /// One that may not be repeated with this key: the same key makes it safe; no key never does.
     fn unsafe_for(&self, key: Option<&String>) -> Option<&Attempt> {
-        let mut both = [&self.first, &self.other].into_iter().flatten();
-        both.find(|attempt| key.is_none() || attempt.key.as_ref() != key)
+        [&self.first, &self.other]
+            .into_iter()
+            .flatten()
+            .find(|attempt| key.is_none() || attempt.key.as_ref() != key)
     }
 }

@@ -35,8 +35,10 @@ pub fn doubt(error: &Value) -> Option<&'static str> {
     codes.extend(http_statuses(&words));
     let line = format!(" {} ", words.join(" "));
     let has = |list: &str| {
-        let mut phrases = PHRASES.lines(list).iter();
-        phrases.any(|phrase| line.contains(&format!(" {phrase} ")))
+        PHRASES
+            .lines(list)
+            .iter()
+            .any(|phrase| line.contains(&format!(" {phrase} ")))
     };
     if codes.iter().any(|code| turns_down(*code)) {
         None
@@ -81,13 +83,14 @@ fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>, codes: &mut Vec<i64>)
 /// The codes of JSON-RPC in a text: `MCP error -32000: Connection closed`.
 fn rpc_codes(text: &str) -> Vec<i64> {
     const DIGITS: usize = 5;
-    let codes = text.match_indices("-32").filter_map(|(at, _)| {
-        let number = text.get(at..=at + DIGITS)?;
-        let after = text.get(at + DIGITS + 1..)?;
-        let is_whole = !after.starts_with(|next: char| next.is_ascii_digit());
-        is_whole.then(|| number.parse().ok())?
-    });
-    codes.collect()
+    text.match_indices("-32")
+        .filter_map(|(at, _)| {
+            let number = text.get(at..=at + DIGITS)?;
+            let after = text.get(at + DIGITS + 1..)?;
+            let is_whole = !after.starts_with(|next: char| next.is_ascii_digit());
+            is_whole.then(|| number.parse().ok())?
+        })
+        .collect()
 }
 
 /// The HTTP statuses among words: numbers of three digits after `http`, `status`, `code` or `error`.

@@ -132,8 +132,7 @@ pub fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<Fa
 
 /// The first fault that matches a call is the one that it meets.
 fn met<'m>(faults: &[&'m FaultMark]) -> Option<&'m FaultMark> {
-    let mut faults = faults.iter().copied();
-    faults.find(|mark| mark.kind.is_fault())
+    faults.iter().copied().find(|mark| mark.kind.is_fault())
 }
 
 /// Whether a result is an error by its own word: of JSON-RPC, or with `isError`.

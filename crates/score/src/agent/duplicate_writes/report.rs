@@ -29,7 +29,7 @@ pub struct DuplicateWritesReport {
     pub lost_writes: Vec<LostWrite>,
     /// The first write of which nobody can tell whether it is one more: both counts are what is
     /// certain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<UndecidedWrite>,
 }
 

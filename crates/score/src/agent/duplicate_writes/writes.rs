@@ -133,8 +133,9 @@ fn identify_arguments(call: &ToolCall) -> (Identity<'_>, Option<String>) {
 /// looked into.
 fn may_have_key(args: &str) -> bool {
     let has = |word: &str| {
-        let mut windows = args.as_bytes().windows(word.len());
-        windows.any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+        args.as_bytes()
+            .windows(word.len())
+            .any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
     };
     // Whatever is written with a backslash may be anything.
     args.contains('\\') || IDEMPOTENCY_KEYS.iter().any(|[word, _]| has(word))

@@ -70,8 +70,11 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         stagnant,
     } = certain;
     let names = |sign: Sign, calls_told: usize| {
-        let told = calls.iter().skip(sign.first).take(calls_told);
-        told.map(|call| call.name.as_str())
+        calls
+            .iter()
+            .skip(sign.first)
+            .take(calls_told)
+            .map(|call| call.name.as_str())
     };
     let mut known_names = BTreeSet::new();
     LoopsReport {

@@ -67,12 +67,10 @@ fn stated_wrongly(
     let mut has_stated = false;
     let mut at = 0;
     while at < end {
-        let names = names_at(tokens, at).into_iter();
-        let mut known = names.filter_map(|(name, end)| {
-            let argument = arguments.get(&name)?;
-            Some((name, end, argument))
-        });
-        let Some((name, end, argument)) = known.next() else {
+        let Some((argument, name, end)) = names_at(tokens, at)
+            .into_iter()
+            .find_map(|(name, end)| Some((arguments.get(&name)?, name, end)))
+        else {
             at += 1;
             continue;
         };

@@ -60,9 +60,10 @@ impl Walker<'_> {
             return;
         };
         // `the customer was sent an email`
-        let verb = self.reading(at).map_or("", |verb| verb.base.as_str());
-        let given = object(self.tokens, at + 1, verb).filter(|_| verb == "send");
-        let phrase = given.unwrap_or_else(|| phrase.clone());
+        let verb = self.reading(at).base.as_str();
+        let phrase = object(self.tokens, at + 1, verb)
+            .filter(|_| verb == "send")
+            .unwrap_or_else(|| phrase.clone());
         let rest = tail(self.tokens, at + 1);
         // `written in Rust` describes.
         let is_described = verb == "write" && self.lower(at + 1) == "in";
@@ -101,13 +102,11 @@ impl Walker<'_> {
 
     /// A verb of which the agent is the subject.
     pub fn active(&mut self, at: usize) {
-        let Some(reading) = self.reading(at) else {
-            return;
-        };
-        if self.is_other_sense(at, &reading.base) {
+        let base = self.reading(at).base.as_str();
+        if self.is_other_sense(at, base) {
             return;
         }
-        let object = object(self.tokens, at + 1, &reading.base);
+        let object = object(self.tokens, at + 1, base);
         let phrase = object.or_else(|| self.antecedent(at)).unwrap_or_default();
         if !phrase.is_negative {
             self.claim(at, phrase);

@@ -37,8 +37,12 @@ impl Actions {
             if words.len() == 1 {
                 self.bare.insert(verb.clone());
             }
-            let others = words.iter().filter(|word| *word != verb);
-            for noun in others.flat_map(|word| forms(word)).chain(initials(words)) {
+            for noun in words
+                .iter()
+                .filter(|word| *word != verb)
+                .flat_map(|word| forms(word))
+                .chain(initials(words))
+            {
                 self.pairs.insert((verb.clone(), noun));
             }
         }
@@ -111,11 +115,10 @@ fn initials(words: &[String]) -> Vec<String> {
 
 /// The verbs of the names of tools that always write, where they are not on the list anyway.
 pub fn extra_verbs(block: &NarrativeBlock) -> BTreeSet<String> {
-    let names = block
+    block
         .mutating_tools
         .iter()
-        .filter(|name| !block.readonly_tools.contains(name));
-    names
+        .filter(|name| !block.readonly_tools.contains(name))
         .filter_map(|name| {
             let last = name.rsplit(['.', '/']).next().unwrap_or(name);
             tokens(last).into_iter().next()

@@ -46,6 +46,13 @@ pub struct Message {
     is_told_as_done: bool,
 }
 
+/// What stands where no verb is.
+static NO_VERB: Reading = Reading {
+    base: String::new(),
+    form: Form::None,
+    is_claimable: false,
+};
+
 /// Reads one sentence.
 pub struct Walker<'s> {
     pub tokens: &'s [Token],
@@ -139,8 +146,8 @@ impl<'s> Walker<'s> {
         self.last_verb = Some(at);
     }
 
-    pub fn reading(&self, at: usize) -> Option<&'s Reading> {
-        self.token(at)?.verb.as_ref()
+    pub fn reading(&self, at: usize) -> &'s Reading {
+        self.token(at).map_or(&NO_VERB, |token| &token.verb)
     }
 
     fn walk(&mut self) {
@@ -227,11 +234,9 @@ impl<'s> Walker<'s> {
             is_denied: chain.has(Part::Not),
             verb: self.lower(verb).to_owned(),
         });
-        let Some(reading) = self.reading(verb) else {
-            return verb;
-        };
-        let form = reading.form;
+        let form = self.reading(verb).form;
         match governing {
+            _ if form == Form::None => return verb,
             Governing::Passive if form.is_participle() => self.passive(verb),
             Governing::Passive if form == Form::Ing => {
                 let is_perfect = chain.has(Part::Have) && chain.has(Part::Been);
@@ -255,17 +260,15 @@ impl<'s> Walker<'s> {
     }
 
     pub fn claim(&mut self, at: usize, phrase: Phrase) {
-        let Some(reading) = self.reading(at).filter(|verb| verb.is_claimable) else {
-            return;
-        };
+        let reading = self.reading(at);
         let is_conditional = self.condition_start.is_some_and(|start| at >= start);
-        if self.mood == Mood::Unreal || at >= self.question_start || is_conditional {
-            return;
+        let is_fact = self.mood != Mood::Unreal && at < self.question_start && !is_conditional;
+        if reading.is_claimable && is_fact {
+            self.claims.push(Claim {
+                verb: reading.base.clone(),
+                phrase,
+                sentence: self.sentence,
+            });
         }
-        self.claims.push(Claim {
-            verb: reading.base.clone(),
-            phrase,
-            sentence: self.sentence,
-        });
     }
 }

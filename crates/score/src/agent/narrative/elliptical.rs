@@ -6,9 +6,7 @@ use crate::english::prelude::*;
 impl Walker<'_> {
     /// A verb that begins a sentence or an item: `Sent the email.`
     pub fn elliptical(&mut self, at: usize) {
-        let Some(reading) = self.reading(at) else {
-            return;
-        };
+        let reading = self.reading(at);
         let is_labelled = self.is_mark(at + 1, ':');
         let from = if is_labelled { at + 2 } else { at + 1 };
         let object = object(self.tokens, from, &reading.base);
@@ -69,7 +67,7 @@ impl Walker<'_> {
     /// `Posted in #general`, `Sent to Bob`, but not `Created on 4 May` or `Updated by Alice`.
     pub fn is_placed(&self, at: usize) -> bool {
         let rest = tail(self.tokens, at + 1);
-        let verb = self.reading(at).map_or("", |verb| verb.base.as_str());
+        let verb = self.reading(at).base.as_str();
         let is_definite = matches!(self.class(at + 2), Determiner | Name);
         let is_place = match self.lower(at + 1) {
             "to" | "into" | "onto" => true,
@@ -101,7 +99,7 @@ impl Walker<'_> {
             _ => false,
         };
         let has_preposition = region.class(0) == Preposition;
-        let is_dropping = self.reading(at).is_some_and(|verb| verb.base == "drop");
+        let is_dropping = self.reading(at).base == "drop";
         let rest = tail(self.tokens, at + 1);
         // `Tickets closed: 14` is a count.
         let is_counted = self.is_mark(at + 1, ':')
@@ -118,7 +116,7 @@ impl Walker<'_> {
         // `The email sent to Bob bounced`: the second verb is the finite one.
         let is_determined = region.iter().any(|token| token.class == Determiner);
         let is_past = |form: Form| form.is_past() && form != Form::Any;
-        let has_other_verb = rest.iter().any(|token| token.has_form(is_past));
+        let has_other_verb = rest.iter().any(|token| is_past(token.verb.form));
         begins
             && !has_preposition
             && !is_dropping
@@ -134,7 +132,7 @@ impl Walker<'_> {
 pub fn is_bare_noun(token: &Token) -> bool {
     match token.class {
         Noun | Adjective => true,
-        Verb => token.has_form(Form::may_be_noun),
+        Verb => token.verb.form.may_be_noun(),
         _ => false,
     }
 }

@@ -11,7 +11,7 @@ impl Walker<'_> {
             let chain = Chain::read(self.tokens, at);
             return self.govern(Subject::Thing(Phrase::default()), &chain, false);
         }
-        let has_verb = self.reading(at + 1).is_some_and(|verb| verb.form.is_base());
+        let has_verb = self.reading(at + 1).form.is_base();
         let governor = left(self.tokens, at);
         let word = governor.map_or("", |place| self.lower(place));
         let is_agents = self.is_agents_fact();
@@ -59,7 +59,7 @@ impl Walker<'_> {
     /// `What I did`.
     pub fn base(&mut self, at: usize) {
         // `to closed` is a state.
-        if !self.reading(at).is_some_and(|verb| verb.form.is_base()) {
+        if !self.reading(at).form.is_base() {
             return;
         }
         let Some(place) = left(self.tokens, at) else {
@@ -80,16 +80,12 @@ impl Walker<'_> {
 
     /// An `-ing` form.
     pub fn ing(&mut self, at: usize) {
-        let Some(reading) = self.reading(at).filter(|verb| verb.form == Form::Ing) else {
-            return;
-        };
-        let is_claimable = reading.is_claimable;
         let fact = match left(self.tokens, at) {
             None => Some(self.is_begun(at)),
             Some(place) => self.is_done(at, place),
         };
         let Some(fact) = fact else {
-            if is_claimable {
+            if self.reading(at).is_claimable {
                 self.gerund = Some(false);
             }
             return;
@@ -147,8 +143,10 @@ impl Walker<'_> {
     /// `After deleting the branch, sent a note.`
     fn is_followed(&self, at: usize) -> bool {
         let comma = (at..at + WINDOW).find(|place| self.class(*place) == Comma);
-        let next = comma.and_then(|comma| self.reading(comma + 1));
-        next.is_some_and(|verb| verb.form.is_past() && verb.form != Form::Any)
+        comma.is_some_and(|comma| {
+            let form = self.reading(comma + 1).form;
+            form.is_past() && form != Form::Any
+        })
     }
 
     /// `Creating the issue now.`, but not `Creating an issue takes a minute.`

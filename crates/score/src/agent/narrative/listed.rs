@@ -55,14 +55,11 @@ impl Listed {
         for (index, call, is_mutating) in writes {
             let name = phrase::name(&call.name);
             let what = if is_mutating { " writes, and" } else { "" };
+            let reason = format!("call {index} ({name}){what} is not mentioned in the text");
             self.add(Divergence {
-                category: Category::PresentButUnclaimed,
-                action: None,
                 tool: Some(call.name.clone()),
                 call_index: Some(index),
-                mutating: is_mutating,
-                sentence: None,
-                reason: format!("call {index} ({name}){what} is not mentioned in the text"),
+                ..Divergence::new(Category::PresentButUnclaimed, is_mutating, reason)
             });
         }
     }

@@ -8,10 +8,7 @@ use crate::english::prelude::*;
 impl Walker<'_> {
     /// Looks at a verb that no subject reached yet.
     pub fn verb(&mut self, at: usize) {
-        let Some(reading) = self.reading(at) else {
-            return;
-        };
-        match reading.form {
+        match self.reading(at).form {
             Form::Ing => self.ing(at),
             Form::Base => self.base(at),
             Form::Third => self.third(at),
@@ -67,9 +64,7 @@ impl Walker<'_> {
 
     /// A verb that `and` or a comma joins to the one before.
     fn coordinated(&mut self, at: usize, place: usize) {
-        let Some(reading) = self.reading(at) else {
-            return;
-        };
+        let reading = self.reading(at);
         let Some(controller) = self.controller.clone() else {
             return self.elliptical(at);
         };
@@ -132,9 +127,7 @@ impl Walker<'_> {
 
     /// A verb after a noun: `Alice created the issue`, `Ticket created`, `the file deleted by Bob`.
     fn after_noun(&mut self, at: usize, place: usize) {
-        let Some(reading) = self.reading(at) else {
-            return;
-        };
+        let reading = self.reading(at);
         let start = self.region_start(place + 1);
         let Some(region) = self
             .tokens

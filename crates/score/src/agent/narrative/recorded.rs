@@ -128,8 +128,10 @@ impl Recorded {
         let normal = normal(text);
         let is_cut = text.ends_with('…') || text.ends_with("...");
         let starts = |start: &str| {
-            let next = self.values.range(start.to_owned()..).next();
-            next.is_some_and(|value| value.starts_with(start))
+            self.values
+                .range(start.to_owned()..)
+                .next()
+                .is_some_and(|value| value.starts_with(start))
         };
         let last = text.rsplit('/').next().unwrap_or(text);
         self.values.contains(&normal)
@@ -143,8 +145,10 @@ impl Recorded {
     /// Whether some call had a text that begins with this one, whole words.
     pub fn begins(&self, text: &str) -> bool {
         let start = format!("{} ", normal(text));
-        let next = self.values.range(start.clone()..).next();
-        next.is_some_and(|value| value.starts_with(&start))
+        self.values
+            .range(start.clone()..)
+            .next()
+            .is_some_and(|value| value.starts_with(&start))
     }
 
     /// Whether a word can be held against them: a plain word against plain words, a code against codes.

@@ -18,8 +18,12 @@ impl Statement<'_> {
             .take(VALUE_WORDS_MAX)
             .take_while(is_part)
             .count();
-        let words = rest.iter().take(count).map(|token| token.text.as_str());
-        let text = words.collect::<Vec<&str>>().join(" ");
+        let text = rest
+            .iter()
+            .take(count)
+            .map(|token| token.text.as_str())
+            .collect::<Vec<&str>>()
+            .join(" ");
         let ends = rest.get(count).is_none_or(ends_value);
         let is_comparable = match count {
             1 => self.values.takes_word(&self.first.text) || self.has_long_text(),
@@ -49,8 +53,12 @@ impl Statement<'_> {
             .take_while(is_end)
             .collect();
         let said = |count: usize| {
-            let words = words.iter().take(count).map(|token| token.text.as_str());
-            words.collect::<Vec<&str>>().join(" ")
+            words
+                .iter()
+                .take(count)
+                .map(|token| token.text.as_str())
+                .collect::<Vec<&str>>()
+                .join(" ")
         };
         if let Some(count) = (1..=words.len())
             .rev()
@@ -63,8 +71,10 @@ impl Statement<'_> {
             });
         }
         // `status: open and priority: high`: each is a value of its own.
-        let joined = words.iter().position(|token| token.class == And);
-        let count = joined.unwrap_or(words.len());
+        let count = words
+            .iter()
+            .position(|token| token.class == And)
+            .unwrap_or(words.len());
         let is_value = match count {
             0 => false,
             1 => self.is_value_word() || self.values.has_shape(Shape::Choice),

@@ -204,7 +204,7 @@ impl<'a> Statement<'a> {
             Verb => {
                 let is_participle =
                     |form| matches!(form, Form::PastOrParticiple | Form::Participle);
-                self.first.has_form(is_participle) && self.takes_choice()
+                is_participle(self.first.verb.form) && self.takes_choice()
             }
             _ => false,
         }

@@ -39,9 +39,7 @@ impl Walker<'_> {
         if chain.is_auxiliary() {
             return !is_object || self.lower(at) != "you";
         }
-        let is_past = self
-            .reading(chain.end)
-            .is_some_and(|verb| verb.form.is_past());
+        let is_past = self.reading(chain.end).form.is_past();
         // `it looks`, `he writes`: a verb of which no list knows.
         let has_verb = is_past || self.class(chain.end) == Noun;
         !is_object && (has_verb || self.class(at) == Person)
@@ -114,7 +112,6 @@ impl Walker<'_> {
 
     /// `listing`, `update`: a form of a verb that may as well be a noun.
     pub fn is_noun(&self, at: usize) -> bool {
-        self.token(at)
-            .is_some_and(|token| token.has_form(Form::may_be_noun))
+        self.reading(at).form.may_be_noun()
     }
 }

@@ -162,8 +162,9 @@ impl Compiled<'_> {
 
     /// For each predicate the path, and whether these arguments have something there.
     pub fn paths_in<'a>(&'a self, args: &'a Value) -> impl Iterator<Item = bool> {
-        let predicates = self.predicates.iter();
-        predicates.map(|(path, _)| path.resolve(args).is_ok())
+        self.predicates
+            .iter()
+            .map(|(path, _)| path.resolve(args).is_ok())
     }
 
     fn cannot_judge(&self, index: usize, call: &ToolCall) -> ScoreError {

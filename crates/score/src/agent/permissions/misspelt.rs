@@ -26,8 +26,11 @@ pub fn note_absent(
         }
         let mut is_called = false;
         let mut has = vec![false; rule.args.0.len()];
-        let calls = runs.iter().flat_map(|run| &run.tool_calls);
-        for call in calls.filter(|call| !call.args.is_null()) {
+        for call in runs
+            .iter()
+            .flat_map(|run| &run.tool_calls)
+            .filter(|call| !call.args.is_null())
+        {
             if has.iter().all(|has| *has) {
                 break;
             }

@@ -20,8 +20,8 @@ pub struct Faulted {
 impl Faulted {
     /// Each call by its first mark: the first fault that matches a call is the one that it meets.
     pub fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
-        let real_faults = run.faults.iter().filter(|mark| mark.kind.is_fault());
-        let mut marks: Vec<&FaultMark> = real_faults.collect();
+        let faults = run.faults.iter();
+        let mut marks: Vec<&FaultMark> = faults.filter(|mark| mark.kind.is_fault()).collect();
         marks.sort_by_key(|mark| mark.call_index);
         marks.dedup_by_key(|mark| mark.call_index);
         let mut counts = BTreeMap::new();

@@ -50,11 +50,10 @@ pub fn tell_found(
     card: &mut RunCard<'_>,
 ) {
     let mut calls: Vec<&FaultedCall> = recovery.calls.iter().collect();
-    let open = recovery
+    let mut found: Vec<String> = recovery
         .unsettled
         .iter()
-        .filter_map(|call| Some((call, call.watched_ms?)));
-    let mut found: Vec<String> = open
+        .filter_map(|call| Some((call, call.watched_ms?)))
         .map(|(call, watched)| never_noticed(run, call, watched))
         .collect();
     if !found.is_empty() || calls.iter().any(|call| call.watched_ms.is_some()) {
@@ -65,8 +64,10 @@ pub fn tell_found(
         return;
     }
     let unrecovered = why_not_recovered(run, recovery);
-    let unclean = calls.iter().filter(|call| !call.report.clean_timeout);
-    let late = unclean.map(|call| noticed_late(run, call, max_detection_ms));
+    let late = calls
+        .iter()
+        .filter(|call| !call.report.clean_timeout)
+        .map(|call| noticed_late(run, call, max_detection_ms));
     let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
     card.tell_first(count(found.len()), "late call", found);
 }

@@ -93,10 +93,10 @@ pub struct UnsettledCall {
     /// `detected_ms`.
     pub untold: String,
     /// How long a real clock watched the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub watched_ms: Option<u64>,
     /// When the client left, which is all that is known of when it noticed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_ms: Option<u64>,
 }
 
@@ -112,7 +112,7 @@ pub struct FaultedCall {
     /// Whether the times are those of a real clock.
     pub is_real_clock: bool,
     /// How long a real clock watched the call, where that is told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub watched_ms: Option<u64>,
     /// Whether all that is known is that the client left: it noticed by then, if not before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -122,7 +122,7 @@ pub struct FaultedCall {
     pub is_given_up: bool,
     /// The place of the next call of the same tool with the same arguments, where a real clock
     /// watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated_by: Option<usize>,
     /// The call by itself.
     pub report: RecoveryReport,
@@ -177,8 +177,10 @@ pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
         time_to_recovery_ms: (recovered == Some(true) && !calls.is_empty() && is_settled)
             .then(|| time_to_recovery(&calls)),
         user_visible_hang_ms: is_timed.then(|| {
-            let hangs = reports().map(|report| report.user_visible_hang_ms);
-            hangs.max().unwrap_or(0)
+            reports()
+                .map(|report| report.user_visible_hang_ms)
+                .max()
+                .unwrap_or(0)
         }),
         recovered,
         clean_timeout: if reports().all(|report| report.clean_timeout) {

@@ -70,8 +70,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     if recovery.recovered.is_some() {
         return None;
     }
-    let mut calls = recovery.calls.iter();
-    let call = calls.find(|call| call.is_unknown())?;
+    let call = recovery.calls.iter().find(|call| call.is_unknown())?;
     let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
     let unseen = if call.kind.heard() == Heard::Altered {
         "the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"

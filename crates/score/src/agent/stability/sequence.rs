@@ -97,8 +97,12 @@ fn trim<'a>(one: &'a [u32], other: &'a [u32]) -> (usize, &'a [u32], &'a [u32]) {
     let start = shorter.iter().zip(longer).take_while(same).count();
     let shorter = shorter.get(start..).unwrap_or_default();
     let longer = longer.get(start..).unwrap_or_default();
-    let backwards = shorter.iter().rev().zip(longer.iter().rev());
-    let end = backwards.take_while(same).count();
+    let end = shorter
+        .iter()
+        .rev()
+        .zip(longer.iter().rev())
+        .take_while(same)
+        .count();
     (
         start + end,
         shorter.get(..shorter.len() - end).unwrap_or_default(),

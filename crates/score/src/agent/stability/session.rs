@@ -108,8 +108,11 @@ impl SubScore {
             ),
             Self::Responses => {
                 let lengths = lengths(run).unwrap_or_default();
-                let ends = lengths.iter().min().zip(lengths.iter().max());
-                let (shortest, longest) = ends.map_or((0, 0), |(min, max)| (*min, *max));
+                let (shortest, longest) = lengths
+                    .iter()
+                    .min()
+                    .zip(lengths.iter().max())
+                    .map_or((0, 0), |(min, max)| (*min, *max));
                 format!(
                     "the assistant's turns are between {} and {} characters long; look at the longest and the shortest",
                     phrase::whole(shortest),
@@ -208,8 +211,12 @@ fn lengths(run: &AgentRun) -> Option<Vec<u64>> {
     let texts = run.turns()?.iter().filter(|turn| turn.role == "assistant");
     let texts = texts.filter_map(|turn| turn.text.as_deref());
     // Some formats write an empty text into a turn that only calls tools.
-    let texts = texts.filter(|text| !text.is_empty());
-    Some(texts.map(|text| count(text.chars().count())).collect())
+    Some(
+        texts
+            .filter(|text| !text.is_empty())
+            .map(|text| count(text.chars().count()))
+            .collect(),
+    )
 }
 
 fn response_consistency(lengths: &[u64]) -> f64 {
@@ -218,8 +225,10 @@ fn response_consistency(lengths: &[u64]) -> f64 {
     }
     let count = float_len(lengths.len());
     let mean = lengths.iter().map(|length| float(*length)).sum::<f64>() / count;
-    let distances = lengths.iter().map(|length| float(*length) - mean);
-    let squares = distances.map(|distance| distance * distance);
+    let squares = lengths
+        .iter()
+        .map(|length| float(*length) - mean)
+        .map(|distance| distance * distance);
     let deviation = (squares.sum::<f64>() / count).sqrt();
     // No length is zero, so that the mean is not.
     1.0 - ratio(deviation, mean).unwrap_or(0.0).min(1.0)

@@ -133,8 +133,10 @@ impl Pairs {
     fn explain_missing(&self, reference: &Reference, index: usize, calls: &[ToolCall]) -> Mismatch {
         let name = phrase::name(&reference.name);
         let same_name = || {
-            let calls = calls.iter().enumerate();
-            calls.filter(|(_, call)| call.name == reference.name)
+            calls
+                .iter()
+                .enumerate()
+                .filter(|(_, call)| call.name == reference.name)
         };
         if let Some((place, call)) = same_name().find(|(place, _)| self.is_left(*place)) {
             let (diffs, words) = reference.difference(call).unwrap_or_default();
@@ -172,8 +174,11 @@ impl Pairs {
     fn explain_extra(&self, plan: &Plan, place: usize, call: &ToolCall) -> Mismatch {
         let name = phrase::name(&call.name);
         let same_name = || {
-            let expected = plan.references.iter().zip(&self.call_of).enumerate();
-            expected.filter(|(_, (reference, _))| reference.name == call.name)
+            plan.references
+                .iter()
+                .zip(&self.call_of)
+                .enumerate()
+                .filter(|(_, (reference, _))| reference.name == call.name)
         };
         let nearest = same_name().find(|(_, (_, paired))| paired.is_none());
         if let Some((index, (reference, _))) = nearest {

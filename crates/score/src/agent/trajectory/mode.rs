@@ -43,14 +43,15 @@ impl Mode {
     /// ```
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.replace('-', "_");
-        let mut names = Self::NAMES.into_iter();
-        names.find_map(|(known, mode)| (known == name).then_some(mode))
+        Self::NAMES
+            .into_iter()
+            .find_map(|(known, mode)| (known == name).then_some(mode))
     }
 
     /// The name.
     pub fn name(self) -> &'static str {
-        let mut names = Self::NAMES.into_iter();
-        names
+        Self::NAMES
+            .into_iter()
             .find_map(|(name, mode)| (mode == self).then_some(name))
             .unwrap_or("strict")
     }

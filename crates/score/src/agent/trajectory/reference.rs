@@ -127,12 +127,17 @@ impl Plan {
             if !settled.insert(kind) {
                 continue;
             }
-            let demands = self.tools.get(&call.name).into_iter().flatten();
-            let firsts = demands.filter_map(|places| places.first());
-            let doubtful = firsts.copied().filter(|index| {
-                let reference = self.references.get(*index);
-                reference.is_some_and(|reference| reference.fit(call) == Fit::Unknown)
-            });
+            let doubtful = self
+                .tools
+                .get(&call.name)
+                .into_iter()
+                .flatten()
+                .filter_map(|places| places.first())
+                .copied()
+                .filter(|index| {
+                    let reference = self.references.get(*index);
+                    reference.is_some_and(|reference| reference.fit(call) == Fit::Unknown)
+                });
             if let Some(index) = doubtful.min() {
                 return Some((place, index));
             }

@@ -286,14 +286,14 @@ impl SettingType for ArgumentShape {
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let value = file::json(reader, &field.value)?;
         let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
-        let read = Self::from_value(&value)
+        Self::from_value(&value)
             .map_err(|message| MatcherError::new(message, how_to))
-            .and_then(|shape| check_schemas(&shape).map(|()| shape));
-        read.map_err(|error| {
-            let hint = error.hint().to_owned();
-            reader.problem(&field.value.span, format!("`args`: {error}"), hint);
-        })
-        .ok()
+            .and_then(|shape| check_schemas(&shape).map(|()| shape))
+            .map_err(|error| {
+                let hint = error.hint().to_owned();
+                reader.problem(&field.value.span, format!("`args`: {error}"), hint);
+            })
+            .ok()
     }
 }
 

@@ -111,10 +111,9 @@ impl Places {
         let mut kind_of = BTreeMap::new();
         let mut kinds = Vec::new();
         for (name, same) in &plan.tools {
-            let same = same
-                .iter()
-                .filter(|places| places.last() >= Some(&rest.first));
             let (demands, references): (Vec<&Vec<usize>>, Vec<&Reference>) = same
+                .iter()
+                .filter(|places| places.last() >= Some(&rest.first))
                 .filter_map(|places| Some((places, plan.first_of(places)?)))
                 .unzip();
             let called = by_name.get(name.as_str()).map_or(&[][..], Vec::as_slice);
@@ -123,8 +122,11 @@ impl Places {
             let fits = fitting(&references, &recorded, all, rest.doubt, &mut comparisons)?;
             for (indices, fits) in demands.into_iter().zip(fits) {
                 kind_of.extend(indices.iter().map(|index| (*index, kinds.len())));
-                let fits = fits.into_iter().filter_map(|kind| recorded.get(kind));
-                let mut places: Vec<usize> = fits.flat_map(|kind| kind.places.clone()).collect();
+                let mut places: Vec<usize> = fits
+                    .into_iter()
+                    .filter_map(|kind| recorded.get(kind))
+                    .flat_map(|kind| kind.places.clone())
+                    .collect();
                 places.sort_unstable();
                 kinds.push(places);
             }
@@ -186,8 +188,12 @@ fn describe(
     ends.reverse();
     let mut mismatches = Mismatches::default();
     let mut start = 0;
-    let references = plan.references.iter().enumerate();
-    for ((index, reference), (place, end)) in references.zip(matched.iter().zip(ends)) {
+    for ((index, reference), (place, end)) in plan
+        .references
+        .iter()
+        .enumerate()
+        .zip(matched.iter().zip(ends))
+    {
         if let Some(place) = place {
             start = place + 1;
             continue;
@@ -231,9 +237,12 @@ fn out_of_order(reference: &Reference, index: usize, place: usize, window: Windo
 fn missing(reference: &Reference, index: usize, calls: &[ToolCall], window: Window) -> Mismatch {
     let Window { start, end } = window;
     let name = phrase::name(&reference.name);
-    let within = calls.iter().enumerate().take(end).skip(start);
-    let mut of_tool = within.filter(|(_, call)| call.name == reference.name);
-    let nearest = of_tool.next();
+    let nearest = calls
+        .iter()
+        .enumerate()
+        .take(end)
+        .skip(start)
+        .find(|(_, call)| call.name == reference.name);
     let searched = if end < calls.len() {
         format!("from call {start} on, before call {end}")
     } else {

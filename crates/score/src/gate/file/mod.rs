@@ -120,8 +120,12 @@ fn read_block(
 ) {
     let about = metric.about();
     let label = format!("`{}`", about.name);
-    let settings = metric.settings().iter().map(|it| it.name);
-    let known: Vec<&str> = settings.chain([EXPECT]).collect();
+    let known: Vec<&str> = metric
+        .settings()
+        .iter()
+        .map(|it| it.name)
+        .chain([EXPECT])
+        .collect();
     let Some(node) = table::spelled(reader, &field.value, &label, &known) else {
         return;
     };

@@ -30,8 +30,9 @@ pub fn schema() -> Schema {
 
 /// The blocks by name; `place` is where they stand in the schema.
 pub fn block_properties(place: &str) -> Map<String, Value> {
-    let metrics = METRICS.iter();
-    let schemas = metrics.map(|metric| (metric.about().name, block_schema(*metric)));
+    let schemas = METRICS
+        .iter()
+        .map(|metric| (metric.about().name, block_schema(*metric)));
     let any = expectations("What each run, or a target of any metric, must be");
     let mut blocks = Map::new();
     for (block, schema) in schemas.chain([(EXPECT, any)]) {

@@ -9,6 +9,7 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use crate::agent::AnyMetric;
+use crate::gate::evaluate::Named;
 use crate::gate::{Path, PathError, Step};
 
 /// How much of a wrong target is repeated in a message.
@@ -27,19 +28,17 @@ static RUN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
 /// The target as it is known, with `_` for `-`; else what is wrong with it, and what to try. Where a
 /// target begins with what no metric and no run has, no trace can be judged by it.
 pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (String, String)> {
-    let targets = || targets(metrics);
-    let mut families = targets().filter_map(|name| name.split('.').next());
-    let (name, rest) = split_name(target);
-    let spelled = name.replace('-', "_");
-    if targets().any(|known| known == spelled) {
-        let spelled = format!("{spelled}{rest}");
+    if let Some(named) = Named::find(target, metrics) {
+        let spelled = format!("{}{}", named.target.name, named.rest);
         parse(&spelled)?;
         return Ok(spelled);
     }
+    let targets = || targets(metrics);
+    let mut families = targets().filter_map(|name| name.split('.').next());
     let (first, _) = target.split_at(target.find(['.', '[']).unwrap_or(target.len()));
     let family = first.replace('-', "_");
     if families.any(|known| known == family) {
-        return Err(no_such_target(targets(), &family, &spelled, target));
+        return Err(no_such_target(targets(), &family, target));
     }
     let spelled = match target.strip_prefix(first) {
         Some(rest) if is_run_key(&family) => format!("{family}{rest}"),
@@ -52,17 +51,11 @@ pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (Stri
     }
 }
 
-/// The name of a target, and the way into its value: `[1]` or `.length`.
-fn split_name(target: &str) -> (&str, &str) {
-    let end = target.find('[').unwrap_or(target.len());
-    let name = target.get(..end).unwrap_or(target);
-    let name = name.strip_suffix(".length").unwrap_or(name);
-    target.split_at(name.len())
-}
-
 fn targets(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {
-    let targets = metrics.iter().flat_map(|metric| metric.about().targets);
-    targets.map(|target| target.name)
+    metrics
+        .iter()
+        .flat_map(|metric| metric.about().targets)
+        .map(|target| target.name)
 }
 
 fn is_run_key(key: &str) -> bool {
@@ -80,9 +73,11 @@ fn parse(target: &str) -> Result<Path, (String, String)> {
 fn no_such_target(
     targets: impl Iterator<Item = &'static str>,
     family: &str,
-    spelled: &str,
     target: &str,
 ) -> (String, String) {
+    let name = target.get(..target.find('[').unwrap_or(target.len()));
+    let spelled = name.unwrap_or(target).replace('-', "_");
+    let spelled = spelled.strip_suffix(".length").unwrap_or(&spelled);
     let after = |name: &'static str| name.strip_prefix(family)?.strip_prefix('.');
     let siblings: Vec<&str> = targets.filter_map(after).collect();
     let rest = spelled.strip_prefix(family).unwrap_or(spelled);

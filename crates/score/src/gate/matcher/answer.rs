@@ -44,10 +44,10 @@ impl Answer {
 
     /// The first of these that one of both is, or both.
     fn decided_by(self, order: [Self; 3], other: Self) -> Self {
-        let first = order
+        order
             .into_iter()
-            .find(|answer| *answer == self || *answer == other);
-        first.unwrap_or(self)
+            .find(|answer| *answer == self || *answer == other)
+            .unwrap_or(self)
     }
 }
 

@@ -100,10 +100,10 @@ fn answer(expected: &Value, actual: &Value) -> Answer {
 /// The answer of a list of which one element is enough: yes, or else a no that means it.
 fn strongest(one: Answer, other: Answer) -> Answer {
     let order = [Answer::Yes, Answer::No];
-    let decisive = order
+    order
         .into_iter()
-        .find(|answer| *answer == one || *answer == other);
-    decisive.unwrap_or(one)
+        .find(|answer| *answer == one || *answer == other)
+        .unwrap_or(one)
 }
 
 fn is_in(expected: &Value, actual: &Value) -> bool {

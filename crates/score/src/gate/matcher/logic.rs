@@ -67,14 +67,18 @@ struct AllOf(Vec<Matcher>);
 
 impl Rule for AllOf {
     fn answer(&self, actual: &Value) -> Answer {
-        let answers = self.0.iter().map(|part| part.answer(actual));
-        answers.fold(Answer::Yes, Answer::and)
+        self.0
+            .iter()
+            .map(|part| part.answer(actual))
+            .fold(Answer::Yes, Answer::and)
     }
 
     fn difference(&self, actual: &Value) -> Difference {
         // The first that does not match says most clearly what is wrong.
-        let first = self.0.iter().find_map(|part| part.matches(actual).err());
-        first.unwrap_or_else(|| Difference::whole(Value::Null, actual, &self.describe()))
+        self.0
+            .iter()
+            .find_map(|part| part.matches(actual).err())
+            .unwrap_or_else(|| Difference::whole(Value::Null, actual, &self.describe()))
     }
 
     fn describe(&self) -> String {
@@ -87,8 +91,11 @@ struct AnyOf(Vec<Matcher>);
 
 impl Rule for AnyOf {
     fn answer(&self, actual: &Value) -> Answer {
-        let answers = self.0.iter().map(|part| part.answer(actual));
-        answers.reduce(Answer::or).unwrap_or(Answer::No)
+        self.0
+            .iter()
+            .map(|part| part.answer(actual))
+            .reduce(Answer::or)
+            .unwrap_or(Answer::No)
     }
 
     fn difference(&self, actual: &Value) -> Difference {

@@ -169,11 +169,11 @@ impl Schema {
         let Value::Object(keywords) = &self.given else {
             return true;
         };
-        let mut kinds = keywords
+        let demands = keywords
             .keys()
-            .filter_map(|keyword| schema_words::subject(keyword))
-            .peekable();
-        kinds.peek().is_none() || kinds.any(|kind| kind.is_kind_of(actual))
+            .filter_map(|keyword| schema_words::is_about(keyword, actual));
+        let mut demands = demands.peekable();
+        demands.peek().is_none() || demands.any(|is_about| is_about)
     }
 
     /// The keyword that a value breaks, and what it demands in plain words.

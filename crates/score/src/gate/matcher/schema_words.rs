@@ -1,5 +1,6 @@
 //! The everyday part of JSON Schema in plain words: `{ minimum: 0.7 }` is `at least 0.7`.
 
+use std::slice;
 use std::sync::LazyLock;
 
 use mcprove_settings::phrase;
@@ -19,67 +20,30 @@ pub fn keywords() -> impl Iterator<Item = &'static str> {
     LISTS.words("known")
 }
 
-/// The kinds of values that a keyword is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
-    Any,
-    Numbers,
-    Texts,
-    Lists,
-    Maps,
-}
-
-impl Subject {
-    /// Whether a value is one of these.
-    pub fn is_kind_of(self, value: &Value) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Numbers => value.is_number(),
-            Self::Texts => value.is_string(),
-            Self::Lists => value.is_array(),
-            Self::Maps => value.is_object(),
-        }
-    }
-}
-
-/// What a keyword demands something of; `None` where it demands nothing.
-pub fn subject(keyword: &str) -> Option<Subject> {
-    let subjects = [
-        ("about Any", Subject::Any),
-        ("about Numbers", Subject::Numbers),
-        ("about Texts", Subject::Texts),
-        ("about Lists", Subject::Lists),
-        ("about Maps", Subject::Maps),
-    ];
-    let mut subjects = subjects.into_iter();
-    subjects.find_map(|(list, subject)| LISTS.has(list, keyword).then_some(subject))
+/// Whether a keyword demands something of a value of this kind; `None` where it demands nothing of any.
+pub fn is_about(keyword: &str, value: &Value) -> Option<bool> {
+    let kind = match value {
+        Value::Number(_) => "about Numbers",
+        Value::String(_) => "about Texts",
+        Value::Array(_) => "about Lists",
+        Value::Object(_) => "about Maps",
+        Value::Null | Value::Bool(_) => "",
+    };
+    let mut lists = LISTS.names().filter(|list| list.starts_with("about "));
+    let has = |list: &str| LISTS.has(list, keyword);
+    lists.any(has).then(|| has("about Any") || has(kind))
 }
 
 /// The schemas that stand under a keyword.
 pub fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> {
-    match (keyword, value) {
-        (
-            "$defs" | "definitions" | "properties" | "patternProperties" | "dependentSchemas"
-            | "dependencies",
-            Value::Object(schemas),
-        ) => schemas.values().collect(),
-        ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+    match value {
+        Value::Object(schemas) if LISTS.has("schemas by name", keyword) => {
+            schemas.values().collect()
+        }
+        Value::Array(schemas) if LISTS.has("schemas in a list", keyword) => {
             schemas.iter().collect()
         }
-        (
-            "items"
-            | "additionalItems"
-            | "additionalProperties"
-            | "propertyNames"
-            | "contains"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "unevaluatedItems"
-            | "unevaluatedProperties",
-            schema,
-        ) => vec![schema],
+        schema if LISTS.has("a schema", keyword) => vec![schema],
         _ => Vec::new(),
     }
 }
@@ -120,26 +84,26 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
     {
         return None;
     }
-    let number = canonical::text(value);
-    let counted = |least: &str, noun: &str| {
-        let count = phrase::count(canonical::text(value).parse().ok()?, noun);
-        Some(format!("{least} {count}"))
+    let said = |list: &str| {
+        LISTS
+            .lines(list)
+            .iter()
+            .find_map(|line| line.strip_prefix(keyword)?.strip_prefix(' '))
     };
+    let number = canonical::text(value);
+    if let Some(words) = said("of a number") {
+        return Some(format!("{words} {number}"));
+    }
+    if let Some((least, noun)) = said("of a count").and_then(|words| words.rsplit_once(' ')) {
+        return Some(format!(
+            "{least} {}",
+            phrase::count(number.parse().ok()?, noun)
+        ));
+    }
     match keyword {
         "type" => types(value),
         "const" => Some(format!("exactly {}", short(value))),
         "enum" => Some(choices(value.as_array()?)),
-        "minimum" => Some(format!("at least {number}")),
-        "exclusiveMinimum" => Some(format!("more than {number}")),
-        "maximum" => Some(format!("at most {number}")),
-        "exclusiveMaximum" => Some(format!("less than {number}")),
-        "multipleOf" => Some(format!("a multiple of {number}")),
-        "minLength" => counted("at least", "character"),
-        "maxLength" => counted("at most", "character"),
-        "minItems" => counted("at least", "element"),
-        "maxItems" => counted("at most", "element"),
-        "minProperties" => counted("at least", "key"),
-        "maxProperties" => counted("at most", "key"),
         "pattern" => Some(format!("a text that matches the pattern {}", short(value))),
         "format" => Some(format!("a text of the format {}", value.as_str()?)),
         "required" => required(value),
@@ -149,35 +113,26 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
 
 fn types(value: &Value) -> Option<String> {
     let name = |value: &Value| {
-        let name = match value.as_str()? {
-            "string" => "a text",
-            "number" => "a number",
-            "integer" => "a whole number",
-            "boolean" => "true or false",
-            "array" => "a list",
-            "object" => "a map",
-            "null" => "null",
-            _ => return None,
-        };
-        Some(name)
+        LISTS
+            .lines("types")
+            .iter()
+            .find_map(|line| line.strip_prefix(value.as_str()?)?.strip_prefix(' '))
     };
-    match value {
-        Value::Array(types) => {
-            let names = types.iter().map(name).collect::<Option<Vec<&str>>>()?;
-            Some(names.join(" or "))
-        }
-        single => Some(name(single)?.to_owned()),
-    }
+    let types = value
+        .as_array()
+        .map_or(slice::from_ref(value), Vec::as_slice);
+    Some(
+        types
+            .iter()
+            .map(name)
+            .collect::<Option<Vec<&str>>>()?
+            .join(" or "),
+    )
 }
 
 fn required(value: &Value) -> Option<String> {
-    let names = match value {
-        Value::Array(keys) => keys
-            .iter()
-            .map(Value::as_str)
-            .collect::<Option<Vec<&str>>>()?,
-        _ => return None,
-    };
+    let keys = value.as_array()?.iter().map(Value::as_str);
+    let names = keys.collect::<Option<Vec<&str>>>()?;
     if names.is_empty() {
         return Some("a map with any keys".to_owned());
     }

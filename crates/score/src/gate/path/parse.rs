@@ -8,11 +8,11 @@ const EXAMPLE: &str =
 impl Path {
     /// Reads a path.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let mut parser = Parser {
+        let steps = Parser {
             characters: text.chars().collect(),
             at: 0,
-        };
-        let steps = parser.steps()?;
+        }
+        .steps()?;
         Ok(Self { steps })
     }
 }

@@ -98,18 +98,21 @@ fn length(value: &Value) -> Option<Value> {
     match value {
         Value::String(text) => Some(text.chars().count().into()),
         Value::Array(items) => Some(items.len().into()),
-        Value::Object(members) => {
-            let key = members.get("length").cloned();
-            Some(key.unwrap_or_else(|| members.len().into()))
-        }
+        Value::Object(members) => Some(
+            members
+                .get("length")
+                .cloned()
+                .unwrap_or_else(|| members.len().into()),
+        ),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
 fn no_key(key: &str, before: &str, found: &[&Value]) -> (String, String) {
     let name = phrase::name(key);
-    let maps = found.iter().filter_map(|value| value.as_object());
-    let keys: BTreeSet<&str> = maps
+    let keys: BTreeSet<&str> = found
+        .iter()
+        .filter_map(|value| value.as_object())
         .flat_map(|map| map.keys().map(String::as_str))
         .take(KEYS_MAX)
         .collect();
