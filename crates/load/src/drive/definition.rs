@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::scenario::{self, Patterns, ScenarioKind};
+use super::scenario::{self, CustomScenario, Patterns, ScenarioKind, ScenarioType};
 use super::workload::{Pattern, Step, ToolCall};
 
 /// A scenario. Made by one of the constructors, refined in any order.
@@ -217,6 +217,11 @@ impl Scenario {
     /// Calls cancelled half-way.
     pub fn interrupted_call() -> Self {
         scenario::InterruptedCall::default().into()
+    }
+
+    /// A scenario of your own, with its name in files.
+    pub fn custom(name: impl Into<String>, scenario: impl ScenarioType + 'static) -> Self {
+        ScenarioKind::Custom(CustomScenario::new(name.into(), Box::new(scenario))).into()
     }
 }
 

@@ -1,24 +1,27 @@
 //! A driver: one thread with a runtime of its own, its sessions, and the workers on them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use mcprove_client::process::thread_cpu_time;
-use mcprove_trace::stream::Recorder;
-use serde_json::json;
+use mcprove_settings::sync::lock;
+use mcprove_trace::stream::Fact;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use super::connection_slot::ConnectionSlot;
+use super::context::RunContext;
 use super::count::Count;
-use super::error::StageError;
 use super::executor::MakeMixes;
 use super::job::Job;
 use super::mix::Mixes;
 use super::pacer_thread::Arrival;
-use super::seat::Seat;
-use super::stage::{PhaseNote, Stage, since_start};
-use super::worker::{Ended, Moment, Tally, Worker};
+use super::stop::StopLevel;
+use super::worker::{CallSlot, Ended, Tally, Worker};
+use crate::run::RunError;
+use crate::run::assemble::ALONE;
 
 /// How often a driver hands over what it gathered.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
@@ -32,18 +35,63 @@ const ALONE_CALLS_MAX: usize = 400;
 /// How long all of that may take. A tool that took as long under load is not called alone.
 pub(super) const ALONE_TIME: Duration = Duration::from_secs(1);
 
-/// What a driver reports when its sessions are open.
-pub(super) type Ready = Result<(), StageError>;
+/// What a driver reports when its sessions are open: what can be called, if it was to find out.
+pub(super) type Ready = Result<Option<Mixes>, RunError>;
+
+/// What a driver found about whose replies were whose.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct IsolationFact {
+    pub checked: u64,
+    pub crossed: u64,
+    pub unchecked: u64,
+    pub lost: u64,
+}
+
+impl Fact for IsolationFact {
+    const NAME: &'static str = "isolation";
+}
+
+/// In which phase calls ended, by a driver's count.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EndingsFact {
+    pub by_phase: Vec<u64>,
+    pub unstarted: u64,
+    #[serde(default)]
+    pub taken_up: u64,
+    #[serde(default)]
+    pub taken_up_late: u64,
+}
+
+impl Fact for EndingsFact {
+    const NAME: &'static str = "endings";
+}
+
+/// How busy a driver was while the load lasted.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct DriverFact {
+    #[serde(default)]
+    pub driver: u32,
+    pub drivers: u32,
+    pub cpu_share: Option<f64>,
+}
+
+impl Fact for DriverFact {
+    const NAME: &'static str = "driver";
+}
 
 /// One driver thread.
 pub(super) struct Driver {
-    pub stage: Arc<Stage>,
+    pub context: RunContext,
     pub index: u32,
     pub drivers: u32,
-    pub seats: usize,
+    pub connections: usize,
     pub make_mixes: Option<MakeMixes>,
-    pub mixes: Arc<Mutex<Option<Mixes>>>,
     pub arrivals: Option<mpsc::Receiver<Arrival>>,
+}
+
+/// A run that was stopped before it began.
+fn stopped() -> RunError {
+    RunError::Internal("interrupted before the load began".into())
 }
 
 impl Driver {
@@ -52,62 +100,59 @@ impl Driver {
         self,
         tell_ready: oneshot::Sender<Ready>,
         started: watch::Receiver<Option<Arc<Job>>>,
-    ) -> Result<(), StageError> {
+    ) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        let runtime = match runtime {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                let _ = tell_ready.send(Err(StageError::Thread(error)));
-                return Ok(());
+        match runtime {
+            Ok(runtime) => {
+                runtime.block_on(self.drive(tell_ready, started));
+                // A server that is slow to end has been dealt with; a lookup that hangs has not.
+                runtime.shutdown_background();
             }
-        };
-        let outcome = runtime.block_on(self.drive(tell_ready, started));
-        // A server that is slow to end has been dealt with; a lookup that hangs has not.
-        runtime.shutdown_background();
-        outcome
+            Err(error) => {
+                let _ = tell_ready.send(Err(RunError::of_thread(error)));
+            }
+        }
     }
 
     async fn drive(
         mut self,
         tell_ready: oneshot::Sender<Ready>,
         mut started: watch::Receiver<Option<Arc<Job>>>,
-    ) -> Result<(), StageError> {
-        let recorder = self.stage.stream.recorder();
-        let seats: Vec<Arc<Seat>> = (0..self.seats)
-            .map(|_| Seat::new(Arc::clone(&self.stage), Arc::clone(&recorder)))
+    ) {
+        let slots: Vec<_> = (0..self.connections)
+            .map(|_| ConnectionSlot::new(&self.context))
             .collect();
-        let opened = self.open(&seats, &recorder).await;
+        let opened = self.open(&slots).await;
         let is_open = opened.is_ok();
         let _ = tell_ready.send(opened);
         let job = started.wait_for(Option::is_some).await.ok();
         let job = job.and_then(|job| job.clone()).filter(|_| is_open);
         if let Some(job) = job {
-            self.work(&job, &seats, &recorder).await;
+            self.work(&job, &slots).await;
         }
-        let closing = join_all(seats.iter().map(|seat| seat.close()));
-        self.stage.unless_stopped(closing).await;
-        recorder.merge();
-        Ok(())
+        let closing = join_all(slots.iter().map(|slot| slot.close()));
+        self.context.unless(StopLevel::Now, closing).await;
+        self.context.recorder.merge();
     }
 
     /// Opens the sessions; the first of all also learns what can be called.
-    async fn open(&mut self, seats: &[Arc<Seat>], recorder: &Recorder) -> Result<(), StageError> {
-        for (place, seat) in seats.iter().enumerate() {
-            let opened = self.stage.unless_draining(seat.open()).await;
-            let opened = opened.ok_or(StageError::Stopped)?;
-            match opened {
-                Ok(sitting) => {
+    async fn open(&mut self, slots: &[Arc<ConnectionSlot>]) -> Ready {
+        let context = &self.context;
+        let mut mixes = None;
+        for (place, slot) in slots.iter().enumerate() {
+            let opened = context.unless(StopLevel::Drain, slot.open()).await;
+            match opened.ok_or_else(stopped)? {
+                Ok(opened) => {
                     if let Some(make_mixes) = self.make_mixes.take() {
-                        let session = &sitting.connection.session;
+                        let session = &opened.connection.session;
                         let learning = async {
-                            let tools = self.stage.list_tools(recorder, session).await?;
-                            make_mixes(&self.stage, session, &tools).await
+                            let tools = context.list_tools(session).await?;
+                            make_mixes(context, session, &tools).await
                         };
-                        let mixes = self.stage.unless_draining(learning).await;
-                        let mixes = mixes.ok_or(StageError::Stopped)??;
-                        *self.mixes.lock().unwrap_or_else(PoisonError::into_inner) = Some(mixes);
+                        let learnt = context.unless(StopLevel::Drain, learning).await;
+                        mixes = Some(learnt.ok_or_else(stopped)??);
                     }
                 }
                 // The first session decides whether there is a server at all; others may follow, unless we
@@ -115,89 +160,74 @@ impl Driver {
                 Err(error) if (self.index == 0 && place == 0) || error.own_limit().is_some() => {
                     return Err(error.into());
                 }
-                Err(error) => {
-                    recorder.note("connect_failed", &error.to_string(), &json!({}));
-                }
+                Err(error) => context.note_failure(&error),
             }
         }
-        Ok(())
+        Ok(mixes)
     }
 
-    async fn work(&mut self, job: &Arc<Job>, seats: &[Arc<Seat>], recorder: &Arc<Recorder>) {
+    async fn work(&mut self, job: &Arc<Job>, slots: &[Arc<ConnectionSlot>]) {
         // Arrivals come when they are due, and find the driver waiting: a timer would wake it late.
         if self.arrivals.is_none() {
             tokio::time::sleep_until(job.began.into()).await;
         }
         let tally = Arc::new(Tally::new(job.schedule.phases().len()));
-        self.stage.gauges.show_tally(&tally);
+        lock(&self.context.gauges.tallies).push(Arc::clone(&tally));
         let cpu_before = thread_cpu_time();
         let mut workers = JoinSet::new();
         if let Some(arrivals) = self.arrivals.take() {
+            let (job, tally) = (Arc::clone(job), Arc::clone(&tally));
             workers.spawn(take_arrivals(
-                Arc::clone(job),
-                seats.to_vec(),
-                Arc::clone(recorder),
-                Arc::clone(&tally),
+                self.context.clone(),
+                job,
+                slots.to_vec(),
+                tally,
                 arrivals,
             ));
         } else {
-            self.spawn_workers(job, seats, recorder, &tally, &mut workers);
+            self.spawn_workers(job, slots, &tally, &mut workers);
         }
-        self.attend(job, recorder, &mut workers, cpu_before).await;
-        let has_succeeded = tally.has_succeeded();
+        self.attend(job, &mut workers, cpu_before).await;
         // Whoever counts calls does not want more of them.
-        let is_counted = self.stage.scenario.load.calls.is_some();
-        if self.index == 0 && has_succeeded && !is_counted && self.stage.stop.is_running() {
-            self.call_alone(job, seats, recorder, &tally).await;
+        let is_counted = self.context.scenario.load.calls.is_some();
+        let is_wanted = tally.has_succeeded() && !is_counted && self.context.stop.is_running();
+        if self.index == 0 && is_wanted {
+            self.call_alone(job, slots, &tally).await;
         }
-        recorder.note(
-            "isolation",
-            "",
-            &json!({
-                "checked": tally.checked.get(),
-                "crossed": tally.crossed.get(),
-                "unchecked": tally.unchecked.get(),
-                "lost": tally.lost.get(),
-            }),
-        );
-        let by_phase: Vec<u64> = tally.ended.iter().map(Count::get).collect();
-        recorder.note(
-            "endings",
-            "",
-            &json!({
-                "by_phase": by_phase,
-                "unstarted": tally.unstarted.get(),
-                "taken_up": tally.taken_up.get(),
-                "taken_up_late": tally.taken_up_late.get(),
-            }),
-        );
+        let isolation = IsolationFact {
+            checked: tally.checked.get(),
+            crossed: tally.crossed.get(),
+            unchecked: tally.unchecked.get(),
+            lost: tally.lost.get(),
+        };
+        self.context.fact("", &isolation);
+        let endings = EndingsFact {
+            by_phase: tally.ended.iter().map(Count::get).collect(),
+            unstarted: tally.unstarted.get(),
+            taken_up: tally.taken_up.get(),
+            taken_up_late: tally.taken_up_late.get(),
+        };
+        self.context.fact("", &endings);
     }
 
-    /// Worker `i` of the whole load sits on seat `i` modulo the seats, wherever that is.
+    /// Worker `i` of the whole load calls on connection `i` modulo the connections, wherever that is.
     fn spawn_workers(
         &self,
         job: &Arc<Job>,
-        seats: &[Arc<Seat>],
-        recorder: &Arc<Recorder>,
+        slots: &[Arc<ConnectionSlot>],
         tally: &Arc<Tally>,
         workers: &mut JoinSet<()>,
     ) {
-        let sessions = self.stage.scenario.load.sessions.max(1);
+        let sessions = self.context.scenario.load.sessions.max(1);
         for worker_index in 0..job.schedule.concurrent_max() {
-            let seat_index = worker_index % sessions;
-            if seat_index % self.drivers != self.index {
+            let slot_index = worker_index % sessions;
+            if slot_index % self.drivers != self.index {
                 continue;
             }
-            let Some(seat) = seats.get((seat_index / self.drivers) as usize) else {
-                continue;
-            };
-            let worker = Worker::new(
-                Arc::clone(&self.stage),
-                Arc::clone(recorder),
-                Arc::clone(seat),
-                Arc::clone(tally),
-            );
-            workers.spawn(work_on(Arc::clone(job), worker, worker_index));
+            if let Some(slot) = slots.get((slot_index / self.drivers) as usize) {
+                let worker = Worker::new(&self.context, slot, tally);
+                workers.spawn(work_on(Arc::clone(job), worker, worker_index));
+            }
         }
     }
 
@@ -206,15 +236,13 @@ impl Driver {
     async fn attend(
         &self,
         job: &Arc<Job>,
-        recorder: &Recorder,
         workers: &mut JoinSet<()>,
         cpu_before: Option<Duration>,
     ) {
         // Not at once: the first few calls alone would look like a slow server.
         let first = tokio::time::Instant::now() + MERGE_EVERY;
         let mut merge = tokio::time::interval_at(first, MERGE_EVERY);
-        let mut cpu_noted = false;
-        let interrupted = self.stage.drained();
+        let interrupted = self.context.drained();
         tokio::pin!(interrupted);
         let over = job.over();
         tokio::pin!(over);
@@ -224,102 +252,84 @@ impl Driver {
                 ended = workers.join_next() => if ended.is_none() { break },
                 () = &mut over, if !is_over => {
                     is_over = true;
-                    self.note_cpu(job, recorder, cpu_before);
-                    cpu_noted = true;
+                    self.note_cpu(job, cpu_before);
                 }
-                _ = merge.tick() => recorder.merge(),
+                _ = merge.tick() => self.context.recorder.merge(),
                 () = &mut interrupted => {
                     workers.shutdown().await;
                     break;
                 }
             }
         }
-        if !cpu_noted {
-            self.note_cpu(job, recorder, cpu_before);
+        if !is_over {
+            self.note_cpu(job, cpu_before);
         }
         job.leave();
     }
 
     /// Notes how busy this driver was while the load lasted.
-    fn note_cpu(&self, job: &Job, recorder: &Recorder, before: Option<Duration>) {
+    fn note_cpu(&self, job: &Job, before: Option<Duration>) {
         let elapsed = job.began.elapsed();
-        let used = before
-            .zip(thread_cpu_time())
-            .map(|(before, after)| after.saturating_sub(before).as_secs_f64());
+        let used = before.zip(thread_cpu_time());
         let share = used
             .filter(|_| elapsed >= CPU_SHARE_AFTER)
+            .map(|(before, after)| after.saturating_sub(before).as_secs_f64())
             .map(|used| used / elapsed.as_secs_f64());
-        recorder.note(
-            "driver",
-            "",
-            &json!({ "driver": self.index, "drivers": self.drivers, "cpu_share": share }),
-        );
+        let fact = DriverFact {
+            driver: self.index,
+            drivers: self.drivers,
+            cpu_share: share,
+        };
+        self.context.fact("", &fact);
     }
 
     /// Makes a few calls one at a time: what the server does when it has nothing else to do.
     async fn call_alone(
         &self,
         job: &Arc<Job>,
-        seats: &[Arc<Seat>],
-        recorder: &Arc<Recorder>,
+        slots: &[Arc<ConnectionSlot>],
         tally: &Arc<Tally>,
     ) {
-        let Some(seat) = seats.first().filter(|seat| !seat.gave_up()) else {
+        let slot = slots.first().filter(|slot| !slot.gave_up());
+        let Some((slot, mix)) = slot.zip(job.mixes.first()) else {
             return;
         };
-        let Some(mix) = job.mixes.first() else { return };
+        let context = &self.context;
         let index = u16::try_from(job.schedule.phases().len() + 1).unwrap_or(u16::MAX);
-        let from = since_start(&self.stage.stream, Instant::now());
-        let mut worker = Worker::new(
-            Arc::clone(&self.stage),
-            Arc::clone(recorder),
-            Arc::clone(seat),
-            Arc::clone(tally),
-        );
+        let phase = context.phase(index, ALONE, 1, false);
+        let mut worker = Worker::new(context, slot, tally);
         let began = Instant::now();
-        let slow_tools = self.stage.slow_tools.names();
+        let slow_tools = lock(&context.slow_tools).clone();
         let calls = ALONE_CALLS_MAX.min(mix.len().saturating_mul(ALONE_CALLS_PER_PATTERN));
         for _ in 0..calls {
             let left = ALONE_TIME.saturating_sub(began.elapsed());
-            if left.is_zero() || !self.stage.stop.is_running() {
+            if left.is_zero() || !context.stop.is_running() {
                 break;
             }
-            let moment = Moment {
+            let call = CallSlot {
                 number: job.next_call(false).unwrap_or_default(),
                 phase: index,
                 intended: None,
             };
-            let is_slow = mix
-                .choose(moment.number)
-                .is_some_and(|(_, pattern)| pattern.calls_any_of(&slow_tools));
-            if is_slow {
+            let pattern = mix.choose(call.number);
+            if pattern.is_some_and(|pattern| pattern.calls_any_of(&slow_tools)) {
                 continue;
             }
             // Given up before anybody could take it for a hang: the load is over.
-            let patience = left.min(self.stage.hang_limits().threshold / 2);
-            let performing = tokio::time::timeout(patience, worker.perform(mix, moment));
-            match self.stage.unless_stopped(performing).await {
+            let patience = left.min(context.hang_limits().threshold / 2);
+            let performing = tokio::time::timeout(patience, worker.perform(mix, call));
+            match context.unless(StopLevel::Now, performing).await {
                 Some(Ok(Ended::Done)) => {}
                 _ => break,
             }
         }
-        PhaseNote {
-            index,
-            name: "alone",
-            concurrent: 1,
-            rate: None,
-            measured: false,
-            from,
-            until: Some(since_start(&self.stage.stream, Instant::now())),
-        }
-        .note(recorder);
+        context.end_phases([phase]);
     }
 }
 
 /// One worker of the closed model: the next call waits for the answer to the last.
 async fn work_on(job: Arc<Job>, mut worker: Worker, index: u32) {
     while let Some(phase) = job.turn(index).await {
-        let (phase_index, mix) = (phase.index, phase.mix);
         let Some(number) = job.next_call(phase.measured) else {
             job.end();
             return;
@@ -329,15 +339,15 @@ async fn work_on(job: Arc<Job>, mut worker: Worker, index: u32) {
         if job.limit.is_some() && job.phase().is_none() {
             return;
         }
-        let Some(mix) = job.mixes.get(mix) else {
+        let Some(mix) = job.mixes.get(phase.mix) else {
             return;
         };
-        let moment = Moment {
+        let call = CallSlot {
             number,
-            phase: phase_index,
+            phase: phase.index,
             intended: None,
         };
-        match worker.perform(mix, moment).await {
+        match worker.perform(mix, call).await {
             Ended::Done => {}
             Ended::StopRun => {
                 job.end();
@@ -350,9 +360,9 @@ async fn work_on(job: Arc<Job>, mut worker: Worker, index: u32) {
 
 /// The open model: each arrival is a task of its own, whatever became of those before.
 async fn take_arrivals(
+    context: RunContext,
     job: Arc<Job>,
-    seats: Vec<Arc<Seat>>,
-    recorder: Arc<Recorder>,
+    slots: Vec<Arc<ConnectionSlot>>,
     tally: Arc<Tally>,
     mut arrivals: mpsc::Receiver<Arrival>,
 ) {
@@ -361,13 +371,9 @@ async fn take_arrivals(
         tokio::select! {
             arrival = arrivals.recv() => {
                 let Some(arrival) = arrival else { break };
-                let Some(seat) = seats.get(place_of(arrival.turn, seats.len())) else { break };
-                let worker = Worker::new(
-                    Arc::clone(&job.stage),
-                    Arc::clone(&recorder),
-                    Arc::clone(seat),
-                    Arc::clone(&tally),
-                );
+                let place = arrival.turn % (slots.len().max(1) as u64);
+                let Some(slot) = slots.get(usize::try_from(place).unwrap_or_default()) else { break };
+                let worker = Worker::new(&context, slot, &tally);
                 calls.spawn(answer_arrival(Arc::clone(&job), worker, arrival));
             }
             Some(_) = calls.join_next(), if !calls.is_empty() => {}
@@ -383,21 +389,16 @@ async fn answer_arrival(job: Arc<Job>, mut worker: Worker, arrival: Arrival) {
         if phase.measured {
             worker.note_taken_up(arrival.intended.elapsed());
         }
-        let moment = Moment {
+        let call = CallSlot {
             number: arrival.number,
             phase: phase.index,
             intended: Some(arrival.intended),
         };
-        match worker.perform(mix, moment).await {
+        match worker.perform(mix, call).await {
             Ended::Done => {}
             Ended::StopRun => job.end(),
             Ended::NoSession => worker.note_unstarted(),
         }
     }
     drop(arrival.place);
-}
-
-/// Whose turn it is among so many.
-fn place_of(turn: u64, count: usize) -> usize {
-    usize::try_from(turn % (count.max(1) as u64)).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
 //! A load under way: what all its drivers share, and which phase it is.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -8,17 +7,16 @@ use tokio::sync::Notify;
 
 use super::mix::Mixes;
 use super::pacer::Pacer;
-use super::pacer_thread;
+use super::pacer_thread::PacerConfig;
 use super::schedule::{Phase, Schedule};
-use super::stage::Stage;
-use super::stop::StopLevel;
+use super::context::RunContext;
 
 /// Where the numbers of calls that do not count begin.
 const UNCOUNTED_FROM: u64 = 1 << 38;
 
 /// What all drivers of a load share.
 pub(super) struct Job {
-    pub(super) stage: Arc<Stage>,
+    pub(super) context: RunContext,
     pub(super) schedule: Schedule,
     pub(super) mixes: Mixes,
     /// When the load began.
@@ -53,9 +51,9 @@ impl Job {
     pub(super) fn end(&self) {
         let end = u32::try_from(self.schedule.phases().len()).unwrap_or(u32::MAX);
         self.clock.place.store(end, Ordering::Release);
-        self.stage.gauges.place.store(end, Ordering::Release);
-        self.stage.gauges.is_over.store(true, Ordering::Release);
-        if let Some(faults) = &self.stage.faults {
+        self.context.gauges.place.store(end, Ordering::Release);
+        self.context.gauges.is_over.store(true, Ordering::Release);
+        if let Some(faults) = &self.context.faults {
             faults.end();
         }
         self.clock.changed.notify_waiters();
@@ -86,7 +84,7 @@ impl Job {
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let is_wanted = self
-            .stage
+            .context
             .scenario
             .load
             .calls
@@ -106,26 +104,24 @@ impl Job {
         if let Some(pacer) = &self.limit {
             let place = self.paced.fetch_add(1, Ordering::Relaxed);
             let due = self.began + pacer.due(place);
-            if due > Instant::now() {
-                tokio::select! {
-                    () = tokio::time::sleep_until(due.into()) => {}
-                    () = self.stage.stop.requested(StopLevel::Drain) => {}
-                }
+            let wait = due.saturating_duration_since(Instant::now());
+            if !wait.is_zero() {
+                self.context.pause(wait).await;
             }
         }
     }
 
     /// What the pacer thread needs to know.
-    pub(super) fn pace(self: &Arc<Self>) -> pacer_thread::Pace {
-        let load = &self.stage.scenario.load;
-        pacer_thread::Pace {
+    pub(super) fn pace(&self) -> PacerConfig {
+        let load = &self.context.scenario.load;
+        PacerConfig {
             began: self.began,
             until: self.began + self.schedule.end(),
             pacer: load.rate.and_then(|rate| {
                 let phases = self.schedule.phases().iter();
                 Pacer::of(phases.map(|phase| (phase.from, self.schedule.rate_of(phase, rate))))
             }),
-            calls: load.calls,
+            calls: load.calls.unwrap_or(u64::MAX),
             catch_up: load.catch_up,
             max_in_flight: u64::from(load.max_in_flight.max(1)),
         }

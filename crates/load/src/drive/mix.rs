@@ -9,94 +9,67 @@ use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
 use mcprove_client::permission::Allowance;
 use mcprove_client::session::{Request, Session};
-use mcprove_settings::message::{Diagnostic, Message, message, setting};
+use mcprove_settings::message::{Diagnostic, message, setting};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::decision::decide_share;
 use mcprove_trace::protocol::Tool;
 use serde_json::Value;
 
-use super::stage::Stage;
+use super::context::SharedRun;
 use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
+use crate::run::RunError;
 
 /// How many tools are listed when none may be called.
 const LEFT_OUT_MAX: usize = 100;
 
-/// Why nothing can be called.
-#[derive(Debug)]
-pub(crate) enum MixError {
-    /// Arguments of a tool cannot be made.
-    Arguments {
-        /// The tool.
-        tool: String,
-        /// Why.
-        reason: String,
-    },
-    /// There is nothing to call.
-    Nothing(Diagnostic),
-    /// What was asked for does not fit the server.
-    Unfit(Diagnostic),
-}
-
-impl From<MixError> for Diagnostic {
-    fn from(error: MixError) -> Self {
-        match error {
-            MixError::Nothing(diagnostic) | MixError::Unfit(diagnostic) => diagnostic,
-            MixError::Arguments { tool, reason } => Self::new(
-                format!("no arguments can be made for {tool:?}: {reason}"),
-                message!["give them with ", setting("args")],
-            ),
-        }
-    }
-}
-
 /// Something is called by a name that no tool has.
-fn unknown_tool(tools: &[Tool], name: &str, what: impl Into<Message>) -> MixError {
+pub(crate) fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let hint = match mcprove_settings::registry::nearest(names, name) {
         Some(near) => format!("did you mean {near:?}?"),
         None => "`mcprove probe` with the same server shows its tools".to_owned(),
     };
-    MixError::Unfit(Diagnostic::new(what, hint))
+    RunError::Config(Diagnostic::new(what, hint))
 }
 
 /// What is called, by weight.
-pub(crate) struct Mix {
-    patterns: Vec<ReadyPattern>,
+pub struct Mix {
+    patterns: Vec<PreparedPattern>,
     /// The sum of the weights up to and including each pattern.
     bounds: Vec<f64>,
     seed: u64,
 }
 
 /// A pattern made ready.
-pub(crate) struct ReadyPattern {
+pub struct PreparedPattern {
     /// The pause after each step.
     pub think_time: Duration,
     /// What a failed step does.
     pub error_behavior: ErrorBehavior,
     /// The steps.
-    pub steps: Vec<ReadyStep>,
+    pub steps: Vec<PreparedStep>,
 }
 
-impl ReadyPattern {
+impl PreparedPattern {
     /// Whether one of its steps is a call of one of `tools`.
     pub fn calls_any_of(&self, tools: &BTreeSet<String>) -> bool {
         self.steps.iter().any(|step| match step {
-            ReadyStep::Call(call) => tools.contains(&call.tool),
-            ReadyStep::List(_) => false,
+            PreparedStep::Call(call) => tools.contains(&call.tool),
+            PreparedStep::List(_) => false,
         })
     }
 }
 
 /// A step made ready.
-pub(crate) enum ReadyStep {
+pub enum PreparedStep {
     /// A call of a tool.
-    Call(ReadyCall),
+    Call(PreparedCall),
     /// A list of the tools.
     List(Request),
 }
 
 /// A call made ready: sent any number of times, each with its own token.
-pub(crate) struct ReadyCall {
+pub struct PreparedCall {
     /// The request; its parameters hold the token of call 0.
     pub request: Request,
     /// Where the digits of the token are in the parameters; nowhere when it carries none.
@@ -105,32 +78,34 @@ pub(crate) struct ReadyCall {
     pub tool: String,
 }
 
-impl ReadyCall {
+impl PreparedCall {
     /// Makes one call ready.
     pub fn new(
-        stage: &Stage,
+        context: &SharedRun,
         session: &Session,
         tools: &[Tool],
         call: &ToolCall,
-    ) -> Result<Self, MixError> {
+    ) -> Result<Self, RunError> {
         let tool = find(tools, &call.name)?;
-        let token = stage.tokens.token(0);
-        let arguments = if call.args.is_null() {
-            make_arguments(stage, tool, &token)?
+        let token = context.tokens.token(0);
+        let is_generated = call.args.is_null();
+        let arguments = if is_generated {
+            make_arguments(context, tool, &token).map_err(|reason| {
+                let message = format!("no arguments can be made for {:?}: {reason}", tool.name);
+                let hint = message!["give them with ", setting("args")];
+                RunError::Config(Diagnostic::new(message, hint))
+            })?
         } else {
-            if let Some(strict) = &stage.strict {
+            if let Some(strict) = &context.strict {
                 strict.check_arguments(tool, &call.args);
             }
             call.args.clone()
         };
         let request = session.tool_request(&tool.name, &arguments);
         // A header that mirrors the token would have to change with it: leave such calls alone.
-        let is_mirrored = request
-            .headers
-            .iter()
-            .any(|(_, value)| value.contains(&token));
-        let places = if call.args.is_null() && !is_mirrored {
-            stage.tokens.places(&request.params, &token)
+        let mut headers = request.headers.iter();
+        let places = if is_generated && !headers.any(|(_, value)| value.contains(&token)) {
+            context.tokens.places(&request.params, &token)
         } else {
             Vec::new()
         };
@@ -142,16 +117,12 @@ impl ReadyCall {
     }
 }
 
-fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixError> {
-    let unfit = |reason: String| MixError::Arguments {
-        tool: tool.name.clone(),
-        reason,
-    };
-    let folder = stage.folder();
-    let folder = folder.map_err(|error| {
+/// Arguments of a tool, or why none can be made.
+fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
+    let folder = context.folder().map_err(|error| {
         let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint()));
         let why = limit.unwrap_or_else(|| error.to_string());
-        unfit(format!("no temporary folder can be made: {why}"))
+        format!("no temporary folder can be made: {why}")
     })?;
     let choice = Choice {
         token: Some(token.to_owned()),
@@ -159,72 +130,50 @@ fn make_arguments(stage: &Stage, tool: &Tool, token: &str) -> Result<Value, MixE
         seed: 0,
         folder: Some(folder.to_owned()),
     };
-    let arguments = arguments::from_schema(&tool.input_schema, &choice);
-    arguments.map_err(|error| unfit(error.to_string()))
+    arguments::from_schema(&tool.input_schema, &choice).map_err(|error| error.to_string())
 }
 
 /// The tool of that name.
-pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, MixError> {
+pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
     let found = tools.iter().find(|tool| tool.name == name);
     found.ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
 }
 
-/// Fails for a limit on a tool that does not exist, which would always hold.
-pub(crate) fn check_limited(tools: &[Tool], name: &str) -> Result<(), MixError> {
-    let what =
-        format!("there is a threshold for the tool {name:?}, which the server does not have");
-    find(tools, name)
-        .map(drop)
-        .map_err(|_| unknown_tool(tools, name, what))
-}
-
-/// Fails for a fault that is aimed at a tool that does not exist, which would strike nothing.
-pub(crate) fn check_faulted(tools: &[Tool], name: &str) -> Result<(), MixError> {
-    let what = format!("a fault is aimed at the tool {name:?}, which the server does not have");
-    find(tools, name)
-        .map(drop)
-        .map_err(|_| unknown_tool(tools, name, what))
-}
-
-/// Fails for a fault that is aimed at another server, which would strike nothing.
-pub(crate) fn check_faulted_server(known: &str, name: &str) -> Result<(), MixError> {
-    if known == name {
-        return Ok(());
-    }
-    Err(MixError::Unfit(Diagnostic::new(
-        format!("a fault is aimed at the server {name:?}, but this one is called {known:?}"),
-        format!("did you mean {known:?}? Without a server the fault strikes any"),
-    )))
-}
-
 /// What to call: what was asked for, or every tool that may be called.
-pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, MixError> {
-    if !stage.scenario.tool_calls.is_empty() {
-        for call in &stage.scenario.tool_calls {
-            find(tools, &call.name)?;
-        }
-        return Ok(stage.scenario.tool_calls.clone());
+pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
+    let named = &context.scenario.tool_calls;
+    for call in named {
+        find(tools, &call.name)?;
     }
+    if named.is_empty() {
+        free_calls(context, tools).map_err(RunError::Config)
+    } else {
+        Ok(named.clone())
+    }
+}
+
+/// A call of every tool that may be called without being named, or why there is none.
+pub(crate) fn free_calls(
+    context: &SharedRun,
+    tools: &[Tool],
+) -> Result<Vec<ToolCall>, Diagnostic> {
     if tools.is_empty() {
-        return Err(MixError::Nothing(Diagnostic::new(
+        return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
             "`mcprove probe` shows what it offers, and what it may need to be told (an environment variable, a login)",
-        )));
+        ));
     }
-    let token = stage.tokens.token(0);
-    let allowance = stage.allowance();
-    let mut calls = Vec::new();
-    let mut left_out = Vec::new();
+    let token = context.tokens.token(0);
+    let allowance = context.allowance();
+    let (mut calls, mut left_out) = (Vec::new(), Vec::new());
     for tool in tools {
-        match why_not(tool, &allowance, &|| {
-            make_arguments(stage, tool, &token).map(drop)
-        }) {
+        match why_not(tool, &allowance, || make_arguments(context, tool, &token)) {
             None => calls.push(ToolCall::new(&tool.name)),
             Some(reason) => left_out.push(format!("{} ({reason})", tool.name)),
         }
     }
     if calls.is_empty() {
-        return Err(MixError::Nothing(nothing_free(&left_out)));
+        return Err(nothing_free(&left_out));
     }
     Ok(calls)
 }
@@ -233,18 +182,14 @@ pub(crate) fn calls_for(stage: &Stage, tools: &[Tool]) -> Result<Vec<ToolCall>, 
 fn why_not(
     tool: &Tool,
     allowance: &Allowance,
-    make: &dyn Fn() -> Result<(), MixError>,
+    make: impl FnOnce() -> Result<Value, String>,
 ) -> Option<String> {
     if let Some(reason) = allowance.refusal(tool) {
         Some(reason.to_string())
     } else if tool.requires_task() {
         Some("only as a task".to_owned())
     } else {
-        match make() {
-            Ok(()) => None,
-            Err(MixError::Arguments { reason, .. }) => Some(reason),
-            Err(error) => Some(Diagnostic::from(error).to_string()),
-        }
+        make().err()
     }
 }
 
@@ -271,11 +216,11 @@ fn nothing_free(left_out: &[String]) -> Diagnostic {
 impl Mix {
     /// Weighted single calls.
     pub fn of_calls(
-        stage: &Stage,
+        context: &SharedRun,
         session: &Session,
         tools: &[Tool],
         calls: &[ToolCall],
-    ) -> Result<Self, MixError> {
+    ) -> Result<Self, RunError> {
         let patterns: Vec<Pattern> = calls
             .iter()
             .map(|call| Pattern {
@@ -286,16 +231,16 @@ impl Mix {
                 steps: vec![Step::Call(call.clone())],
             })
             .collect();
-        Self::of_patterns(stage, session, tools, &patterns)
+        Self::of_patterns(context, session, tools, &patterns)
     }
 
     /// Weighted sequences.
     pub fn of_patterns(
-        stage: &Stage,
+        context: &SharedRun,
         session: &Session,
         tools: &[Tool],
         patterns: &[Pattern],
-    ) -> Result<Self, MixError> {
+    ) -> Result<Self, RunError> {
         let mut ready = Vec::new();
         let mut bounds = Vec::new();
         let mut sum = 0.0;
@@ -305,21 +250,21 @@ impl Mix {
                 let name = &pattern.name;
                 let message =
                     format!("the weight of {name:?} is {weight}, and must be zero or more");
-                return Err(MixError::Unfit(message.into()));
+                return Err(RunError::Config(message.into()));
             }
             let steps = pattern
                 .steps
                 .iter()
                 .map(|step| match step {
                     Step::Call(call) => {
-                        ReadyCall::new(stage, session, tools, call).map(ReadyStep::Call)
+                        PreparedCall::new(context, session, tools, call).map(PreparedStep::Call)
                     }
-                    Step::ListTools => Ok(ReadyStep::List(Request::new("tools/list"))),
+                    Step::ListTools => Ok(PreparedStep::List(Request::new("tools/list"))),
                 })
                 .collect::<Result<Vec<_>, _>>()?;
             sum += weight;
             bounds.push(sum);
-            ready.push(ReadyPattern {
+            ready.push(PreparedPattern {
                 think_time: pattern.think_time,
                 error_behavior: pattern.error_behavior,
                 steps,
@@ -328,12 +273,12 @@ impl Mix {
         if sum <= 0.0 || ready.iter().all(|pattern| pattern.steps.is_empty()) {
             let message =
                 "there is nothing to call: every weight is zero, or no pattern has a step";
-            return Err(MixError::Unfit(message.into()));
+            return Err(RunError::Config(message.into()));
         }
         Ok(Self {
             patterns: ready,
             bounds,
-            seed: stage.seed,
+            seed: context.seed,
         })
     }
 
@@ -342,8 +287,8 @@ impl Mix {
         self.patterns.len()
     }
 
-    /// The pattern that call `number` begins, the same whoever makes it: its place and itself.
-    pub fn choose(&self, number: u64) -> Option<(usize, &ReadyPattern)> {
+    /// The pattern that call `number` begins, the same whoever makes it.
+    pub fn choose(&self, number: u64) -> Option<&PreparedPattern> {
         let place = if self.patterns.len() == 1 {
             0
         } else {
@@ -353,12 +298,12 @@ impl Mix {
                 .partition_point(|bound| *bound <= mark)
                 .min(self.patterns.len() - 1)
         };
-        self.patterns.get(place).map(|pattern| (place, pattern))
+        self.patterns.get(place)
     }
 }
 
 /// The mixes of a load, by the number that its phases have.
-pub(crate) type Mixes = Arc<Vec<Mix>>;
+pub type Mixes = Arc<Vec<Mix>>;
 
 #[cfg(test)]
 mod tests {
@@ -367,15 +312,15 @@ mod tests {
     #[test]
     fn tools_that_are_not_called_are_named_with_the_reason() {
         let tool = |json: &str| serde_json::from_str::<Tool>(json).unwrap();
-        let unmade = || Err(MixError::Nothing("no arguments".into()));
-        let reason = |json: &str| why_not(&tool(json), &Allowance::default(), &|| Ok(()));
+        let unmade = || Err("no arguments".into());
+        let reason = |json: &str| why_not(&tool(json), &Allowance::default(), || Ok(Value::Null));
         assert_eq!(
             reason(r#"{"name":"get","inputSchema":{"type":"object"}}"#),
             None
         );
         let refused = reason(r#"{"name":"get","annotations":{"destructiveHint":true}}"#);
         assert_eq!(refused.as_deref(), Some("destructiveHint is true"));
-        let unmade = why_not(&tool(r#"{"name":"get"}"#), &Allowance::default(), &unmade);
+        let unmade = why_not(&tool(r#"{"name":"get"}"#), &Allowance::default(), unmade);
         assert_eq!(unmade.as_deref(), Some("no arguments"));
         let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]).to_string();
         assert!(

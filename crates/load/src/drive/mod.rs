@@ -1,13 +1,15 @@
 //! Load: what is done to a server (`definition`, `workload`), how it is carried out
-//! (`executor`, `worker`, `seat`, `pacer`), and one file per scenario (`scenario`).
+//! (`executor`, `worker`, `connection_slot`, `pacer`), and one file per scenario (`scenario`).
 //!
-//! A scenario only emits events; [`run`](crate::run) sets the stage and makes a report of them.
+//! A scenario only emits events; [`run`](crate::run) makes a report of them.
 
 pub(crate) mod calibration;
+pub(crate) mod check;
+pub(crate) mod connection_slot;
+pub(crate) mod context;
 mod count;
 mod definition;
-mod driver;
-pub(crate) mod error;
+pub(crate) mod driver;
 pub(crate) mod executor;
 mod job;
 pub(crate) mod mix;
@@ -16,15 +18,14 @@ mod pacer_thread;
 pub(crate) mod sampler;
 pub mod scenario;
 pub(crate) mod schedule;
-mod seat;
-pub(crate) mod stage;
 pub(crate) mod stop;
 mod strict;
 pub(crate) mod token;
-mod worker;
+pub(crate) mod worker;
 mod workload;
 
+pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};
-pub use scenario::ScenarioKind;
+pub use scenario::{ScenarioKind, ScenarioType};
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};

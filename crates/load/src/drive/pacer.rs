@@ -7,14 +7,14 @@ use std::time::Duration;
 /// loses nothing.
 const TOLERANCE_MIN: Duration = Duration::from_millis(2);
 
-/// Rates, each constant for a stretch of time.
+/// Rates, each constant for a span of time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pacer {
-    stretches: Vec<Stretch>,
+    spans: Vec<RateSpan>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Stretch {
+struct RateSpan {
     from: Duration,
     /// The number of its first slot.
     first: u64,
@@ -41,35 +41,35 @@ impl Pacer {
     /// So many calls per second from each of these times on, the first of which is 0; none unless
     /// all are positive numbers.
     pub fn of(rates: impl IntoIterator<Item = (Duration, f64)>) -> Option<Self> {
-        let mut stretches = Vec::<Stretch>::new();
+        let mut spans = Vec::<RateSpan>::new();
         for (from, per_second) in rates {
             if !per_second.is_finite() || per_second <= 0.0 {
                 return None;
             }
-            let first = stretches.last().map_or(0, |last| {
+            let first = spans.last().map_or(0, |last| {
                 last.first
                     .saturating_add(last.slots(from.saturating_sub(last.from)))
             });
-            stretches.push(Stretch {
+            spans.push(RateSpan {
                 from,
                 first,
                 per_second,
             });
         }
-        (!stretches.is_empty()).then_some(Self { stretches })
+        (!spans.is_empty()).then_some(Self { spans })
     }
 
-    fn stretch(&self, number: u64) -> Option<&Stretch> {
+    fn span(&self, number: u64) -> Option<&RateSpan> {
         let after = self
-            .stretches
-            .partition_point(|stretch| stretch.first <= number);
-        self.stretches.get(after.saturating_sub(1))
+            .spans
+            .partition_point(|span| span.first <= number);
+        self.spans.get(after.saturating_sub(1))
     }
 
     /// When slot `number` is due, since the start. Computed anew for each, so that nothing adds up.
     pub fn due(&self, number: u64) -> Duration {
-        self.stretch(number)
-            .map_or(Duration::MAX, |stretch| stretch.due(number))
+        self.span(number)
+            .map_or(Duration::MAX, |span| span.due(number))
     }
 
     /// What to do with slot `number` at `elapsed`.
@@ -88,14 +88,14 @@ impl Pacer {
 
     /// Two slots.
     fn tolerance(&self, number: u64) -> Duration {
-        let slot = self.stretch(number).map_or(0.0, |at| 1.0 / at.per_second);
+        let slot = self.span(number).map_or(0.0, |at| 1.0 / at.per_second);
         Duration::try_from_secs_f64(2.0 * slot)
             .unwrap_or(Duration::MAX)
             .max(TOLERANCE_MIN)
     }
 }
 
-impl Stretch {
+impl RateSpan {
     fn due(&self, number: u64) -> Duration {
         #[allow(clippy::cast_precision_loss)]
         let seconds = number.saturating_sub(self.first) as f64 / self.per_second;

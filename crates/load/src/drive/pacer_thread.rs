@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::pacer::{Pacer, Turn};
-use super::stage::Stage;
+use super::context::RunContext;
 
 /// How long before a slot the thread wakes up to spin.
 const SPIN: Duration = Duration::from_micros(120);
@@ -40,7 +41,7 @@ impl Drop for Place {
 }
 
 /// What the pacer keeps to.
-pub(crate) struct Pace {
+pub(crate) struct PacerConfig {
     /// When the load begins.
     pub began: Instant,
     /// When it ends.
@@ -48,7 +49,7 @@ pub(crate) struct Pace {
     /// When each call is due; none if there are none to make.
     pub pacer: Option<Pacer>,
     /// The most calls.
-    pub calls: Option<u64>,
+    pub calls: u64,
     /// Whether missed slots are made up for.
     pub catch_up: bool,
     /// The most calls in flight.
@@ -56,8 +57,8 @@ pub(crate) struct Pace {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Paced {
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct PacerStats {
     /// Slots that were due.
     pub due: u64,
     /// Calls that could not start because too many were in flight.
@@ -67,14 +68,14 @@ pub(crate) struct Paced {
 }
 
 /// A pacer at work.
-pub(crate) struct Pacing {
-    thread: JoinHandle<Paced>,
+pub(crate) struct PacerHandle {
+    thread: JoinHandle<PacerStats>,
     is_over: Arc<AtomicBool>,
 }
 
-impl Pacing {
+impl PacerHandle {
     /// Ends the pacing, and tells what came of it.
-    pub fn finish(self) -> Paced {
+    pub fn finish(self) -> PacerStats {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
@@ -82,57 +83,47 @@ impl Pacing {
 
 /// Starts the thread; it ends by itself when the load does.
 pub(crate) fn start(
-    stage: &Arc<Stage>,
-    pace: Pace,
+    context: &RunContext,
+    config: PacerConfig,
     drivers: Vec<mpsc::Sender<Arrival>>,
-) -> io::Result<Pacing> {
+) -> io::Result<PacerHandle> {
     let is_over = Arc::new(AtomicBool::new(false));
-    let keeper = Keeper {
-        pacer: pace.pacer,
-        began: pace.began,
-        until: pace.until,
-        calls: pace.calls.unwrap_or(u64::MAX),
-        catch_up: pace.catch_up,
-        max_in_flight: pace.max_in_flight,
+    let pacer = PacerThread {
+        config,
         in_flight: Arc::default(),
         is_over: Arc::clone(&is_over),
-        stage: Arc::clone(stage),
+        context: context.clone(),
     };
     let thread = std::thread::Builder::new()
         .name("mcprove-pacer".to_owned())
-        .spawn(move || keeper.keep(&drivers))?;
-    Ok(Pacing { thread, is_over })
+        .spawn(move || pacer.keep(&drivers))?;
+    Ok(PacerHandle { thread, is_over })
 }
 
-struct Keeper {
-    pacer: Option<Pacer>,
-    began: Instant,
-    until: Instant,
-    calls: u64,
-    catch_up: bool,
-    max_in_flight: u64,
+struct PacerThread {
+    config: PacerConfig,
     in_flight: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
-    stage: Arc<Stage>,
+    context: RunContext,
 }
 
-impl Keeper {
-    fn keep(&self, drivers: &[mpsc::Sender<Arrival>]) -> Paced {
-        let mut outcome = Paced::default();
-        let (Some(pacer), false) = (&self.pacer, drivers.is_empty()) else {
+impl PacerThread {
+    fn keep(&self, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
+        let mut outcome = PacerStats::default();
+        let (Some(pacer), false) = (&self.config.pacer, drivers.is_empty()) else {
             return outcome;
         };
         let mut number = 0;
-        while number < self.calls && self.is_wanted() {
+        while number < self.config.calls && self.is_wanted() {
             let now = Instant::now();
-            let elapsed = now.saturating_duration_since(self.began);
-            let due = self.began + pacer.due(number);
-            if due >= self.until {
+            let elapsed = now.saturating_duration_since(self.config.began);
+            let due = self.config.began + pacer.due(number);
+            if due >= self.config.until {
                 // The load lasts until its end, also when nothing more is due.
                 self.rest(now);
                 break;
             }
-            match pacer.turn(number, elapsed, self.catch_up) {
+            match pacer.turn(number, elapsed, self.config.catch_up) {
                 Turn::Wait(_) => {
                     wait_until(due, now);
                     continue;
@@ -152,19 +143,19 @@ impl Keeper {
 
     /// Sleeps until the load ends.
     fn rest(&self, mut now: Instant) {
-        while now < self.until && self.is_wanted() {
-            std::thread::sleep(self.until.saturating_duration_since(now).min(SLEEP_MAX));
+        while now < self.config.until && self.is_wanted() {
+            std::thread::sleep(self.config.until.saturating_duration_since(now).min(SLEEP_MAX));
             now = Instant::now();
         }
     }
 
     fn is_wanted(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed) && self.stage.stop.is_running()
+        !self.is_over.load(Ordering::Relaxed) && self.context.stop.is_running()
     }
 
     /// Hands the call to a driver, unless too many are in flight.
     fn send(&self, drivers: &[mpsc::Sender<Arrival>], number: u64, intended: Instant) -> bool {
-        if self.in_flight.fetch_add(1, Ordering::AcqRel) >= self.max_in_flight {
+        if self.in_flight.fetch_add(1, Ordering::AcqRel) >= self.config.max_in_flight {
             self.in_flight.fetch_sub(1, Ordering::AcqRel);
             return false;
         }

@@ -8,9 +8,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use mcprove_client::process::{UsageMeter, process_listening_on};
+use mcprove_settings::sync::lock;
 use mcprove_trace::EventKind;
 
-use super::stage::Stage;
+use super::context::RunContext;
 
 /// How often the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
@@ -22,14 +23,14 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Samples the processes of `stage` every `interval`, and once more at the end.
-    pub fn start(stage: &Arc<Stage>, interval: Duration) -> io::Result<Self> {
+    /// Samples the processes of a run every `interval`, and once more at the end.
+    pub fn start(context: &RunContext, interval: Duration) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&is_over);
-        let stage = Arc::clone(stage);
+        let context = context.for_thread();
         let thread = std::thread::Builder::new()
             .name("mcprove-sampler".to_owned())
-            .spawn(move || sample_until(&stage, interval, &ending))?;
+            .spawn(move || sample_until(&context, interval, &ending))?;
         let thread = Some(thread);
         Ok(Self { is_over, thread })
     }
@@ -44,15 +45,14 @@ impl Drop for Sampler {
     }
 }
 
-fn sample_until(stage: &Stage, interval: Duration, is_over: &AtomicBool) {
-    let recorder = stage.stream.recorder();
-    let listening = stage.server.local_address().and_then(process_listening_on);
+fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) {
+    let listening = context.server.local_address().and_then(process_listening_on);
     let mut meter = UsageMeter::of_processes(&[]);
     let mut due = Instant::now();
     loop {
         let is_last = is_over.load(Ordering::Relaxed);
         if Instant::now() >= due || is_last {
-            let mut roots = stage.processes.roots();
+            let mut roots: Vec<u32> = lock(&context.processes).values().copied().collect();
             roots.extend(listening);
             meter.set_roots(&roots);
             if roots.is_empty() && !is_last {
@@ -62,7 +62,7 @@ fn sample_until(stage: &Stage, interval: Duration, is_over: &AtomicBool) {
             }
             // A process that is just ending has no memory any more.
             if let Some(usage) = meter.sample().filter(|usage| usage.rss_mb > 0.0) {
-                recorder.record(
+                context.recorder.record(
                     Instant::now(),
                     EventKind::ProcessSample {
                         rss_mb: usage.rss_mb,
@@ -72,7 +72,7 @@ fn sample_until(stage: &Stage, interval: Duration, is_over: &AtomicBool) {
                         processes: usage.processes,
                     },
                 );
-                recorder.merge();
+                context.recorder.merge();
             }
             due = (due + interval).max(Instant::now());
         }

@@ -2,21 +2,18 @@
 
 use std::time::Duration;
 
-use mcprove_settings::quantity::seconds;
-use serde::{Deserialize, Serialize};
+use super::definition::LoadSettings;
 
 /// A stretch of constant load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Phase {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
     /// Its number in events; 0 is outside of any phase.
     pub index: u16,
     /// Its name.
     pub name: String,
     /// When it begins, since the load began.
-    #[serde(with = "seconds")]
     pub from: Duration,
     /// When it ends.
-    #[serde(with = "seconds")]
     pub until: Duration,
     /// Calls in flight.
     pub concurrent: u32,
@@ -28,11 +25,18 @@ pub(crate) struct Phase {
 
 /// Phases in order, without gaps.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     phases: Vec<Phase>,
 }
 
 impl Schedule {
+    /// A load of one phase, after its warm-up.
+    pub fn steady(load: &LoadSettings, name: &str, duration: Duration, concurrent: u32) -> Self {
+        Self::default()
+            .warm_up(load.warmup, concurrent)
+            .then(name, duration, concurrent)
+    }
+
     /// Adds a phase at the end.
     #[must_use]
     pub fn then(self, name: &str, duration: Duration, concurrent: u32) -> Self {

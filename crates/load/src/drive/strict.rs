@@ -2,18 +2,21 @@
 //! result in no form that the protocol knows makes its call `Malformed`, one that does not fit the
 //! tool's own schema a `ProtocolError`; any misfit fails the run.
 
-use mcprove_settings::message::{message, setting};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mcprove_arguments::SchemaCheck;
 use mcprove_client::session::ResultCheck;
 use mcprove_client::transport::Failure;
+use mcprove_settings::message::{message, setting};
+use mcprove_settings::sync::lock;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Revision, Tool, find_strict_fault, parse_bounded};
 use mcprove_trace::stream::Recorder;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use super::check::CheckFact;
 
 /// What strict mode knows of the server's tools.
 #[derive(Debug, Default)]
@@ -81,10 +84,7 @@ impl Strict {
             Err(error) => Some(error.to_string()),
         };
         if let Some(failure) = failure {
-            self.inputs
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(tool.name.clone(), failure);
+            lock(&self.inputs).insert(tool.name.clone(), failure);
         }
     }
 
@@ -114,7 +114,7 @@ impl Strict {
     /// Notes what was found.
     pub fn note(&self, recorder: &Recorder) {
         let mut problems = Vec::new();
-        let inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = lock(&self.inputs);
         for (tool, failure) in inputs.iter() {
             problems.push(format!(
                 "the arguments given for {tool} do not fit its inputSchema ({failure})"
@@ -137,17 +137,20 @@ impl Strict {
         } else {
             format!("Schemas were not kept: {}.", problems.join("; "))
         };
-        recorder.note(
-            "check",
-            "schema",
-            &json!({
-                "detector": "schema",
-                "passed": problems.is_empty(),
-                "critical": true,
-                "sentence": sentence,
-                "hint": message!["correct the schema or what does not fit it; leave out ", setting("strict"), " to ignore this"],
-            }),
-        );
+        let fact = CheckFact {
+            detector: "schema".to_owned(),
+            passed: problems.is_empty(),
+            critical: true,
+            inconclusive: false,
+            sentence,
+            hint: message![
+                "correct the schema or what does not fit it; leave out ",
+                setting("strict"),
+                " to ignore this"
+            ],
+            numbers: BTreeMap::new(),
+        };
+        recorder.fact("schema", &fact);
     }
 }
 

@@ -5,16 +5,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_settings::sync::lock;
 use mcprove_trace::hang::DeadlockKind;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::Fact;
 use mcprove_trace::{ErrorCategory, Strike};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
+use super::connection_slot::{ConnectionSlot, SlotSession};
+use super::context::RunContext;
 use super::count::Count;
 use super::driver::ALONE_TIME;
-use super::mix::{Mix, ReadyCall, ReadyPattern, ReadyStep};
-use super::seat::{Seat, Sitting};
-use super::stage::Stage;
+use super::mix::{Mix, PreparedCall, PreparedPattern, PreparedStep};
 use super::token::{Identity, Tokens};
 use super::workload::ErrorBehavior;
 
@@ -83,9 +84,22 @@ impl Tally {
     }
 }
 
+/// A reply held the token of another call; the message says it in words.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CrossedReplyFact {
+    pub tool: String,
+    pub call: u64,
+    pub other: u64,
+    pub request_id: u64,
+}
+
+impl Fact for CrossedReplyFact {
+    const NAME: &'static str = "crossed_reply";
+}
+
 /// When and as part of what a call is made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct CallSlot {
     /// The number of the call, which decides what it is.
     pub number: u64,
     /// The phase.
@@ -101,67 +115,64 @@ pub(crate) enum Ended {
     Done,
     /// The run is to end: a step failed that must not.
     StopRun,
-    /// The seat has no session any more, and will have none.
+    /// The slot has no session any more, and will have none.
     NoSession,
 }
 
-/// One who makes calls on a seat.
+/// One who makes calls on the connection of a slot.
 pub(crate) struct Worker {
-    stage: Arc<Stage>,
-    recorder: Arc<Recorder>,
-    seat: Arc<Seat>,
+    context: RunContext,
+    connections: Arc<ConnectionSlot>,
     tally: Arc<Tally>,
-    sitting: Option<Sitting>,
+    session: Option<SlotSession>,
     params: String,
 }
 
 impl Worker {
-    /// A worker on `seat`.
+    /// A worker on the connection of a slot.
     pub fn new(
-        stage: Arc<Stage>,
-        recorder: Arc<Recorder>,
-        seat: Arc<Seat>,
-        tally: Arc<Tally>,
+        context: &RunContext,
+        connections: &Arc<ConnectionSlot>,
+        tally: &Arc<Tally>,
     ) -> Self {
         Self {
-            stage,
-            recorder,
-            sitting: seat.sitting(),
-            seat,
-            tally,
+            context: context.clone(),
+            session: connections.session(),
+            connections: Arc::clone(connections),
+            tally: Arc::clone(tally),
             params: String::new(),
         }
     }
 
-    /// Goes through the pattern that `moment` begins.
-    pub async fn perform(&mut self, mix: &Mix, moment: Moment) -> Ended {
-        let Some((_, pattern)) = mix.choose(moment.number) else {
-            return Ended::Done;
-        };
-        self.go_through(pattern, moment).await
+    /// Goes through the pattern that `slot` begins.
+    pub async fn perform(&mut self, mix: &Mix, slot: CallSlot) -> Ended {
+        match mix.choose(slot.number) {
+            Some(pattern) => self.go_through(pattern, slot).await,
+            None => Ended::Done,
+        }
     }
 
-    async fn go_through(&mut self, pattern: &ReadyPattern, mut moment: Moment) -> Ended {
+    async fn go_through(&mut self, pattern: &PreparedPattern, mut slot: CallSlot) -> Ended {
         let last = pattern.steps.len().saturating_sub(1);
         for (place, step) in pattern.steps.iter().enumerate() {
             if !self.has_session().await {
                 return Ended::NoSession;
             }
             let has_failed = match step {
-                ReadyStep::Call(call) => self.call(call, moment).await.is_err(),
-                ReadyStep::List(request) => {
-                    let Some(sitting) = self.sitting.clone() else {
+                PreparedStep::Call(call) => self.call(call, slot).await.is_err(),
+                PreparedStep::List(request) => {
+                    let Some(session) = self.session.clone() else {
                         return Ended::NoSession;
                     };
-                    let outcome = Box::pin(sitting.connection.session.request(request)).await;
+                    let outcome = Box::pin(session.connection.session.request(request)).await;
                     if let Err(error) = &outcome {
-                        Box::pin(self.leave_if_over(error, &sitting)).await;
+                        Box::pin(self.reconnect_if_closed(error, &session)).await;
                     }
                     outcome.is_err()
                 }
             };
             // Only the first step has an intended start: the others follow from answers.
-            moment.intended = None;
+            slot.intended = None;
             if has_failed {
                 match pattern.error_behavior {
                     ErrorBehavior::Continue => {}
@@ -169,39 +180,31 @@ impl Worker {
                     ErrorBehavior::Stop => return Ended::StopRun,
                 }
             }
-            if place < last && !self.stage.stop.is_running() {
+            if place < last && !self.context.stop.is_running() {
                 return Ended::Done;
             }
             if !pattern.think_time.is_zero() {
-                self.think(pattern.think_time).await;
+                self.context.pause(pattern.think_time).await;
             }
         }
         Ended::Done
     }
 
-    async fn think(&self, time: Duration) {
-        tokio::select! {
-            () = tokio::time::sleep(time) => {}
-            () = self.stage.stop.requested(super::stop::StopLevel::Drain) => {}
-        }
-    }
-
     /// Makes sure that there is a session that looks alive.
     async fn has_session(&mut self) -> bool {
-        if self.sitting.is_some() {
-            return true;
+        if self.session.is_none() {
+            self.session = match self.connections.session() {
+                Some(session) => Some(session),
+                // Boxed, as all that is rare: each worker keeps room for its largest future.
+                None => Box::pin(self.connections.renew(None, "no session yet")).await,
+            };
         }
-        self.sitting = match self.seat.sitting() {
-            Some(sitting) => Some(sitting),
-            // Boxed, as all that is rare: each worker keeps room for its largest future.
-            None => Box::pin(self.seat.renew(None, "no session yet")).await,
-        };
-        self.sitting.is_some()
+        self.session.is_some()
     }
 
     /// Makes one call and looks at its answer.
-    pub async fn call(&mut self, call: &ReadyCall, moment: Moment) -> Result<Reply, CallError> {
-        let Some(sitting) = &self.sitting else {
+    pub async fn call(&mut self, call: &PreparedCall, slot: CallSlot) -> Result<Reply, CallError> {
+        let Some(session) = &self.session else {
             let failure = mcprove_client::transport::Failure::new(
                 ErrorCategory::Disconnected,
                 "there is no session to call on",
@@ -212,40 +215,40 @@ impl Worker {
             None
         } else {
             self.params.clone_from(&call.request.params);
-            Tokens::write(&mut self.params, &call.places, moment.number);
+            Tokens::write(&mut self.params, &call.places, slot.number);
             Some(self.params.as_str())
         };
         let start = Start {
             params,
-            intended: moment.intended,
-            phase: moment.phase,
+            intended: slot.intended,
+            phase: slot.phase,
         };
         self.tally.begun.add();
-        let outcome = sitting
+        let outcome = session
             .connection
             .session
             .request_as(&call.request, &start)
             .await;
         self.tally
-            .end(self.stage.gauges.place.load(Ordering::Relaxed));
+            .end(self.context.gauges.place.load(Ordering::Relaxed));
         let duration = match &outcome {
             Ok(reply) => reply.duration,
             Err(error) => error.duration,
         };
         if duration >= ALONE_TIME {
-            self.stage.slow_tools.add(&call.tool);
+            lock(&self.context.slow_tools).insert(call.tool.clone());
         }
         match &outcome {
             Ok(reply) => {
-                self.seat.note_answer();
+                self.connections.note_answer();
                 // What a fault made of a reply says nothing of whose it is.
-                if self.met_fault(sitting, reply.request_id).is_none() {
-                    self.identify(call, reply, moment.number);
+                if self.met_fault(session, reply.request_id).is_none() {
+                    self.identify(call, reply, slot.number);
                 }
             }
             Err(error) => {
-                let sitting = sitting.clone();
-                Box::pin(self.look_into(call, error, &sitting)).await;
+                let session = session.clone();
+                Box::pin(self.handle_call_error(call, error, &session)).await;
             }
         }
         outcome
@@ -265,11 +268,11 @@ impl Worker {
     }
 
     /// Checks that the reply belongs to the call.
-    fn identify(&self, call: &ReadyCall, reply: &Reply, number: u64) {
+    fn identify(&self, call: &PreparedCall, reply: &Reply, number: u64) {
         let counter = if call.places.is_empty() {
             &self.tally.unchecked
         } else {
-            match self.stage.tokens.identify(reply.result_bytes(), number) {
+            match self.context.tokens.identify(reply.result_bytes(), number) {
                 Identity::Own => &self.tally.checked,
                 Identity::Unknown => &self.tally.unchecked,
                 Identity::Other(other) => {
@@ -278,8 +281,13 @@ impl Worker {
                             "the reply to call {number} of {} holds the token of call {other}",
                             call.tool
                         );
-                        let data = json!({ "tool": call.tool, "call": number, "other": other, "request_id": reply.request_id });
-                        self.recorder.note("crossed_reply", &message, &data);
+                        let fact = CrossedReplyFact {
+                            tool: call.tool.clone(),
+                            call: number,
+                            other,
+                            request_id: reply.request_id,
+                        };
+                        self.context.fact(&message, &fact);
                     }
                     &self.tally.crossed
                 }
@@ -289,44 +297,42 @@ impl Worker {
     }
 
     /// The injected fault that struck this call.
-    fn met_fault(&self, sitting: &Sitting, request_id: u64) -> Option<Strike> {
-        self.stage.faults.as_ref()?;
-        sitting.connection.session.met_fault(request_id)
+    fn met_fault(&self, session: &SlotSession, request_id: u64) -> Option<Strike> {
+        self.context.faults.as_ref()?;
+        session.connection.session.met_fault(request_id)
     }
 
     /// Whether an injected fault made this call fail.
-    fn failed_by_fault(&self, sitting: &Sitting, error: &CallError) -> bool {
-        let strike = self.met_fault(sitting, error.request_id);
-        let hung_from = Some(self.stage.hang_limits().threshold);
+    fn failed_by_fault(&self, session: &SlotSession, error: &CallError) -> bool {
+        let strike = self.met_fault(session, error.request_id);
+        let hung_from = Some(self.context.hang_limits().threshold);
         strike.is_some_and(|strike| strike.explains(error.category(), error.duration, hung_from))
     }
 
     /// Finds out what a failed call means for the session.
-    async fn look_into(&mut self, call: &ReadyCall, error: &CallError, sitting: &Sitting) {
+    async fn handle_call_error(&mut self, call: &PreparedCall, error: &CallError, session: &SlotSession) {
         // A call that a fault held up says nothing of the server.
         let is_deadlock = error.category() == ErrorCategory::Deadlock;
-        if is_deadlock && !self.failed_by_fault(sitting, error) {
-            let kind = self.seat.examine(sitting, &call.tool).await;
+        if is_deadlock && !self.failed_by_fault(session, error) {
+            let kind = self.connections.examine(session, &call.tool).await;
             if kind == Some(DeadlockKind::ToolStuck) {
                 self.tally.lost.add();
             }
         }
-        self.leave_if_over(error, sitting).await;
+        self.reconnect_if_closed(error, session).await;
     }
 
     /// Takes another session if this one is over.
-    async fn leave_if_over(&mut self, error: &CallError, sitting: &Sitting) {
-        let session = &sitting.connection.session;
-        let mut is_over = session.closed().is_some() || error.is_session_expired();
+    async fn reconnect_if_closed(&mut self, error: &CallError, session: &SlotSession) {
+        let closed = session.connection.session.closed();
+        let mut is_over = closed.is_some() || error.is_session_expired();
         let is_lost = error.category() == ErrorCategory::Disconnected;
-        if !is_over && is_lost && !self.failed_by_fault(sitting, error) {
-            is_over = !self.seat.note_lost_connection().await;
+        if !is_over && is_lost && !self.failed_by_fault(session, error) {
+            is_over = !self.connections.note_lost_connection().await;
         }
         if is_over {
-            let reason = session
-                .closed()
-                .map_or_else(|| error.to_string(), |failure| failure.message);
-            self.sitting = self.seat.renew(Some(sitting.generation), &reason).await;
+            let reason = closed.map_or_else(|| error.to_string(), |failure| failure.message);
+            self.session = self.connections.renew(Some(session.generation), &reason).await;
         }
     }
 }

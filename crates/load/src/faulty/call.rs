@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcprove_client::transport::{Channel, Detail, Failure, Outgoing, OutgoingKind, SendError};
+use mcprove_client::transport::{Detail, Failure, Outgoing, OutgoingKind, SendError};
 use mcprove_fault::{FaultedCall, Injection, status_reply};
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use serde_json::Value;
@@ -58,10 +58,6 @@ impl StruckCall {
         shared.set_task(id, task.abort_handle());
     }
 
-    fn is_http(channel: &dyn Channel) -> bool {
-        channel.name() == "http"
-    }
-
     /// Sends the call on, once there is room for it.
     async fn forward(&self) -> bool {
         let Some(channel) = self.shared.channel() else {
@@ -89,7 +85,7 @@ impl StruckCall {
     /// The connection of this call is closed: that of HTTP has no other calls on it.
     fn drop_connection(&self, message: &str) {
         match self.shared.channel() {
-            Some(channel) if Self::is_http(channel.as_ref()) => {
+            Some(channel) if channel.name() == "http" => {
                 channel.abandon(self.id);
                 let failure = Failure::new(ErrorCategory::Disconnected, message);
                 self.shared.fail(self.id, failure);
@@ -163,11 +159,7 @@ impl FaultedCall for StruckCall {
     }
 
     fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
-        let is_http = self
-            .shared
-            .channel()
-            .is_some_and(|channel| Self::is_http(channel.as_ref()));
-        if is_http {
+        if self.shared.is_http() {
             let category = if status >= 500 {
                 ErrorCategory::ServerError
             } else {

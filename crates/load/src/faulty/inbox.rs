@@ -55,7 +55,7 @@ impl FaultyInbox {
         let now = Instant::now();
         tools.retain(|tool| {
             let name = tool.get("name").and_then(Value::as_str);
-            name.is_none_or(|name| !self.0.faults.injector.hides(name, now))
+            name.is_none_or(|name| !self.0.injector.hides(name, now))
         });
         Some(Value::Object(message).to_string().into())
     }

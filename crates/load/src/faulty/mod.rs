@@ -7,7 +7,6 @@
 
 mod call;
 mod inbox;
-mod notes;
 mod shared;
 
 use std::borrow::Cow;
@@ -27,43 +26,7 @@ use serde_json::value::RawValue;
 
 use self::call::StruckCall;
 use self::inbox::FaultyInbox;
-use self::notes::noting;
 use self::shared::Shared;
-
-/// What faults did, as it is noted.
-#[derive(Clone, Copy)]
-pub enum FaultEvent<'a> {
-    /// A fault strikes a call.
-    Struck {
-        /// The id of the request.
-        request: u64,
-        /// The tool that is called.
-        tool: &'a str,
-        /// The server that it is called on.
-        server: &'a str,
-        /// What strikes.
-        injection: &'a Injection,
-    },
-    /// A fault ends the connection, and with it every call on it.
-    Ended {
-        /// The name of the fault.
-        fault: &'a str,
-        /// Whether it ends the server's process.
-        is_crash: bool,
-    },
-}
-
-/// Who is told what faults do; on the thread that sends the call, before anything comes of it.
-pub type FaultHandler = Arc<dyn Fn(FaultEvent<'_>) + Send + Sync>;
-
-/// The faults of a channel, and who is told of them.
-#[derive(Clone)]
-pub struct Faults {
-    /// Who decides which calls are struck.
-    pub injector: Arc<TimedInjector>,
-    /// Who is told.
-    pub on_event: FaultHandler,
-}
 
 /// Lets calls meet the faults of an injector.
 pub struct FaultLayer(pub Arc<TimedInjector>);
@@ -76,11 +39,9 @@ impl ChannelLayer for FaultLayer {
         recorder: &Arc<Recorder>,
         max_frame: usize,
     ) -> Box<dyn LayeredConnection> {
-        let faults = Faults {
-            injector: Arc::clone(&self.0),
-            on_event: noting(recorder, session),
-        };
-        Box::new(FaultyConnection(Shared::new(faults, inbox, max_frame)))
+        let (injector, recorder) = (Arc::clone(&self.0), Arc::clone(recorder));
+        let shared = Shared::new(injector, recorder, session, inbox, max_frame);
+        Box::new(FaultyConnection(shared))
     }
 }
 
@@ -92,25 +53,24 @@ impl LayeredConnection for FaultyConnection {
     }
 
     fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel> {
-        FaultyChannel::around(channel, self.0)
+        self.0.set_channel(&channel);
+        Arc::new(FaultyChannel {
+            inner: channel,
+            shared: self.0,
+        })
     }
 }
 
 /// A channel whose calls meet faults.
-pub(crate) struct FaultyChannel {
+struct FaultyChannel {
     inner: Arc<dyn Channel>,
     shared: Arc<Shared>,
 }
 
 impl FaultyChannel {
-    fn around(inner: Arc<dyn Channel>, shared: Arc<Shared>) -> Arc<Self> {
-        shared.set_channel(&inner);
-        Arc::new(Self { inner, shared })
-    }
-
     /// The fault that strikes this message, if one does, and the call that it is.
     fn strike(&self, message: &Outgoing<'_>, id: u64) -> Option<(Injection, Option<Value>)> {
-        let injector = &self.shared.faults.injector;
+        let injector = &self.shared.injector;
         let now = Instant::now();
         if message.method != "tools/call" || !injector.is_on(now) {
             return None;
@@ -119,18 +79,13 @@ impl FaultyChannel {
         let params = request.params;
         let arguments = params.arguments.map_or("", RawValue::get);
         let injection = injector.strike(&params.name, arguments, now)?;
-        (self.shared.faults.on_event)(FaultEvent::Struck {
-            request: id,
-            tool: &params.name,
-            server: injector.server(),
-            injection: &injection,
-        });
+        self.shared.note_strike(id, &params.name, &injection);
         Some((injection, params.meta.and_then(|meta| meta.progress_token)))
     }
 
     /// A list of tools in which some may have vanished is looked at when it comes.
     fn watch_list(&self, message: &Outgoing<'_>, id: u64) {
-        if message.method == "tools/list" && self.shared.faults.injector.hides_any(Instant::now()) {
+        if message.method == "tools/list" && self.shared.injector.hides_any(Instant::now()) {
             self.shared.expect_list(id);
         }
     }

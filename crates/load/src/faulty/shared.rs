@@ -2,18 +2,21 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use bytes::Bytes;
 use mcprove_client::transport::http::body::oversized;
 use mcprove_client::transport::{Channel, Failure, Inbox};
+use mcprove_fault::{Injection, TimedInjector};
+use mcprove_settings::quantity::as_milliseconds;
+use mcprove_settings::sync::lock;
 use mcprove_trace::protocol::{Era, Revision};
+use mcprove_trace::stream::{Recorder, SessionEndedByFaultFact, StrikeFact};
 use mcprove_trace::{ErrorCategory, Strike};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use super::{FaultEvent, Faults};
 
 /// How many struck calls are remembered after their end, so that whoever asks knows them.
 const REMEMBERED_MAX: usize = 131_072;
@@ -23,7 +26,9 @@ const LISTS_MAX: usize = 1_024;
 const HEAD_BYTES: usize = 1_024;
 
 pub(super) struct Shared {
-    pub faults: Faults,
+    pub injector: Arc<TimedInjector>,
+    recorder: Arc<Recorder>,
+    session: u32,
     inbox: Arc<dyn Inbox>,
     /// Not held: the channel holds the inbox, which holds this.
     channel: OnceLock<Weak<dyn Channel>>,
@@ -55,9 +60,17 @@ struct Struck {
 }
 
 impl Shared {
-    pub fn new(faults: Faults, inbox: Arc<dyn Inbox>, max_frame: usize) -> Arc<Self> {
+    pub fn new(
+        injector: Arc<TimedInjector>,
+        recorder: Arc<Recorder>,
+        session: u32,
+        inbox: Arc<dyn Inbox>,
+        max_frame: usize,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            faults,
+            injector,
+            recorder,
+            session,
             inbox,
             channel: OnceLock::new(),
             max_frame,
@@ -68,7 +81,39 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
+    }
+
+    /// Notes that a fault strikes a call; on the thread that sends it, before anything comes of it.
+    pub fn note_strike(&self, request: u64, tool: &str, injection: &Injection) {
+        if !self.recorder.is_observed() {
+            return;
+        }
+        let fault = injection.fault();
+        let delay = injection.delay();
+        let held = injection.as_strike().held;
+        let fact = StrikeFact {
+            session: self.session,
+            request_id: request,
+            fault: fault.name.clone(),
+            kind: fault.kind.name().to_owned(),
+            server: Some(self.injector.server().to_owned()),
+            tool: Some(tool.to_owned()),
+            delay_ms: delay.map(as_milliseconds),
+            held_ms: (delay.is_none() && !held.is_zero()).then(|| as_milliseconds(held)),
+            failures: injection.strikes_max(),
+        };
+        self.recorder.fact(&fault.name, &fact);
+    }
+
+    /// Notes that a fault ends the connection, and with it every call on it.
+    fn note_end(&self, fault: &str, crash: bool) {
+        let fact = SessionEndedByFaultFact {
+            session: self.session,
+            fault: fault.to_owned(),
+            crash,
+        };
+        self.recorder.fact(fault, &fact);
     }
 
     pub fn set_channel(&self, channel: &Arc<dyn Channel>) {
@@ -77,6 +122,11 @@ impl Shared {
 
     pub fn channel(&self) -> Option<Arc<dyn Channel>> {
         self.channel.get()?.upgrade()
+    }
+
+    pub fn is_http(&self) -> bool {
+        let channel = self.channel();
+        channel.is_some_and(|channel| channel.name() == "http")
     }
 
     pub fn set_revision(&self, revision: Option<Revision>) {
@@ -222,9 +272,7 @@ impl Shared {
 
     /// Lets arrive what a fault made up; what is wrong with it is not the server's doing.
     pub fn inject(&self, id: u64, message: Bytes, is_last: bool) {
-        let is_http = self
-            .channel()
-            .is_some_and(|channel| channel.name() == "http");
+        let is_http = self.is_http();
         let of_request = is_http.then_some(id);
         self.inbox.set_injecting(true);
         if message.len() > self.max_frame {
@@ -260,10 +308,7 @@ impl Shared {
         if !self.note_closed(&failure) {
             return;
         }
-        (self.faults.on_event)(FaultEvent::Ended {
-            fault,
-            is_crash: false,
-        });
+        self.note_end(fault, false);
         if let Some(channel) = self.channel() {
             channel.sever();
         }
@@ -279,10 +324,7 @@ impl Shared {
             return false;
         }
         if self.closed().is_none() {
-            (self.faults.on_event)(FaultEvent::Ended {
-                fault,
-                is_crash: true,
-            });
+            self.note_end(fault, true);
             // The transport sees that it ended, and tells.
             channel.kill();
         }

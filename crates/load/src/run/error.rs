@@ -3,12 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use mcprove_client::session::ConnectError;
+use mcprove_client::session::{CallError, ConnectError};
 use mcprove_client::transport::Detail;
 use mcprove_settings::message::{Diagnostic, Message, message, setting};
 use mcprove_settings::own_limits::OwnLimit;
-
-use crate::drive::error::StageError;
 
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
 /// report.
@@ -38,6 +36,9 @@ pub enum RunError {
     /// A file could not be read or written.
     #[error("io: {0}")]
     Io(#[from] io::Error),
+    /// A scenario of another crate could not go on.
+    #[error("{0}")]
+    Scenario(Diagnostic),
     /// A defect of this library, or a run that was stopped before it began.
     #[error("internal: {0}")]
     Internal(String),
@@ -47,6 +48,7 @@ impl RunError {
     /// What happened, and what to try next.
     pub fn diagnostic(&self) -> Diagnostic {
         let hint: Message = match self {
+            Self::Scenario(own) => return own.clone(),
             Self::Config(own) | Self::Handshake(own) if own.hint.is_some() => {
                 return Diagnostic {
                     message: self.message(own),
@@ -112,22 +114,18 @@ struct FileError {
     source: io::Error,
 }
 
-impl From<StageError> for RunError {
-    fn from(error: StageError) -> Self {
-        match error {
-            StageError::Connect(error) => Self::from(error),
-            StageError::List(error) => match error.failure.own_limit() {
-                Some(limit) => Self::OwnLimit(limit),
-                None => Self::ToolsList(error.to_string()),
-            },
-            StageError::Config(diagnostic) => Self::Config(diagnostic),
-            StageError::Thread(error) => {
-                OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
-            }
-            error @ (StageError::Stopped | StageError::Internal(_)) => {
-                Self::Internal(error.to_string())
-            }
+impl RunError {
+    /// The tools could not be listed.
+    pub(crate) fn of_list(error: CallError) -> Self {
+        match error.failure.own_limit() {
+            Some(limit) => Self::OwnLimit(limit),
+            None => Self::ToolsList(error.to_string()),
         }
+    }
+
+    /// A thread, or its runtime, could not be started.
+    pub(crate) fn of_thread(error: io::Error) -> Self {
+        OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
     }
 }
 

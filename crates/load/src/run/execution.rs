@@ -1,36 +1,36 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use mcprove_client::process::StderrLog;
 use mcprove_fault::TimedInjector;
+use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_settings::loss::Losses;
 use mcprove_settings::message::{Diagnostic, message, setting as setting_name};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::Redactor;
 use mcprove_settings::setting::{self, Settings};
 use mcprove_settings::tree::check_toml;
+use mcprove_trace::contained::{contain, contain_call};
 use mcprove_trace::hang::HangLimits;
-use mcprove_trace::stream::{EventStream, FAULTS, MetricsSink, Sink, TraceFile};
-use serde_json::{Value, json};
+use mcprove_trace::stream::{EventStream, Fact, MetricsSink, PlannedFaultsFact, Sink, TraceFile};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::assemble::assemble;
+use super::assemble::{AssembleError, assemble};
 use super::directory::RunDirectory;
 use super::error::{RunError, at};
 use super::faults;
-use super::header::{ENDED, Header, STARTED};
+use super::header::{Ending, Header};
 use super::latency_log::LatencyLog;
 use super::report::{Report, TraceStats};
 use super::watch::Watch;
 use super::{LoadFault, Run};
-use crate::drive::error::StageError;
+use crate::drive::context::{RunContext, SharedRun};
 use crate::drive::sampler::Sampler;
-use crate::drive::scenario::{self, Steps, Work};
-use crate::drive::stage::Stage;
+use crate::drive::scenario;
 use crate::drive::stop::{Leash, Stop};
 use crate::drive::{ScenarioKind, calibration, executor};
 
@@ -48,6 +48,16 @@ const SESSION_BYTES: u64 = 8192;
 
 /// A drawn seed has 53 bits, which every reader of JSON and TOML keeps.
 const SEED_SHIFT: u32 = 11;
+
+/// Calls per second that the generator makes at best, where that is known.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CalibrationFact {
+    pub per_s: Option<f64>,
+}
+
+impl Fact for CalibrationFact {
+    const NAME: &'static str = "calibration";
+}
 
 /// What came of a run, and where its files are: there may be some of one that came to nothing.
 pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
@@ -79,61 +89,69 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
     let stop = leash.stop();
-    let stage = set_stage(run, &header, stream, directory.as_ref(), stop, &losses)?;
-    let recorder = stage.stream.recorder();
-    recorder.note(
-        STARTED,
-        "",
-        &serde_json::to_value(&header).unwrap_or(Value::Null),
-    );
+    let context = make_context(run, &header, stream, directory.as_ref(), stop, &losses)?;
+    context.fact("", &header);
     if !run.faults.is_empty() {
-        let names: Vec<&str> = run
-            .faults
-            .iter()
-            .map(|fault| fault.spec.name.as_str())
-            .collect();
-        recorder.note(FAULTS, "", &json!({ "names": names }));
+        let names = run.faults.iter().map(|fault| fault.spec.name.clone());
+        let names = names.collect();
+        context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
-    recorder.merge();
+    context.recorder.merge();
     if run.calibration {
-        calibrate(&stage).await;
+        calibrate(&context).await;
     }
     let mut watching = Watch::new(
-        Arc::clone(&stage),
+        context.clone(),
         Arc::clone(&metrics),
         latency_log,
         run.on_progress.clone(),
         losses.clone(),
     );
-    let outcome = match Sampler::start(&stage, sample_interval(&run.scenario.kind)) {
+    let outcome = match Sampler::start(&context, sample_interval(&run.scenario.kind)) {
         // It works until it is dropped.
         Ok(_sampler) => tokio::select! {
-            outcome = act(&stage) => outcome,
+            outcome = act(&context) => outcome,
             never = watching.watch() => match never {},
             never = leash.follow(run.server.shutdown_timeout) => match never {},
         },
-        Err(error) => Err(StageError::Thread(error)),
+        Err(error) => Err(RunError::of_thread(error)),
     };
     if let Err(error) = outcome {
         if let Some(directory) = &directory {
             discard(directory);
         }
-        return Err(error.into());
+        return Err(error);
     }
-    if let Some(strict) = &stage.strict {
-        strict.note(&recorder);
+    if let Some(strict) = &context.strict {
+        strict.note(&context.recorder);
     }
-    let ended = stage.stream.started().elapsed();
-    recorder.note(
-        ENDED,
-        "",
-        &json!({ "duration_secs": ended.as_secs_f64(), "interrupted": !stage.stop.is_running() }),
-    );
-    recorder.merge();
+    let known = std::slice::from_ref(&run.scenario);
+    let report_of = |ending| {
+        context.recorder.merge();
+        let report = assemble(&metrics.snapshot(), known, ending).map_err(|error| match error {
+            AssembleError::Fact(error) => RunError::Internal(error.to_string()),
+            AssembleError::Scenario(own) => RunError::Scenario(own),
+        })?;
+        report.ok_or_else(|| RunError::Internal("the run left no header".into()))
+    };
+    let ending = Ending {
+        duration: context.stream.started().elapsed(),
+        interrupted: !context.stop.is_running(),
+    };
+    // What they find is noted, so that a report computed again has it too.
+    for check in &run.checks {
+        let report = report_of(Some(ending))?;
+        let verdict = contain_call(|| check(&report)).unwrap_or_else(|words| {
+            let sentence = format!("A check of the run panicked: {words}.");
+            let hint = "correct the function that was given to the run";
+            Verdict::finding("check", Severity::Critical, sentence, hint)
+        });
+        context.note_verdict(&verdict);
+    }
+    context.fact("", &ending);
+    let mut report = report_of(None)?;
     watching.finish();
-    let mut report = assemble(&metrics.snapshot())
-        .ok_or_else(|| RunError::Internal("the run left no header".into()))?;
     report.trace = trace.as_ref().map(|trace| {
         let summary = trace.summary();
         TraceStats {
@@ -143,7 +161,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     });
     let path = directory.as_ref().map(RunDirectory::trace);
     let traced = trace.as_deref().zip(path.as_deref());
-    report.losses = stage.stream.losses(traced);
+    report.losses = context.stream.losses(traced);
     report.losses.extend(losses.all());
     let redacted = redactor_of(run).report(&report);
     // What cannot be redacted is written nowhere.
@@ -250,15 +268,13 @@ fn check(run: &Run) -> Result<(), RunError> {
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
     }
-    let unnamed = run
-        .scenario
-        .tool_calls
-        .iter()
-        .any(|call| call.name.is_empty());
-    if unnamed {
-        return Err(RunError::Config(
-            "arguments were given without a tool".into(),
-        ));
+    let mut calls = run.scenario.tool_calls.iter();
+    if calls.any(|call| call.name.is_empty()) {
+        let message = "arguments were given without a tool";
+        return Err(RunError::Config(message.into()));
+    }
+    if let ScenarioKind::Custom(custom) = &run.scenario.kind {
+        custom.check().map_err(RunError::Config)?;
     }
     let load = &run.scenario.load;
     for settings in [
@@ -290,14 +306,14 @@ fn check(run: &Run) -> Result<(), RunError> {
     Ok(())
 }
 
-fn set_stage(
+fn make_context(
     run: &Run,
     header: &Header,
     stream: EventStream,
     directory: Option<&RunDirectory>,
     stop: Stop,
     losses: &Losses,
-) -> Result<Arc<Stage>, RunError> {
+) -> Result<RunContext, RunError> {
     let mut options = run.session.clone();
     options.losses = losses.clone();
     let own = run.scenario.kind.as_type().hang_limits();
@@ -329,35 +345,41 @@ fn set_stage(
             }
         }));
     }
-    let mut stage = Stage::new(
+    let timed: Vec<_> = run.faults.iter().map(LoadFault::timed).collect();
+    let faults = (!timed.is_empty()).then(|| TimedInjector::new(&timed, header.seed));
+    Ok(RunContext::new(SharedRun::new(
         run.server.clone(),
         options,
-        run.scenario.clone(),
-        header.seed,
+        (run.scenario.clone(), header.seed),
+        faults,
         stream,
         stop,
         run.thresholds.tools.keys().cloned().collect(),
-    );
-    if !run.faults.is_empty() {
-        let timed: Vec<_> = run.faults.iter().map(LoadFault::timed).collect();
-        stage = stage.with_faults(TimedInjector::new(&timed, header.seed));
-    }
-    Ok(Arc::new(stage))
+    )))
 }
 
-/// Finds out what the generator can do at best, beside whatever runtime we are on.
-async fn calibrate(stage: &Stage) {
+/// Does something on a thread of its own, so that the caller's runtime neither waits for it nor disturbs it.
+async fn on_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, RunError> {
     let (tell, told) = oneshot::channel();
-    let thread = std::thread::Builder::new()
-        .name("mcprove-calibration".to_owned())
+    std::thread::Builder::new()
+        .name(name.to_owned())
         .spawn(move || {
-            let _ = tell.send(calibration::calibrate());
-        });
-    if thread.is_ok()
-        && let Ok(rate) = told.await
-    {
-        let recorder = stage.stream.recorder();
-        recorder.note("calibration", "", &json!({ "per_s": rate }));
+            let _ = tell.send(work());
+        })
+        .map_err(RunError::of_thread)?;
+    told.await
+        .map_err(|_| RunError::Internal("the driver thread panicked".into()))
+}
+
+/// Finds out what the generator can do at best.
+async fn calibrate(context: &RunContext) {
+    let calibrated = on_thread("mcprove-calibration", calibration::calibrate).await;
+    if let Ok(per_s) = calibrated {
+        context.fact("", &CalibrationFact { per_s });
+        context.recorder.merge();
     }
 }
 
@@ -370,58 +392,50 @@ fn sample_interval(kind: &ScenarioKind) -> Duration {
 }
 
 /// Lets the scenario act.
-async fn act(stage: &Arc<Stage>) -> Result<(), StageError> {
-    match stage.scenario.kind.work(&stage.scenario.load)? {
-        Work::Load(plan) => executor::execute(Arc::clone(stage), plan).await,
-        Work::Steps(steps) => take_steps(stage, steps).await,
+async fn act(context: &RunContext) -> Result<(), RunError> {
+    let scenario = &context.scenario;
+    match scenario.kind.as_type().plan(&scenario.load)? {
+        Some(plan) => executor::execute(context, plan).await,
+        None => {
+            let context = context.for_thread();
+            on_thread("mcprove-driver-0", move || take_steps(&context)).await?
+        }
     }
 }
 
-/// Lets a scenario take its steps on a thread and a runtime of its own, so that the caller's
-/// runtime neither waits for it nor disturbs it.
-async fn take_steps(stage: &Arc<Stage>, steps: Box<dyn Steps>) -> Result<(), StageError> {
-    let (tell, told) = oneshot::channel();
-    let stage = Arc::clone(stage);
-    std::thread::Builder::new()
-        .name("mcprove-driver-0".to_owned())
-        .spawn(move || {
-            let _ = tell.send(step_by_step(&stage, steps.as_ref()));
-        })
-        .map_err(StageError::Thread)?;
-    told.await
-        .unwrap_or_else(|_| Err(StageError::Internal("the driver thread panicked".into())))
-}
-
-fn step_by_step(stage: &Arc<Stage>, steps: &dyn Steps) -> Result<(), StageError> {
+/// Lets a scenario take its steps, on a runtime of its own.
+fn take_steps(context: &RunContext) -> Result<(), RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(StageError::Thread)?;
-    let recorder = stage.stream.recorder();
+        .map_err(RunError::of_thread)?;
     // Should the run be killed, its trace tells what there was.
     let handing_over = async {
         let mut each = tokio::time::interval(MERGE_EVERY);
         loop {
             each.tick().await;
-            recorder.merge();
+            context.recorder.merge();
         }
     };
+    let kind = &context.scenario.kind;
     let outcome = runtime.block_on(async {
-        let mut steps = pin!(steps.run(stage, &recorder));
+        let mut steps = std::pin::pin!(contain(kind.as_type().drive(context)));
         tokio::select! {
-            outcome = &mut steps => Some(outcome),
-            () = stage.drained() => {
+            outcome = &mut steps => outcome,
+            () = context.drained() => {
                 // No step is taken any more, but none is dropped either, which would kill its server.
-                stage.end_open().await;
-                None
+                context.end_open().await;
+                Ok(Ok(()))
             }
-            () = handing_over => None,
+            () = handing_over => Ok(Ok(())),
         }
     });
-    recorder.merge();
-    drop(recorder);
+    context.recorder.merge();
     runtime.shutdown_background();
-    outcome.unwrap_or(Ok(()))
+    outcome.unwrap_or_else(|words| {
+        let message = format!("the scenario {} panicked: {words}", kind.name());
+        Err(RunError::Scenario(message.into()))
+    })
 }
 
 /// A seed that nobody can foresee.

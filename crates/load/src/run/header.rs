@@ -4,16 +4,12 @@
 use std::time::{Duration, SystemTime};
 
 use mcprove_settings::quantity::seconds;
+use mcprove_trace::stream::Fact;
 use serde::{Deserialize, Serialize};
 
 use super::faults::LoadFault;
 use super::thresholds::Thresholds;
 use crate::drive::Scenario;
-
-/// The name of the note that holds a [`Header`].
-pub(crate) const STARTED: &str = "run_started";
-/// The name of the note that holds an [`Ending`].
-pub(crate) const ENDED: &str = "run_ended";
 
 /// What a run was asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +33,10 @@ pub(crate) struct Header {
     pub has_trace: bool,
 }
 
+impl Fact for Header {
+    const NAME: &'static str = "run_started";
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ending {
@@ -45,6 +45,10 @@ pub(crate) struct Ending {
     pub duration: Duration,
     /// Whether it was interrupted.
     pub interrupted: bool,
+}
+
+impl Fact for Ending {
+    const NAME: &'static str = "run_ended";
 }
 
 impl Header {

@@ -1,6 +1,6 @@
 //! The front door: a server, a scenario and limits in, a report out.
 //!
-//! [`Run`] sets the stage, lets a scenario of [`drive`](crate::drive) act on it, and makes a
+//! [`Run`] lets a scenario of [`drive`](crate::drive) act on a server, and makes a
 //! [`Report`] of the events (`assemble.rs`). The same events, read back from a trace, give the same
 //! report (`recompute.rs`).
 
@@ -15,7 +15,6 @@ mod header;
 mod interpret;
 mod latency_log;
 mod list;
-mod notes;
 mod progress;
 mod rate;
 mod recompute;
@@ -24,7 +23,6 @@ mod replay;
 pub mod report;
 #[cfg(test)]
 pub(crate) mod sample;
-pub(crate) mod session_ends;
 mod side_by_side;
 mod summary;
 mod thresholds;
@@ -36,6 +34,7 @@ use std::sync::Arc;
 
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
+use mcprove_score::verdict::Verdict;
 
 use crate::drive::{Scenario, Stop};
 
@@ -45,14 +44,13 @@ pub use comparison::{
 };
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
-pub use execution::draw;
-pub use execution::draw_seed;
-pub use faults::LoadFault;
-pub use faults::{WITH_FAULTS, takes_faults};
+pub use execution::{draw, draw_seed};
+pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
 pub use list::{ListedRun, RunList, RunSummary};
 pub use progress::Progress;
-pub use recompute::{RecomputeError, Recomputed, recompute};
+pub use assemble::RunFacts;
+pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
 pub use recorded::{
     CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
     RecordingReport, read_recording,
@@ -62,6 +60,9 @@ pub use side_by_side::{SIDE_BY_SIDE_SUFFIX, ServerRun, SideBySide};
 pub use summary::{Finding, NotJudged, Summary};
 pub use thresholds::{Thresholds, ToolThresholds};
 pub use trace_lines::TraceReadError;
+
+/// What somebody finds in the report of a run.
+pub type ReportCheck = Arc<dyn Fn(&Report) -> Verdict + Send + Sync>;
 
 /// Called with the state of the run, a few times a second.
 pub type ProgressHandler = Arc<dyn Fn(&Progress) + Send + Sync>;
@@ -111,6 +112,7 @@ pub struct Run {
     config: Option<String>,
     calibration: bool,
     files: Files,
+    checks: Vec<ReportCheck>,
     stop: Stop,
     on_progress: Option<ProgressHandler>,
 }
@@ -141,6 +143,7 @@ impl Run {
                 markdown: true,
                 html: true,
             },
+            checks: Vec::new(),
             stop: Stop::new(),
             on_progress: None,
         }
@@ -207,6 +210,16 @@ impl Run {
     pub fn with_reports(mut self, markdown: bool, html: bool) -> Self {
         self.files.markdown = markdown;
         self.files.html = html;
+        self
+    }
+
+    /// Adds a check of the report, whose verdict is in it. It sees what the run and earlier checks found.
+    #[must_use]
+    pub fn with_check(
+        mut self,
+        check: impl Fn(&Report) -> Verdict + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push(Arc::new(check));
         self
     }
 

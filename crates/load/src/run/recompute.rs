@@ -3,15 +3,17 @@
 
 use std::path::Path;
 
-use mcprove_trace::stream::{MetricsSink, Sink};
+use mcprove_settings::message::Diagnostic;
+use mcprove_trace::stream::{Fact, FactError, MetricsSink, Sink};
 
-use super::assemble::assemble;
+use super::assemble::{AssembleError, assemble};
 use super::directory::{RunDirectory, read_metrics};
 use super::format::FormatError;
-use super::header::ENDED;
+use super::header::Ending;
 use super::replay::Line;
 use super::report::{Report, TraceStats};
 use super::trace_lines::{Next, TraceLines, TraceReadError};
+use crate::drive::Scenario;
 
 /// Why a report could not be computed again.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,9 @@ pub enum RecomputeError {
     /// A file is of another version.
     #[error(transparent)]
     Format(FormatError),
+    /// A scenario that was given does not fit the run.
+    #[error("{0}")]
+    Scenario(Diagnostic),
     /// There is neither a whole trace nor a report.
     #[error("{0}")]
     Nothing(String),
@@ -46,6 +51,7 @@ impl RecomputeError {
                  take the report from metrics.json"
             }
             Self::Format(error) | Self::Read(TraceReadError::Format(error)) => error.hint(),
+            Self::Scenario(_) => "give the scenario that was run, as it was then",
             Self::Nothing(_) => "the run did not end, so there is nothing to report: run it again",
         }
     }
@@ -60,8 +66,17 @@ pub struct Recomputed {
     pub warning: Option<String>,
 }
 
-/// Computes the report of the run in `directory` again.
+/// Computes the report of the run in `directory` again. What a scenario of another crate concludes is left out, with a
+/// warning in the report; [`recompute_with`] takes that scenario.
 pub fn recompute(directory: &RunDirectory) -> Result<Recomputed, RecomputeError> {
+    recompute_with(directory, &[])
+}
+
+/// Computes the report of the run in `directory` again, where its scenario may be one of these.
+pub fn recompute_with(
+    directory: &RunDirectory,
+    scenarios: &[Scenario],
+) -> Result<Recomputed, RecomputeError> {
     let metrics = read_metrics(directory);
     // Nor is it overwritten with what an older version makes of the trace.
     if let Err(error @ FormatError::Other { .. }) = metrics {
@@ -69,7 +84,7 @@ pub fn recompute(directory: &RunDirectory) -> Result<Recomputed, RecomputeError>
     }
     let trace = directory.trace();
     let (part, reason) = if trace.exists() {
-        match read_trace(&trace)? {
+        match read_trace(&trace, scenarios)? {
             Reading::Whole(mut report) => {
                 // What else could not be written is no event.
                 report.losses = metrics.map(|known| known.losses).unwrap_or_default();
@@ -110,7 +125,7 @@ enum Reading {
     Incomplete(Option<Box<Report>>, &'static str),
 }
 
-fn read_trace(path: &Path) -> Result<Reading, RecomputeError> {
+fn read_trace(path: &Path, scenarios: &[Scenario]) -> Result<Reading, RecomputeError> {
     let metrics = MetricsSink::new();
     let mut shard = metrics.shard();
     let mut lines = TraceLines::open(path)?;
@@ -136,15 +151,20 @@ fn read_trace(path: &Path) -> Result<Reading, RecomputeError> {
             Ok(event) => event,
             Err(reason) => return Err(lines.wrong(reason).into()),
         };
-        // The metrics never fail.
-        let _ = shard.record(&event);
+        if let Err(error) = shard.record(&event) {
+            return Err(lines.wrong(error.reason).into());
+        }
         // What a session that was left behind writes later is in no live report either.
-        if line.name() == Some(ENDED) {
+        if line.name() == Some(Ending::NAME) {
             break None;
         }
     };
     let _ = shard.merge();
-    let report = assemble(&metrics.snapshot()).map(|mut report| {
+    let report = assemble(&metrics.snapshot(), scenarios, None).map_err(|error| match error {
+        AssembleError::Fact(error) => find_line(path, &error),
+        AssembleError::Scenario(own) => RecomputeError::Scenario(own),
+    })?;
+    let report = report.map(|mut report| {
         report.trace = Some(TraceStats {
             events: lines.number,
             bytes: lines.total,
@@ -156,6 +176,21 @@ fn read_trace(path: &Path) -> Result<Reading, RecomputeError> {
         (report, Some(reason)) => Reading::Incomplete(report, reason),
         (None, None) => Reading::Incomplete(None, "it does not say what was run"),
     })
+}
+
+/// The error with the line of the trace that holds the fact.
+fn find_line(path: &Path, fact: &FactError) -> RecomputeError {
+    let found = TraceLines::open(path).and_then(|mut lines| {
+        while let Next::Line(bytes) = lines.next()? {
+            let line = Line::parse(bytes);
+            let is_it = |line: &Line<'_>| line.name() == Some(fact.name) && line.data() == fact.data;
+            if line.is_ok_and(|line| is_it(&line)) {
+                break;
+            }
+        }
+        Ok(lines.wrong(fact.to_string()))
+    });
+    found.unwrap_or_else(|error| error).into()
 }
 
 #[cfg(test)]

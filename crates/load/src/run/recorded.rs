@@ -7,10 +7,9 @@ use std::time::Duration;
 use mcprove_recording::{ENDED, Origin, STARTED};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Metrics, MetricsSink, Sink};
+use mcprove_trace::stream::{CallMetrics, Fact, Metrics, MetricsSink, Sink, StrikeFact};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::replay::Line;
 use super::report::LatencyStats;
@@ -149,11 +148,12 @@ fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingRep
         .next()
         .and_then(|note| serde_json::from_str(&note.data).ok());
     let mut faults = BTreeMap::<(String, String, String), u64>::new();
-    for note in metrics.notes_of("fault") {
-        let data: Value = serde_json::from_str(&note.data).unwrap_or_default();
-        let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
-        let key = (text("fault"), text("kind"), text("tool"));
-        *faults.entry(key).or_default() += 1;
+    // Other tools may write other faults: what is none of ours is none.
+    for note in metrics.notes_of(StrikeFact::NAME) {
+        if let Ok(strike) = StrikeFact::parse(&note.data) {
+            let key = (strike.fault, strike.kind, strike.tool.unwrap_or_default());
+            *faults.entry(key).or_default() += 1;
+        }
     }
     let each = |calls: BTreeMap<String, CallMetrics>| {
         let calls = calls.into_iter();

@@ -47,6 +47,11 @@ impl<'a> Line<'a> {
         self.name.as_deref()
     }
 
+    /// The data of a note.
+    pub fn data(&self) -> &str {
+        self.data.map(RawValue::get).unwrap_or_default()
+    }
+
     /// The event that it was written from.
     pub fn event(&self) -> Result<Event<'_>, String> {
         let kind = match self.kind.as_ref() {
@@ -72,7 +77,7 @@ impl<'a> Line<'a> {
             "scenario_event" => EventKind::ScenarioEvent {
                 name: self.need(self.name.as_deref(), "name")?,
                 message: self.message.as_deref().unwrap_or_default(),
-                data: self.data.map(RawValue::get).unwrap_or_default(),
+                data: self.data(),
             },
             other => return Err(format!("no event is of the kind {other:?}")),
         };

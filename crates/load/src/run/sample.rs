@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_trace::stream::{MetricsSink, Shard, Sink};
+use mcprove_trace::stream::{Fact, MetricsSink, Shard, Sink};
 use mcprove_trace::{CallFailure, CallTag, ErrorCategory, Event, EventKind, RequestKey};
 use serde_json::{Value, json};
 
 use super::assemble::assemble;
-use super::header::{ENDED, Header, STARTED};
+use super::header::{Ending, Header};
 use super::report::{Report, TraceStats};
 use super::thresholds::Thresholds;
 use crate::drive::Scenario;
@@ -207,11 +207,11 @@ impl Sample {
     /// What it all comes to.
     pub fn report(mut self, duration_secs: f64) -> Report {
         let header = serde_json::to_value(&self.header).unwrap();
-        self.note(STARTED, "", &header);
+        self.note(Header::NAME, "", &header);
         let ending = json!({ "duration_secs": duration_secs, "interrupted": self.interrupted });
-        self.note(ENDED, "", &ending);
+        self.note(Ending::NAME, "", &ending);
         self.shard.merge().unwrap();
-        let mut report = assemble(&self.metrics.snapshot()).unwrap();
+        let mut report = assemble(&self.metrics.snapshot(), &[], None).unwrap().unwrap();
         if self.header.has_trace {
             report.trace = Some(TraceStats {
                 events: 2 * (self.next_id - 2) + 20,

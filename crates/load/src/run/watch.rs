@@ -11,7 +11,7 @@ use super::ProgressHandler;
 use super::latency_log::LatencyLog;
 use super::progress::Progress;
 use super::rate::RateMeter;
-use crate::drive::stage::Stage;
+use crate::drive::context::RunContext;
 
 /// How often the live view is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
@@ -22,7 +22,7 @@ const TICKS_PER_INTERVAL: u32 = 4;
 
 /// Looks at a run from outside while it goes on.
 pub(super) struct Watch {
-    stage: Arc<Stage>,
+    context: RunContext,
     metrics: Arc<MetricsSink>,
     latency_log: Option<LatencyLog>,
     losses: Losses,
@@ -36,14 +36,14 @@ pub(super) struct Watch {
 impl Watch {
     /// Nothing seen yet.
     pub fn new(
-        stage: Arc<Stage>,
+        context: RunContext,
         metrics: Arc<MetricsSink>,
         latency_log: Option<LatencyLog>,
         handler: Option<ProgressHandler>,
         losses: Losses,
     ) -> Self {
         Self {
-            stage,
+            context,
             metrics,
             latency_log,
             losses,
@@ -86,7 +86,7 @@ impl Watch {
         let duration = now.saturating_duration_since(self.last);
         let from = self
             .last
-            .saturating_duration_since(self.stage.stream.started());
+            .saturating_duration_since(self.context.stream.started());
         self.last = now;
         let succeeded = interval.latency_ns.len();
         self.completed += succeeded + interval.failed;
@@ -111,8 +111,8 @@ impl Watch {
     }
 
     fn look(&mut self, progress: &mut Progress) {
-        let gauges = &self.stage.gauges;
-        progress.elapsed = self.stage.stream.started().elapsed();
+        let gauges = &self.context.gauges;
+        progress.elapsed = self.context.stream.started().elapsed();
         let ends_at = gauges.ends_at_ms.load(Ordering::Relaxed);
         progress.remaining =
             (ends_at > 0).then(|| Duration::from_millis(ends_at).saturating_sub(progress.elapsed));

@@ -7,14 +7,10 @@ use std::time::Duration;
 use crate::ErrorCategory;
 use crate::sparse::SparseHistogram;
 use crate::sparse::Stretch;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// The note that a run has faults; before any call.
-pub const FAULTS: &str = "faults";
-/// The note that a fault strikes a call; before anything else of that call.
-pub const FAULT: &str = "fault";
-/// The note that a fault ends the connection of a session; before the calls on it fail.
-pub const FAULT_ENDED_SESSION: &str = "fault_ended_session";
+use super::fact::Fact;
+use super::metrics::{add_counts, failures};
 
 /// How long a stretch is, as long as there are few.
 const STRETCH: Duration = Duration::from_millis(250);
@@ -60,29 +56,64 @@ pub struct StruckMetrics {
     pub calls_lost: u64,
 }
 
-/// A strike as it is noted.
-#[derive(Deserialize)]
-pub(super) struct StrikeNote {
-    pub session: u32,
-    pub request_id: u64,
-    pub fault: String,
-    #[serde(default)]
-    pub kind: String,
-    #[serde(default)]
-    pub tool: String,
-    #[serde(default)]
-    pub delay_ms: Option<f64>,
-    #[serde(default)]
-    pub held_ms: Option<f64>,
+/// A run has faults; noted before any call.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlannedFaultsFact {
+    /// The names of the faults.
+    pub names: Vec<String>,
 }
 
-/// The end of a connection as it is noted.
-#[derive(Deserialize)]
-pub(super) struct EndedNote {
+impl Fact for PlannedFaultsFact {
+    const NAME: &'static str = "faults";
+}
+
+/// A fault strikes a call; noted before anything else of that call.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StrikeFact {
+    /// The session of the call.
     pub session: u32,
+    /// Its id.
+    pub request_id: u64,
+    /// The name of the fault.
     pub fault: String,
+    /// The name of its kind.
+    #[serde(default)]
+    pub kind: String,
+    /// The server that it was aimed at.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// The tool that is called.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// How long it delays the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<f64>,
+    /// How long it holds the call up otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ms: Option<f64>,
+    /// How many calls it lets fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u64>,
+}
+
+impl Fact for StrikeFact {
+    const NAME: &'static str = "fault";
+}
+
+/// A fault ends the connection of a session; noted before the calls on it fail.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SessionEndedByFaultFact {
+    /// The session.
+    pub session: u32,
+    /// The name of the fault.
+    pub fault: String,
+    /// Whether it ends the server's process.
     #[serde(default)]
     pub crash: bool,
+}
+
+impl Fact for SessionEndedByFaultFact {
+    const NAME: &'static str = "fault_ended_session";
 }
 
 impl FaultMetrics {
@@ -147,40 +178,16 @@ impl FaultMetrics {
         }
     }
 
-    /// Calls that a fault struck.
-    pub fn calls(&self) -> u64 {
-        self.struck.values().map(StruckMetrics::calls).sum()
-    }
-
-    /// Calls that a fault struck and that count against the server nevertheless.
-    pub fn servers_own(&self) -> u64 {
-        self.struck.values().map(|struck| struck.servers_own).sum()
-    }
-
-    /// Calls that were lost with a connection that a fault ended.
-    pub fn calls_lost(&self) -> u64 {
-        self.struck.values().map(|struck| struck.calls_lost).sum()
-    }
-
-    /// Struck calls that passed the hang threshold.
-    pub fn hung(&self) -> u64 {
-        self.struck.values().map(|struck| struck.hung).sum()
-    }
-
-    /// Processes that a fault ended.
-    pub fn crashes(&self) -> u64 {
-        self.struck.values().map(|struck| struck.crashes).sum()
+    /// The sum of a count over all faults.
+    pub fn sum(&self, count: impl Fn(&StruckMetrics) -> u64) -> u64 {
+        self.struck.values().map(count).sum()
     }
 }
 
 impl StruckMetrics {
     /// Calls that failed, without those that we gave up ourselves.
     pub fn failed(&self) -> u64 {
-        let errors = self.errors.iter();
-        errors
-            .filter(|(category, _)| **category != ErrorCategory::Cancelled)
-            .map(|(_, count)| count)
-            .sum()
+        failures(&self.errors)
     }
 
     /// Calls that it struck, whatever became of them.
@@ -205,11 +212,7 @@ impl StruckMetrics {
 
     pub(super) fn strike(&mut self, at: Duration, tool: &str) {
         self.extend(at, at);
-        if let Some(count) = self.tools.get_mut(tool) {
-            *count += 1;
-        } else {
-            self.tools.insert(tool.to_owned(), 1);
-        }
+        *self.tools.entry(tool.to_owned()).or_default() += 1;
     }
 
     fn extend(&mut self, first: Duration, last: Duration) {
@@ -224,12 +227,8 @@ impl StruckMetrics {
         self.released_at = self.released_at.max(other.released_at);
         self.servers_own += other.servers_own;
         self.latency_ns.add(&other.latency_ns);
-        for (category, count) in &other.errors {
-            *self.errors.entry(*category).or_default() += count;
-        }
-        for (tool, count) in &other.tools {
-            *self.tools.entry(tool.clone()).or_default() += count;
-        }
+        add_counts(&mut self.errors, &other.errors);
+        add_counts(&mut self.tools, &other.tools);
         self.hung += other.hung;
         self.connections_ended += other.connections_ended;
         self.crashes += other.crashes;

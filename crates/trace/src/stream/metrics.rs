@@ -2,11 +2,15 @@
 //! by second; what the engine noted. Everything here adds up in any order, so that it does not
 //! matter which thread saw what.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{CallFailure, ErrorCategory, RequestKey};
+use crate::{CallFailure, ErrorCategory};
 use hdrhistogram::Histogram;
+use mcprove_settings::quantity::{milliseconds, seconds};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::fault_metrics::FaultMetrics;
 
@@ -52,18 +56,22 @@ pub struct SecondMetrics {
     pub latency_ns: u64,
 }
 
-/// What a server's processes used at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UsageRecord {
-    /// When.
+/// What the server's processes used at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessSample {
+    /// Since the start of the run.
+    #[serde(rename = "at_secs", with = "seconds")]
+    #[schemars(with = "f64")]
     pub at: Duration,
-    /// Resident memory, in MB.
+    /// Resident memory.
     pub rss_mb: f64,
-    /// Share of one core, in percent.
+    /// Share of one core.
     pub cpu_pct: f64,
     /// Threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Open descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u32>,
     /// Processes.
     pub processes: u32,
@@ -83,20 +91,25 @@ pub struct Note {
 }
 
 /// One of the slowest calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlowRecord {
-    /// From the intended start to the end.
-    pub duration: Duration,
-    /// When it ended.
-    pub at: Duration,
-    /// Which one.
-    pub request: RequestKey,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowCall {
     /// The tool.
     pub tool: String,
+    /// The session.
+    pub session: u32,
+    /// The JSON-RPC id, to be found in the trace.
+    pub request_id: u64,
+    /// When it ended, since the start of the run.
+    #[serde(rename = "at_secs", with = "seconds")]
+    #[schemars(with = "f64")]
+    pub at: Duration,
+    /// How long it took, from its intended start.
+    #[serde(rename = "duration_ms", with = "milliseconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
     /// Why it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<ErrorCategory>,
-    /// The phase.
-    pub phase: u16,
 }
 
 /// What a run amounted to so far.
@@ -118,13 +131,13 @@ pub struct Metrics {
     /// Server processes that ended.
     pub crashes: u64,
     /// What the server's processes used.
-    pub usage: Vec<UsageRecord>,
+    pub usage: Vec<ProcessSample>,
     /// What the engine noted.
     pub notes: Vec<Note>,
     /// How many notes there were, by name; those of which there were too many are not all kept.
     pub note_counts: BTreeMap<String, u64>,
     /// The slowest calls of each phase, slowest first.
-    pub slowest: BTreeMap<u16, Vec<SlowRecord>>,
+    pub slowest: BTreeMap<u16, Vec<SlowCall>>,
     /// What injected faults did. The calls that they struck are counted here and nowhere else.
     pub faults: FaultMetrics,
 }
@@ -153,6 +166,11 @@ impl CallMetrics {
     /// Requests that ended in a failure.
     pub fn failed(&self) -> u64 {
         self.errors.values().sum()
+    }
+
+    /// Requests that failed, without those that we gave up ourselves.
+    pub fn failures(&self) -> u64 {
+        failures(&self.errors)
     }
 
     pub(super) fn send(&mut self, wait: Duration) {
@@ -231,16 +249,11 @@ impl CallMetrics {
         if let Some(from) = &other.wait_ns {
             add_histogram(grown(&mut self.wait_ns), from, lost);
         }
-        for (category, count) in &other.errors {
-            *self.errors.entry(*category).or_default() += count;
-        }
+        add_counts(&mut self.errors, &other.errors);
         for (category, first) in &other.first_errors {
-            match self.first_errors.get_mut(category) {
-                Some(known) if *known <= *first => {}
-                Some(known) => known.clone_from(first),
-                None => {
-                    self.first_errors.insert(*category, first.clone());
-                }
+            let known = self.first_errors.get(category);
+            if known.is_none_or(|known| first < known) {
+                self.first_errors.insert(*category, first.clone());
             }
         }
     }
@@ -269,10 +282,8 @@ impl Metrics {
     /// The tool calls of some phases together.
     pub fn total_of(&self, is_wanted: impl Fn(u16) -> bool) -> CallMetrics {
         let mut total = CallMetrics::new();
-        for (_, tools) in self.phases.iter().filter(|(phase, _)| is_wanted(**phase)) {
-            for calls in tools.values() {
-                total.add(calls);
-            }
+        for calls in self.tools_of(is_wanted).values() {
+            total.add(calls);
         }
         total
     }
@@ -316,11 +327,11 @@ impl Metrics {
         for note in other.notes {
             self.keep(note);
         }
-        for (name, count) in other.note_counts {
-            *self.note_counts.entry(name).or_default() += count;
-        }
-        for slow in other.slowest.into_values().flatten() {
-            self.consider(slow);
+        add_counts(&mut self.note_counts, &other.note_counts);
+        for (phase, slowest) in other.slowest {
+            for slow in slowest {
+                self.consider(phase, slow);
+            }
         }
     }
 
@@ -344,24 +355,24 @@ impl Metrics {
 
     /// How long a call of a phase must have taken to be among its slowest.
     pub(super) fn slow_from(&self, phase: u16) -> Duration {
-        match self
-            .slowest
-            .get(&phase)
-            .and_then(|slowest| slowest.get(SLOWEST_MAX - 1))
-        {
-            Some(fastest) => fastest.duration,
-            None => Duration::ZERO,
-        }
+        let slowest = self.slowest.get(&phase);
+        let fastest = slowest.and_then(|slowest| slowest.get(SLOWEST_MAX - 1));
+        fastest.map_or(Duration::ZERO, |fastest| fastest.duration)
     }
 
-    pub(super) fn consider(&mut self, slow: SlowRecord) {
-        let key = |slow: &SlowRecord| (std::cmp::Reverse(slow.duration), slow.at, slow.request);
-        let slowest = self.slowest.entry(slow.phase).or_default();
-        let place = slowest.partition_point(|known| key(known) <= key(&slow));
-        if place < SLOWEST_MAX {
-            slowest.insert(place, slow);
-            slowest.truncate(SLOWEST_MAX);
+    pub(super) fn consider(&mut self, phase: u16, slow: SlowCall) {
+        keep_slow(self.slowest.entry(phase).or_default(), slow);
+    }
+
+    /// The slowest calls of some phases together, slowest first.
+    pub fn slowest_of(&self, is_wanted: impl Fn(u16) -> bool) -> Vec<SlowCall> {
+        let mut slowest = Vec::new();
+        for (_, calls) in self.slowest.iter().filter(|(phase, _)| is_wanted(**phase)) {
+            for slow in calls {
+                keep_slow(&mut slowest, slow.clone());
+            }
         }
+        slowest
     }
 
     /// Puts what came from several threads into the order of time.
@@ -369,6 +380,27 @@ impl Metrics {
         self.usage.sort_by_key(|usage| usage.at);
         self.notes.sort();
     }
+}
+
+/// Keeps a call if it is among the slowest.
+fn keep_slow(slowest: &mut Vec<SlowCall>, slow: SlowCall) {
+    let key = |slow: &SlowCall| (Reverse(slow.duration), slow.at, slow.session, slow.request_id);
+    let place = slowest.partition_point(|known| key(known) <= key(&slow));
+    if place < SLOWEST_MAX {
+        slowest.insert(place, slow);
+        slowest.truncate(SLOWEST_MAX);
+    }
+}
+
+pub(super) fn add_counts<K: Ord + Clone>(sums: &mut BTreeMap<K, u64>, counts: &BTreeMap<K, u64>) {
+    for (key, count) in counts {
+        *sums.entry(key.clone()).or_default() += count;
+    }
+}
+
+pub(super) fn failures(errors: &BTreeMap<ErrorCategory, u64>) -> u64 {
+    let given_up = errors.get(&ErrorCategory::Cancelled).copied();
+    errors.values().sum::<u64>() - given_up.unwrap_or_default()
 }
 
 /// A histogram of nanoseconds with three digits that grows as needed.

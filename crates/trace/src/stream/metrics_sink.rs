@@ -9,12 +9,15 @@ use crate::{CallTag, ErrorCategory, Event, EventKind, RequestKey};
 use hdrhistogram::Histogram;
 use rustc_hash::FxHashMap;
 
+use super::fact::FactError;
 use super::metrics::{
-    CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord, add_histogram,
+    CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall, add_histogram,
     new_histogram,
 };
-use super::struck::{Owner, StruckCalls};
+use super::struck::{Attribution, StruckCalls};
 use super::{Shard, Sink, SinkError};
+
+const NAME: &str = "metrics";
 
 /// Gathers [`Metrics`] from all threads.
 ///
@@ -88,7 +91,7 @@ impl MetricsSink {
 
 impl Sink for MetricsSink {
     fn name(&self) -> &'static str {
-        "metrics"
+        NAME
     }
 
     fn shard(&self) -> Box<dyn Shard> {
@@ -126,9 +129,9 @@ struct MetricsShard {
 
 impl MetricsShard {
     /// Counts what belongs to a fault, and tells whether that was all.
-    fn take_fault(&mut self, event: &Event<'_>) -> bool {
+    fn take_fault(&mut self, event: &Event<'_>) -> Result<bool, FactError> {
         let was_watching = self.struck.is_watching;
-        let (owner, returned) = self.struck.sort(event, &mut self.rest.faults);
+        let (owner, returned) = self.struck.sort(event, &mut self.rest.faults)?;
         if let Some(call) = returned {
             let metrics = self.of(call.tag.phase, "tools/call", Some(&call.tool));
             metrics.send(call.tag.wait);
@@ -136,10 +139,10 @@ impl MetricsShard {
         if self.struck.is_watching && !was_watching {
             self.has_faults.store(true, Ordering::Release);
         }
-        match (owner, event.kind) {
-            (Owner::Server, _) => false,
+        Ok(match (owner, event.kind) {
+            (Attribution::Server, _) => false,
             (
-                Owner::Lost,
+                Attribution::Lost,
                 EventKind::Error {
                     request,
                     method,
@@ -153,7 +156,7 @@ impl MetricsShard {
                 true
             }
             _ => true,
-        }
+        })
     }
 
     fn of(&mut self, phase: u16, method: &str, tool: Option<&str>) -> &mut CallMetrics {
@@ -210,14 +213,15 @@ impl MetricsShard {
         if duration < self.slow_from[phase] {
             return;
         }
-        self.rest.consider(SlowRecord {
-            duration,
-            at,
-            request,
+        let slow = SlowCall {
             tool: tool.to_owned(),
+            session: request.session,
+            request_id: request.id,
+            at,
+            duration,
             category,
-            phase: tag.phase,
-        });
+        };
+        self.rest.consider(tag.phase, slow);
         self.slow_from[phase] = self.slow_from[phase].max(self.rest.slow_from(tag.phase));
     }
 }
@@ -245,7 +249,12 @@ impl Named {
 impl Shard for MetricsShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
         let at = event.at;
-        if self.take_fault(event) {
+        let is_of_fault = self.take_fault(event).map_err(|error| SinkError {
+            sink: NAME,
+            reason: error.to_string(),
+            events: 1,
+        });
+        if is_of_fault? {
             return Ok(());
         }
         match event.kind {
@@ -306,7 +315,7 @@ impl Shard for MetricsShard {
                 threads,
                 descriptors,
                 processes,
-            } => self.rest.usage.push(UsageRecord {
+            } => self.rest.usage.push(ProcessSample {
                 at,
                 rss_mb,
                 cpu_pct,

@@ -5,6 +5,7 @@
 //! when they are merged, about once a second and at the end. The event type itself is
 //! [`mcprove_trace::Event`].
 
+mod fact;
 mod fault_metrics;
 mod metrics;
 mod metrics_sink;
@@ -23,10 +24,12 @@ use serde_json::Value;
 use crate::contained::contain_call;
 use crate::{Event, EventKind};
 
-pub use fault_metrics::{FAULT, FAULT_ENDED_SESSION, FAULTS};
-pub use fault_metrics::{FaultMetrics, StruckMetrics};
+pub use fact::{Fact, FactError};
+pub use fault_metrics::{
+    FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact, StruckMetrics,
+};
 pub use metrics::new_histogram;
-pub use metrics::{CallMetrics, Metrics, Note, SecondMetrics, SlowRecord, UsageRecord};
+pub use metrics::{CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall};
 pub use metrics_sink::{Interval, MetricsSink};
 pub use trace_file::{
     TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
@@ -34,6 +37,10 @@ pub use trace_file::{
 
 /// The note of a limit of our own that was met.
 pub const OWN_LIMIT: &str = "own_limit";
+
+impl Fact for OwnLimit {
+    const NAME: &'static str = OWN_LIMIT;
+}
 
 /// Something that looks at every event: the trace file, the metrics, the live view.
 pub trait Sink: Send + Sync {
@@ -243,11 +250,16 @@ impl Recorder {
         );
     }
 
+    /// Emits a fact, now, with a message for people who read the trace.
+    pub fn fact<F: Fact>(&self, message: &str, fact: &F) {
+        // What cannot be written is found by whoever reads it.
+        self.note(F::NAME, message, &serde_json::to_value(fact).unwrap_or_default());
+    }
+
     /// Notes that this process ran out of something; only the first time is an event.
     pub fn meet_limit(&self, limit: OwnLimit) {
         if self.limits.meet(limit) {
-            let data = serde_json::to_value(limit).unwrap_or_default();
-            self.note(OWN_LIMIT, &limit.to_string(), &data);
+            self.fact(&limit.to_string(), &limit);
         }
     }
 

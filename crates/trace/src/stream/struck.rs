@@ -7,8 +7,9 @@ use std::time::Duration;
 use crate::{CallTag, ErrorCategory, Event, EventKind, Heard, RequestKey, Strike};
 use rustc_hash::FxHashMap;
 
+use super::fact::{Fact, FactError};
 use super::fault_metrics::{
-    EndedNote, FAULT, FAULT_ENDED_SESSION, FAULTS, FaultMetrics, StrikeNote,
+    FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact,
 };
 
 /// How many connections that a fault ended are remembered.
@@ -39,7 +40,7 @@ struct StruckCall {
 
 /// Whose an event is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum Attribution {
     /// Of a fault: it is counted there.
     Fault,
     /// Of a call that was lost with a connection that a fault ended.
@@ -56,12 +57,12 @@ pub(super) struct Returned {
 }
 
 impl StruckCall {
-    fn of(note: StrikeNote) -> Self {
+    fn of(note: StrikeFact) -> Self {
         let held_ms = note.held_ms.or(note.delay_ms).unwrap_or_default();
         let held = Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX);
         Self {
             fault: note.fault.into(),
-            tool: note.tool,
+            tool: note.tool.unwrap_or_default(),
             strike: note.kind.parse().ok().map(|kind| Strike { kind, held }),
             tag: None,
             hung_from: None,
@@ -108,21 +109,21 @@ impl StruckCalls {
         &mut self,
         event: &Event<'_>,
         metrics: &mut FaultMetrics,
-    ) -> (Owner, Option<Returned>) {
+    ) -> Result<(Attribution, Option<Returned>), FactError> {
         let owner = match event.kind {
             EventKind::ScenarioEvent { name, data, .. } => {
-                self.take_note(name, data, event.at, metrics)
+                self.take_note(name, data, event.at, metrics)?
             }
-            _ if !self.is_watching => Owner::Server,
+            _ if !self.is_watching => Attribution::Server,
             EventKind::Request { request, tag, .. } => match self.calls.get_mut(&request) {
                 Some(call) => {
                     call.tag = Some(tag);
-                    Owner::Fault
+                    Attribution::Fault
                 }
-                None => Owner::Server,
+                None => Attribution::Server,
             },
             EventKind::Hang { request, hung_for } | EventKind::Deadlock { request, hung_for } => {
-                return self.wait(event, request, hung_for, metrics);
+                return Ok(self.wait(event, request, hung_for, metrics));
             }
             EventKind::Response {
                 request,
@@ -136,18 +137,18 @@ impl StruckCalls {
                     let struck = metrics.of(&call.fault);
                     struck.latency_ns.record(latency);
                     struck.release(event.at);
-                    return (Owner::Fault, None);
+                    return Ok((Attribution::Fault, None));
                 }
                 if let Some(tool) = tool {
                     let stretch = metrics.stretch(tag.phase, event.at, tool);
                     stretch.latency_ns.record(latency);
                 }
-                Owner::Server
+                Attribution::Server
             }
-            EventKind::Error { .. } => return self.fail(event, metrics),
-            EventKind::Crash { .. } | EventKind::ProcessSample { .. } => Owner::Server,
+            EventKind::Error { .. } => return Ok(self.fail(event, metrics)),
+            EventKind::Crash { .. } | EventKind::ProcessSample { .. } => Attribution::Server,
         };
-        (owner, None)
+        Ok((owner, None))
     }
 
     /// A call has had no answer for too long.
@@ -157,9 +158,9 @@ impl StruckCalls {
         request: RequestKey,
         waited: Duration,
         metrics: &mut FaultMetrics,
-    ) -> (Owner, Option<Returned>) {
+    ) -> (Attribution, Option<Returned>) {
         let Some(call) = self.calls.get_mut(&request) else {
-            return (Owner::Server, None);
+            return (Attribution::Server, None);
         };
         let is_first = call.hung_from.is_none();
         call.hung_from = call.hung_from.or(Some(waited));
@@ -168,15 +169,15 @@ impl StruckCalls {
             if is_first && !call.may_be_answered() {
                 metrics.of(&call.fault).hung += 1;
             }
-            return (Owner::Fault, None);
+            return (Attribution::Fault, None);
         }
         let call = self.calls.remove(&request);
         let returned = call.and_then(|call| call.give_back(metrics, event.at));
-        (Owner::Server, returned)
+        (Attribution::Server, returned)
     }
 
     /// A call failed.
-    fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> (Owner, Option<Returned>) {
+    fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> (Attribution, Option<Returned>) {
         let EventKind::Error {
             request,
             tool,
@@ -186,7 +187,7 @@ impl StruckCalls {
             ..
         } = event.kind
         else {
-            return (Owner::Server, None);
+            return (Attribution::Server, None);
         };
         let category = failure.category;
         let is_cut = matches!(category, ErrorCategory::Crash | ErrorCategory::Disconnected);
@@ -198,21 +199,21 @@ impl StruckCalls {
                 *struck.errors.entry(category).or_default() += 1;
                 struck.hung += u64::from(call.hung_from.is_some() && call.may_be_answered());
                 struck.release(event.at);
-                return (Owner::Fault, None);
+                return (Attribution::Fault, None);
             }
             returned = call.give_back(metrics, event.at);
         }
         let Some(tool) = tool.filter(|_| category != ErrorCategory::Cancelled) else {
-            return (Owner::Server, returned);
+            return (Attribution::Server, returned);
         };
         let stretch = metrics.stretch(tag.phase, event.at, tool);
         if let Some(fault) = ended_by {
             stretch.lost += 1;
             metrics.of(fault).calls_lost += 1;
-            (Owner::Lost, returned)
+            (Attribution::Lost, returned)
         } else {
             stretch.failed += 1;
-            (Owner::Server, returned)
+            (Attribution::Server, returned)
         }
     }
 
@@ -222,39 +223,36 @@ impl StruckCalls {
         data: &str,
         at: Duration,
         metrics: &mut FaultMetrics,
-    ) -> Owner {
+    ) -> Result<Attribution, FactError> {
         match name {
-            FAULTS => {
-                self.is_watching = true;
-                Owner::Server
-            }
+            PlannedFaultsFact::NAME => self.is_watching = true,
             // Without a plan of faults it is a recording, whose calls are all of interest.
-            FAULT if self.is_watching => {
-                if let Ok(note) = serde_json::from_str::<StrikeNote>(data) {
-                    metrics.of(&note.fault).strike(at, &note.tool);
-                    let request = RequestKey {
-                        session: note.session,
-                        id: note.request_id,
-                    };
-                    self.calls.insert(request, StruckCall::of(note));
-                }
-                Owner::Fault
+            StrikeFact::NAME if self.is_watching => {
+                let strike = StrikeFact::parse(data)?;
+                let tool = strike.tool.as_deref().unwrap_or_default();
+                metrics.of(&strike.fault).strike(at, tool);
+                let request = RequestKey {
+                    session: strike.session,
+                    id: strike.request_id,
+                };
+                self.calls.insert(request, StruckCall::of(strike));
+                return Ok(Attribution::Fault);
             }
-            FAULT_ENDED_SESSION => {
-                if let Ok(note) = serde_json::from_str::<EndedNote>(data) {
-                    let struck = metrics.of(&note.fault);
-                    struck.connections_ended += 1;
-                    struck.crashes += u64::from(note.crash);
-                    if self.sessions.len() < SESSIONS_MAX {
-                        self.sessions.insert(note.session, note.fault.into());
-                    } else {
-                        metrics.sessions_forgotten += 1;
-                    }
+            SessionEndedByFaultFact::NAME => {
+                let ended = SessionEndedByFaultFact::parse(data)?;
+                let struck = metrics.of(&ended.fault);
+                struck.connections_ended += 1;
+                struck.crashes += u64::from(ended.crash);
+                if self.sessions.len() < SESSIONS_MAX {
+                    self.sessions.insert(ended.session, ended.fault.into());
+                } else {
+                    metrics.sessions_forgotten += 1;
                 }
-                Owner::Fault
+                return Ok(Attribution::Fault);
             }
-            _ => Owner::Server,
+            _ => {}
         }
+        Ok(Attribution::Server)
     }
 }
 

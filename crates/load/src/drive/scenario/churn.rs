@@ -8,26 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use mcprove_client::session::{ProtocolChoice, Start};
+use mcprove_client::session::{ProtocolChoice, Session};
 use mcprove_document::figure::counted;
 use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use super::departure::{self, Departures, Way};
 use super::reference::{self, Reference};
-use super::{Judging, ScenarioType, Shape, Steps, Work, concurrent};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::stage::{Connection, PhaseNote, Stage, since_start};
-use crate::drive::stop::StopLevel;
-use crate::run::assemble::Assembly;
-use crate::run::report::Report;
-use crate::run::session_ends::Focus;
+use super::session_end::{self, ExitStyle, Focus, SessionEnds};
+use super::{Judging, ScenarioType, Shape, concurrent};
+use crate::drive::context::RunContext;
+use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 /// How long the sessions take together, at least, where one process serves them all: time enough
@@ -55,9 +50,8 @@ pub struct Churn {
 
 /// What those who open sessions share.
 struct Shared {
-    stage: Arc<Stage>,
-    recorder: Arc<Recorder>,
-    departures: Departures,
+    context: RunContext,
+    ends: SessionEnds,
     reference: Reference,
     protocol: ProtocolChoice,
     began: Instant,
@@ -69,154 +63,97 @@ struct Shared {
     failed_opens: AtomicU32,
 }
 
-impl Churn {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let departures = Departures::default();
-        let first = departures.open_first(stage, recorder).await?;
-        let from = since_start(&stage.stream, Instant::now());
-        let session = &first.connection.session;
-        let found = reference::find_first_call(stage, recorder, &first.connection, PHASE).await?;
-        let protocol = self.protocol(stage, recorder, &first.connection).await;
-        let is_process_each = session.process().is_some();
-        departures.leave(recorder, &first, Way::Orderly).await;
-        if let Some(reference) = found {
-            let pace = if is_process_each {
-                Duration::ZERO
-            } else {
-                TIME_MIN / self.sessions.max(1)
-            };
-            let shared = Arc::new(Shared {
-                stage: Arc::clone(stage),
-                recorder: Arc::clone(recorder),
-                departures,
-                reference,
-                protocol,
-                began: Instant::now(),
-                pace,
-                sessions: self.sessions,
-                next: AtomicU32::new(0),
-                done: AtomicU32::new(0),
-                failed_opens: AtomicU32::new(0),
-            });
-            let mut visitors = JoinSet::new();
-            for _ in 0..self.concurrent.min(self.sessions) {
-                visitors.spawn(Arc::clone(&shared).visit());
-            }
-            while visitors.join_next().await.is_some() {}
-            shared.wait(LETTING_GO).await;
-            shared.departures.finish(stage, recorder).await;
-        } else {
-            departures.finish(stage, recorder).await;
-        }
-        let until = since_start(&stage.stream, Instant::now());
-        PhaseNote {
-            index: PHASE,
-            name: "churn",
-            concurrent: self.concurrent,
-            rate: None,
-            measured: true,
-            from,
-            until: Some(until),
-        }
-        .note(recorder);
-        Ok(())
+/// The revision to speak: HTTP has sessions in the handshake era only, so that era is taken
+/// where the choice is ours and the server speaks it.
+async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolChoice {
+    let chosen = context.options.protocol;
+    let is_sessionless = session.era() == Era::Stateless && session.transport() == "http";
+    if chosen != ProtocolChoice::Auto || !is_sessionless {
+        return chosen;
     }
-
-    /// The revision to speak: HTTP has sessions in the handshake era only, so that era is taken
-    /// where the choice is ours and the server speaks it.
-    async fn protocol(
-        &self,
-        stage: &Arc<Stage>,
-        recorder: &Arc<Recorder>,
-        first: &Connection,
-    ) -> ProtocolChoice {
-        let chosen = stage.options.protocol;
-        let session = &first.session;
-        let is_sessionless = session.era() == Era::Stateless && session.transport() == "http";
-        if chosen != ProtocolChoice::Auto || !is_sessionless {
-            return chosen;
+    let handshake = ProtocolChoice::Revision(Revision::LATEST_HANDSHAKE);
+    let trial = context.connect_with(|options| options.protocol = handshake);
+    match trial.await {
+        Ok(connection) => {
+            connection.end().await;
+            handshake
         }
-        let handshake = ProtocolChoice::Revision(Revision::LATEST_HANDSHAKE);
-        let trial = stage.connect_with(recorder, |options| options.protocol = handshake);
-        match trial.await {
-            Ok(connection) => {
-                connection.end().await;
-                handshake
-            }
-            Err(_) => chosen,
-        }
+        Err(_) => chosen,
     }
 }
 
 impl Shared {
-    /// Opens and leaves one session after the other, until all are done.
+    /// Opens and leaves one session after the other, until all are done or the server is gone.
     async fn visit(self: Arc<Self>) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let is_enough = number >= self.sessions || self.departures.is_clear();
-            if is_enough || !self.stage.stop.is_running() {
+            let is_enough = number >= self.sessions || self.ends.is_clear();
+            if is_enough || !self.context.stop.is_running() {
                 return;
             }
             let due = self.began + self.pace * number;
-            self.wait(due.saturating_duration_since(Instant::now()))
-                .await;
-            if !self.visit_once(number).await {
+            let wait = due.saturating_duration_since(Instant::now());
+            self.context.pause(wait).await;
+            let opening = self.ends.open_and_call(self.protocol, &self.reference, PHASE);
+            if let Some(visit) = opening.await {
+                self.ends.leave(&visit, ExitStyle::alternate(number)).await;
+            } else if self.failed_opens.fetch_add(1, Ordering::Relaxed) + 1 >= FAILED_OPENS_MAX {
                 return;
             }
             let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            self.stage.progress(done, self.sessions);
-        }
-    }
-
-    /// Opens and leaves one session; false when the server is gone.
-    async fn visit_once(&self, number: u32) -> bool {
-        let opening = self
-            .departures
-            .open_with(&self.stage, &self.recorder, self.protocol);
-        let Some(visit) = opening.await else {
-            let failed = self.failed_opens.fetch_add(1, Ordering::Relaxed) + 1;
-            return failed < FAILED_OPENS_MAX;
-        };
-        let start = Start {
-            phase: PHASE,
-            ..Start::default()
-        };
-        let session = &visit.connection.session;
-        let request = &self.reference.ready.request;
-        // In its proper order: what comes too early is for another scenario.
-        let listed = session.list_tools().await;
-        let outcome = session.request_as(request, &start).await;
-        if listed.is_err() || outcome.is_err() {
-            self.departures.failed_to_call();
-        }
-        let way = Way::alternate(number);
-        self.departures.settle(&self.stage, &visit, way).await;
-        self.departures.leave(&self.recorder, &visit, way).await;
-        true
-    }
-
-    async fn wait(&self, time: Duration) {
-        tokio::select! {
-            () = tokio::time::sleep(time) => {}
-            () = self.stage.stop.requested(StopLevel::Drain) => {}
+            self.context.progress(done, self.sessions);
         }
     }
 }
 
 impl ScenarioType for Churn {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let ends = SessionEnds::new(context);
+            let first = ends.open_first().await?;
+            let phase = context.phase(PHASE, "churn", self.concurrent, true);
+            let session = &first.connection.session;
+            let found = reference::find_first_call(context, &first.connection, PHASE).await?;
+            let protocol = choose_protocol(context, session).await;
+            let is_process_each = session.process().is_some();
+            ends.leave(&first, ExitStyle::Orderly).await;
+            if let Some(reference) = found {
+                let pace = if is_process_each {
+                    Duration::ZERO
+                } else {
+                    TIME_MIN / self.sessions.max(1)
+                };
+                let shared = Arc::new(Shared {
+                    context: context.clone(),
+                    ends,
+                    reference,
+                    protocol,
+                    began: Instant::now(),
+                    pace,
+                    sessions: self.sessions,
+                    next: AtomicU32::new(0),
+                    done: AtomicU32::new(0),
+                    failed_opens: AtomicU32::new(0),
+                });
+                let visitors = self.concurrent.min(self.sessions);
+                let visits = (0..visitors).map(|_| Arc::clone(&shared).visit());
+                visits.collect::<JoinSet<_>>().join_all().await;
+                context.pause(LETTING_GO).await;
+                shared.ends.finish().await;
+            } else {
+                ends.finish().await;
+            }
+            context.end_phases([phase]);
+            Ok(())
+        })
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        departure::conclude(assembly, report, Focus::Leaks);
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        session_end::conclude(facts, report, Focus::Leaks)
     }
 
     fn judging(&self) -> Judging {
-        Judging {
-            leaves_calls: true,
-            ..Judging::default()
-        }
+        Judging::LEAVES_CALLS
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
@@ -224,15 +161,5 @@ impl ScenarioType for Churn {
             counted(self.sessions.into(), "session"),
             concurrent(self.concurrent),
         ]
-    }
-}
-
-impl Steps for Churn {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
     }
 }

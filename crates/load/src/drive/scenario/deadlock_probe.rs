@@ -3,31 +3,28 @@
 //! from a dead event loop.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_client::session::{CallError, Reply};
 use mcprove_document::figure;
-use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::quantity::seconds;
+use mcprove_score::deadlock::{
+    self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
+};
+use mcprove_settings::quantity::{as_milliseconds, seconds};
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Settings;
-use mcprove_trace::hang::{self, DeadlockKind, HangLimits};
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::hang::{DeadlockKind, HangLimits};
+use mcprove_trace::stream::Fact;
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tokio::task::JoinSet;
 
-use super::{Given, Judging, ScenarioType, Shape, Steps, Success, Work, concurrent};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::mix::{ReadyCall, calls_for};
-use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
-use crate::drive::token::Tokens;
-use crate::run::assemble::Assembly;
-use crate::run::report::Report;
+use super::reference::call_at_once;
+use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
+use crate::drive::connection_slot::process_kind;
+use crate::drive::context::{Connection, RunContext};
+use crate::drive::mix::{PreparedCall, calls_for};
+use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 
@@ -58,83 +55,39 @@ pub struct DeadlockProbe {
     pub list_timeout: Duration,
 }
 
-impl DeadlockProbe {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let connection = match stage.connect(recorder).await {
-            Ok(connection) => Arc::new(connection),
-            // A server that starts and then does not answer is what we came for; one that cannot
-            // be started or reached at all is an error.
-            Err(error) if error.is_silence() => {
-                Self::conclude(
-                    recorder,
-                    "",
-                    ProbeOutcome::ServerInitError,
-                    Vec::new(),
-                    None,
-                );
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let listing = stage.list_tools(recorder, &connection.session);
-        let tools = match tokio::time::timeout(self.list_timeout, listing).await {
-            Ok(Ok(tools)) => tools,
-            Ok(Err(error)) if !is_silence(&error) => return Err(error),
-            Ok(Err(_)) | Err(_) => {
-                Self::conclude(recorder, "", ProbeOutcome::ToolsListHang, Vec::new(), None);
-                connection.kill();
-                return Ok(());
-            }
-        };
-        let calls = calls_for(stage, &tools)?;
-        let Some(call) = calls.first() else {
-            return Ok(());
-        };
-        let ready = Arc::new(ReadyCall::new(stage, &connection.session, &tools, call)?);
-        self.fire(stage, recorder, &connection, &ready).await;
-        Ok(())
-    }
+/// What the probe found.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ProbeFact(pub DeadlockReport);
 
+impl Fact for ProbeFact {
+    const NAME: &'static str = "deadlock_probe";
+}
+
+/// Notes what became of the calls of a tool, as far as it came to calls.
+fn note(
+    context: &RunContext,
+    tool: &str,
+    outcome: ProbeOutcome,
+    calls: Vec<ProbedCall>,
+    kind: Option<DeadlockKind>,
+) {
+    let report = deadlock::judge(tool, outcome, calls, kind);
+    context.fact(tool, &ProbeFact(report));
+}
+
+impl DeadlockProbe {
     /// Releases all calls at once, and waits for what becomes of them.
     async fn fire(
         &self,
-        stage: &Arc<Stage>,
-        recorder: &Arc<Recorder>,
+        context: &RunContext,
         connection: &Arc<Connection>,
-        ready: &Arc<ReadyCall>,
+        call: &Arc<PreparedCall>,
     ) {
-        let mut phase = PhaseNote {
-            index: PHASE,
-            name: "probe",
-            concurrent: self.concurrent,
-            rate: None,
-            measured: true,
-            from: since_start(&stage.stream, Instant::now()),
-            until: None,
-        };
-        phase.note(recorder);
-        let limits = stage.hang_limits();
-        let barrier = Arc::new(tokio::sync::Barrier::new(self.concurrent as usize));
-        let mut calls = JoinSet::new();
-        for number in 0..self.concurrent {
-            let (connection, ready, barrier) = (
-                Arc::clone(connection),
-                Arc::clone(ready),
-                Arc::clone(&barrier),
-            );
-            let mut params = ready.request.params.clone();
-            Tokens::write(&mut params, &ready.places, u64::from(number));
-            calls.spawn(async move {
-                barrier.wait().await;
-                let start = Start {
-                    params: Some(&params),
-                    intended: None,
-                    phase: PHASE,
-                };
-                let outcome = connection.session.request_as(&ready.request, &start).await;
-                (number, outcome)
-            });
-        }
+        let phase = context.phase(PHASE, "probe", self.concurrent, true);
+        context.note_phase(&phase);
+        let limits = context.hang_limits();
+        let mut calls = call_at_once(connection, call, self.concurrent, PHASE, true);
         // Asked as soon as something hangs, the answer may take as long as the hung calls may.
         let asking = Arc::clone(connection);
         let liveness = tokio::spawn(async move {
@@ -145,11 +98,9 @@ impl DeadlockProbe {
         // Asked to stop, it is given a while to go on. A part of the calls says nothing: where that
         // is not enough there is no conclusion, only calls without an answer.
         while let Some(joined) = calls.join_next().await {
-            if let Ok((number, outcome)) = joined {
-                outcomes.push((number, probed(&outcome)));
-            }
+            outcomes.extend(joined.map(|(number, outcome)| (number, probed(&outcome))));
             let done = u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
-            stage.progress(done, self.concurrent);
+            context.progress(done, self.concurrent);
         }
         outcomes.sort_by_key(|(number, _)| *number);
         let outcomes: Vec<ProbedCall> = outcomes.into_iter().map(|(_, call)| call).collect();
@@ -159,39 +110,20 @@ impl DeadlockProbe {
         let session = &connection.session;
         let kind = if is_stuck {
             let answers = liveness.await.unwrap_or(false) && session.closed().is_none();
-            let is_process_alive = session.process().map(|_| session.closed().is_none());
-            Some(hang::kind(is_process_alive, answers))
+            Some(process_kind(session, answers))
         } else {
             liveness.abort();
             session.closed().map(|_| DeadlockKind::ProcessDead)
         };
-        note_violations(recorder, session);
-        phase.until = Some(since_start(&stage.stream, Instant::now()));
-        phase.note(recorder);
-        Self::conclude(
-            recorder,
-            &ready.tool,
-            ProbeOutcome::Completed,
-            outcomes,
-            kind,
-        );
+        connection.note_violations();
+        context.end_phases([phase]);
+        note(context, &call.tool, ProbeOutcome::Completed, outcomes, kind);
         if is_stuck {
             // It will not end by itself, and what it did is recorded.
             connection.kill();
         } else {
             connection.end().await;
         }
-    }
-
-    fn conclude(
-        recorder: &Recorder,
-        tool: &str,
-        outcome: ProbeOutcome,
-        calls: Vec<ProbedCall>,
-        kind: Option<DeadlockKind>,
-    ) {
-        let report = deadlock::judge(tool, outcome, calls, kind);
-        recorder.note("deadlock_probe", tool, &json!(report));
     }
 }
 
@@ -215,8 +147,38 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
 }
 
 impl ScenarioType for DeadlockProbe {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let connection = match context.connect().await {
+                Ok(connection) => Arc::new(connection),
+                // A server that starts and then does not answer is what we came for; one that cannot
+                // be started or reached at all is an error.
+                Err(error) if error.is_silence() => {
+                    note(context, "", ProbeOutcome::ServerInitError, Vec::new(), None);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let session = &connection.session;
+            let listing = tokio::time::timeout(self.list_timeout, session.list_tools());
+            let tools = match listing.await {
+                Ok(Ok(tools)) => tools,
+                Ok(Err(error)) if error.category() != ErrorCategory::Timeout => {
+                    return Err(RunError::of_list(error));
+                }
+                Ok(Err(_)) | Err(_) => {
+                    note(context, "", ProbeOutcome::ToolsListHang, Vec::new(), None);
+                    connection.kill();
+                    return Ok(());
+                }
+            };
+            context.learn_tools(session, &tools)?;
+            if let Some(call) = calls_for(context, &tools)?.first() {
+                let call = PreparedCall::new(context, session, &tools, call)?;
+                self.fire(context, &connection, &Arc::new(call)).await;
+            }
+            Ok(())
+        })
     }
 
     fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
@@ -245,10 +207,10 @@ impl ScenarioType for DeadlockProbe {
     }
 
     /// Its own verdict says when nothing was answered; calls that were all late are left.
-    fn success(&self, assembly: &Assembly<'_>, report: &Report) -> Success {
+    fn success(&self, facts: &RunFacts<'_>, report: &Report) -> Success {
         let probe = report.deadlock.as_ref();
         let is_late = probe.is_some_and(|probe| probe.severity == ProbeSeverity::Warning);
-        let is_done = !assembly.ending.interrupted || assembly.notes.deadlock_probe.is_some();
+        let is_done = !facts.ending.interrupted || probe.is_some();
         let has_succeeded = report.throughput.successful_requests > 0;
         Success {
             is_needed: is_late,
@@ -266,19 +228,4 @@ impl ScenarioType for DeadlockProbe {
             ),
         ]
     }
-}
-
-impl Steps for DeadlockProbe {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
-    }
-}
-
-/// Whether the tools could not be listed because no answer came.
-fn is_silence(error: &StageError) -> bool {
-    matches!(error, StageError::List(error) if error.category() == ErrorCategory::Timeout)
 }

@@ -7,36 +7,30 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use mcprove_client::session::{Call, CallError, Reply, Session, Start};
+use mcprove_client::session::{Call, CallError, Session};
 use mcprove_document::figure::counted;
 use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_settings::message::{message, setting};
 use mcprove_settings::setting::Settings;
 use mcprove_trace::protocol::Era;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::Fact;
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::check::note_check;
 use super::reference::{self, Reference};
-use super::{Judging, ScenarioType, Shape, Steps, Work};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::seat::note_stuck;
-use crate::drive::stage::{Connection, Stage, note_steps, note_violations, since_start};
+use super::{Judging, ScenarioType, Shape};
+use crate::drive::context::{Connection, RunContext, in_phase};
+use crate::run::RunError;
 
 /// The phase of the calls that are let finish.
 const PHASE: u16 = 1;
 /// The phase of the calls that are cancelled.
 const CANCELLED_PHASE: u16 = 2;
-/// How many tools are tried to find the slowest, which is the easiest to interrupt.
-const TOOLS_MAX: usize = 20;
 /// Shorter waits are not left to the timer.
 const TIMED_MIN: Duration = Duration::from_millis(10);
 /// How long a call is let run at most before it is cancelled.
@@ -52,6 +46,16 @@ pub struct InterruptedCall {
     /// How often a call is cancelled.
     #[setting(default = 10)]
     pub iterations: u32,
+}
+
+/// How many calls of a tool, which is the message, were cancelled.
+#[derive(Debug, Serialize, Deserialize)]
+struct InterruptedFact {
+    cancelled: u32,
+}
+
+impl Fact for InterruptedFact {
+    const NAME: &'static str = "interrupted";
 }
 
 /// What a cancellation did.
@@ -88,58 +92,23 @@ impl Harm {
 }
 
 impl InterruptedCall {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let connection = stage.connect(recorder).await?;
-        let from = since_start(&stage.stream, Instant::now());
-        let session = &connection.session;
-        let found = reference::find(stage, recorder, session, PHASE, TOOLS_MAX).await?;
-        let slowest = found.iter().max_by_key(|reference| reference.duration);
-        let mut is_harmed = false;
-        if let Some(reference) = slowest {
-            let outcome = self
-                .interrupt(stage, recorder, &connection, reference)
-                .await;
-            is_harmed = outcome.is_failure();
-            note_check(recorder, &outcome);
-        } else {
-            note_check(recorder, &reference::missing("cancel_kills"));
-        }
-        note_violations(recorder, session);
-        if is_harmed {
-            connection.kill();
-        } else {
-            connection.end().await;
-        }
-        note_steps(
-            stage,
-            recorder,
-            from,
-            [
-                (PHASE, "let finish", true),
-                (CANCELLED_PHASE, "cancelled", false),
-            ],
-        );
-        Ok(())
-    }
-
     /// Cancels calls until one does harm.
     async fn interrupt(
         &self,
-        stage: &Stage,
-        recorder: &Recorder,
+        context: &RunContext,
         connection: &Connection,
         reference: &Reference,
     ) -> Verdict {
         let session = &connection.session;
-        let tool = &reference.ready.tool;
-        let threshold = stage.hang_limits().threshold;
+        let tool = &reference.call.tool;
+        let threshold = context.hang_limits().threshold;
         // A server that does not answer this now says nothing by not answering it later.
         let shows_life = session.check_alive(threshold).await.is_ok();
         let mut cancelled = 0_u32;
         let mut harm = None;
         let mut duration = reference.duration;
         for iteration in 0..self.iterations {
-            if !stage.stop.is_running() || harm.is_some() {
+            if !context.stop.is_running() || harm.is_some() {
                 break;
             }
             let half_way = half_way(session, duration, iteration);
@@ -150,12 +119,12 @@ impl InterruptedCall {
                 Ok(last) => duration = last,
                 Err(found) => harm = Some(found),
             }
-            stage.progress(iteration + 1, self.iterations);
+            context.progress(iteration + 1, self.iterations);
         }
         if matches!(harm, Some(Harm::Stuck | Harm::Wedged)) {
-            note_stuck(recorder, connection, tool).await;
+            context.note_stuck(connection, tool).await;
         }
-        recorder.note("interrupted", tool, &json!({ "cancelled": cancelled }));
+        context.fact(tool, &InterruptedFact { cancelled });
         let verdict = match harm {
             Some(harm) => harm.verdict(tool),
             None if cancelled == 0 => Verdict::inconclusive(
@@ -186,11 +155,8 @@ fn half_way(session: &Session, duration: Duration, iteration: u32) -> Duration {
 /// Starts a call, notifies the server of this and that, and cancels the call; false when the call
 /// was answered before.
 async fn cancel(session: &Session, reference: &Reference, half_way: Duration) -> bool {
-    let start = Start {
-        phase: CANCELLED_PHASE,
-        ..Start::default()
-    };
-    let Ok(mut call) = session.start_as(&reference.ready.request, &start) else {
+    let start = in_phase(CANCELLED_PHASE);
+    let Ok(mut call) = session.start_as(&reference.call.request, &start) else {
         // There is nothing to cancel; what is wrong shows at the next call.
         return false;
     };
@@ -236,9 +202,10 @@ async fn examine(
     shows_life: bool,
 ) -> Result<Duration, Harm> {
     let is_alive = session.check_alive(threshold).await.is_ok();
-    let mut last = call_again(session, reference).await;
+    let call = || async { session.request_as(&reference.call.request, &in_phase(PHASE)).await };
+    let mut last = call().await;
     if matches!(&last, Err(error) if is_failure(error)) && session.closed().is_none() {
-        last = call_again(session, reference).await;
+        last = call().await;
     }
     match last {
         Ok(_) if shows_life && !is_alive && session.closed().is_none() => Err(Harm::Wedged),
@@ -255,14 +222,6 @@ async fn examine(
     }
 }
 
-async fn call_again(session: &Session, reference: &Reference) -> Result<Reply, CallError> {
-    let start = Start {
-        phase: PHASE,
-        ..Start::default()
-    };
-    session.request_as(&reference.ready.request, &start).await
-}
-
 /// Whether the tool itself failed, rather than to answer.
 fn is_failure(error: &CallError) -> bool {
     matches!(
@@ -272,28 +231,36 @@ fn is_failure(error: &CallError) -> bool {
 }
 
 impl ScenarioType for InterruptedCall {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let connection = context.connect().await?;
+            let phases = [
+                context.phase(PHASE, "let finish", 1, true),
+                context.phase(CANCELLED_PHASE, "cancelled", 1, false),
+            ];
+            // The slowest is the easiest to interrupt.
+            let slowest = reference::find_slowest(context, &connection.session, PHASE).await?;
+            let outcome = match &slowest {
+                Some(reference) => self.interrupt(context, &connection, reference).await,
+                None => reference::missing("cancel_kills"),
+            };
+            context.note_verdict(&outcome);
+            connection.note_violations();
+            if outcome.is_failure() {
+                connection.kill();
+            } else {
+                connection.end().await;
+            }
+            context.end_phases(phases);
+            Ok(())
+        })
     }
 
     fn judging(&self) -> Judging {
-        Judging {
-            leaves_calls: true,
-            ..Judging::default()
-        }
+        Judging::LEAVES_CALLS
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![counted(self.iterations.into(), "time")]
-    }
-}
-
-impl Steps for InterruptedCall {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
     }
 }

@@ -1,14 +1,14 @@
 //! The scenarios: one file each, one line in [`ENTRIES`].
 //!
-//! A scenario is either a load ([`Work::Load`]): a shape over time and something to call, carried
-//! out by the executor; or steps of its own ([`Work::Steps`]). Either way it emits events; what they
-//! mean it says in [`ScenarioType::conclude`], from events alone, with the detectors of `mcprove_score`.
+//! A scenario is either a load ([`ScenarioType::plan`]): a shape over time and something to call, carried out by the
+//! executor; or steps of its own ([`ScenarioType::drive`]). Either way it emits events; what they mean it says in
+//! [`ScenarioType::conclude`], from events alone, with the detectors of `mcprove_score`. A scenario of another crate
+//! is the same thing, in [`ScenarioKind::Custom`].
 
-mod check;
 mod churn;
 mod cold_start;
+mod custom;
 mod deadlock_probe;
-mod departure;
 mod early_call;
 mod fuzzer;
 mod interrupted_call;
@@ -17,13 +17,14 @@ mod race_check;
 mod ramp;
 mod reconnect;
 mod reference;
+mod session_end;
 mod slow_mix;
 mod soak;
 mod spike;
 mod sustained;
 
+use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_document::figure;
@@ -33,21 +34,21 @@ use mcprove_settings::setting::{self, Setting, Settings};
 use mcprove_settings::tree::{Data, Document, Field};
 use mcprove_trace::BoxFuture;
 use mcprove_trace::hang::HangLimits;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::context::RunContext;
 use super::definition::LoadSettings;
-use super::error::StageError;
 use super::executor::LoadPlan;
-use super::stage::Stage;
 use super::workload::Pattern;
-use crate::run::Report;
-use crate::run::assemble::Assembly;
+use crate::run::{Report, RunError, RunFacts};
 
 pub use churn::Churn;
 pub use cold_start::ColdStart;
+pub use custom::{CloneScenario, CustomScenario};
 pub use deadlock_probe::DeadlockProbe;
+pub(crate) use deadlock_probe::ProbeFact;
 pub use early_call::EarlyCall;
 pub use fuzzer::{Fuzzer, payload_names};
 pub use interrupted_call::InterruptedCall;
@@ -84,6 +85,8 @@ macro_rules! scenarios {
         #[serde(tag = "kind")]
         pub enum ScenarioKind {
             $(#[doc = concat!("`", $name, "`")] $variant($type),)*
+            /// One that another crate adds.
+            Custom(CustomScenario),
         }
 
         /// Every scenario.
@@ -98,9 +101,10 @@ macro_rules! scenarios {
 
         impl ScenarioKind {
             /// The name in files and on the command line.
-            pub const fn name(&self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)*
+                    Self::Custom(it) => it.name(),
                 }
             }
 
@@ -108,15 +112,16 @@ macro_rules! scenarios {
             pub(crate) fn as_type(&self) -> &dyn ScenarioType {
                 match self {
                     $(Self::$variant(it) => it,)*
+                    Self::Custom(it) => it.as_type(),
                 }
             }
 
             pub(crate) fn as_type_mut(&mut self) -> &mut dyn ScenarioType {
                 match self {
                     $(Self::$variant(it) => it,)*
+                    Self::Custom(it) => it.as_type_mut(),
                 }
             }
-
         }
 
         $(
@@ -154,17 +159,31 @@ scenarios! {
     InterruptedCall(InterruptedCall) = "interrupted_call" in interrupted_call;
 }
 
-/// A scenario: its settings, how it is carried out, and what it concludes.
-pub(crate) trait ScenarioType: Settings {
-    /// How it is carried out.
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError>;
+/// A scenario: its settings, how it is carried out, and what it concludes. One of another crate has settings from
+/// `#[derive(Settings)]`, implements [`drive`](Self::drive) and [`conclude`](Self::conclude), and is run as
+/// [`Scenario::custom`](super::Scenario::custom).
+pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
+    /// How it is carried out, if it is a load.
+    fn plan(&self, _load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+        Ok(None)
+    }
+
+    /// Takes its steps, if it is no load: opens sessions, makes calls, notes facts. What a server does wrong is no
+    /// error but a result.
+    fn drive<'a>(&'a self, _context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// What it was, in a few words: `50 concurrent`, `60s`.
-    fn summary(&self, shape: Shape) -> Vec<String>;
+    fn summary(&self, _shape: Shape) -> Vec<String> {
+        Vec::new()
+    }
 
-    /// What its events mean: verdicts, and its part of the report. Pure, so that a report made again from the trace
+    /// What its facts mean: verdicts, and its part of the report. Pure, so that a report made again from the trace
     /// is the same.
-    fn conclude(&self, _assembly: &Assembly<'_>, _report: &mut Report) {}
+    fn conclude(&self, _facts: &RunFacts<'_>, _report: &mut Report) -> Result<(), FactError> {
+        Ok(())
+    }
 
     /// How the calls that it makes are judged.
     fn judging(&self) -> Judging {
@@ -172,7 +191,7 @@ pub(crate) trait ScenarioType: Settings {
     }
 
     /// Whether something must have succeeded, and has.
-    fn success(&self, _assembly: &Assembly<'_>, report: &Report) -> Success {
+    fn success(&self, _facts: &RunFacts<'_>, report: &Report) -> Success {
         Success {
             is_needed: true,
             is_reached: report.throughput.successful_requests > 0,
@@ -223,7 +242,7 @@ pub(crate) trait ScenarioType: Settings {
     clippy::struct_excessive_bools,
     reason = "each is a property by itself"
 )]
-pub(crate) struct Judging {
+pub struct Judging {
     /// It leaves calls before their answer itself.
     pub leaves_calls: bool,
     /// It sends what a server has to refuse.
@@ -236,7 +255,7 @@ pub(crate) struct Judging {
 
 /// Whether something must have succeeded, and has.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Success {
+pub struct Success {
     /// Whether it must.
     pub is_needed: bool,
     /// Whether it has, or the scenario came to a result of its own.
@@ -245,14 +264,29 @@ pub(crate) struct Success {
 
 /// How a load is made, for [`ScenarioType::summary`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// So many calls in flight.
     Closed,
     /// So many calls per second.
     Open(f64),
 }
 
+impl Judging {
+    /// Of a scenario that leaves calls before their answer.
+    pub(crate) const LEAVES_CALLS: Self = Self {
+        leaves_calls: true,
+        sends_bad_input: false,
+        judges_hangs: false,
+        expects_errors: false,
+    };
+}
+
 impl Shape {
+    /// A steady load: so many calls at once or per second, for so long.
+    pub(crate) fn steady(self, concurrent: u32, duration: Duration) -> Vec<String> {
+        vec![self.clients(concurrent), figure::duration(duration)]
+    }
+
     /// How many there are at once, or per second.
     pub fn clients(self, count: u32) -> String {
         match self {
@@ -278,7 +312,7 @@ pub(crate) fn concurrent(count: u32) -> String {
 }
 
 /// What was given for a scenario.
-pub(crate) struct Given<'a, 'n> {
+pub struct Given<'a, 'n> {
     /// The table.
     pub section: &'a Section<'n>,
     /// The limits of hung calls for all scenarios, where given.
@@ -329,20 +363,18 @@ impl ScenarioKind {
         self.as_type().duration()
     }
 
-    /// How it is carried out.
-    pub(crate) fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
-        self.as_type().work(load)
-    }
-
     /// Sets a setting by its name; what is wrong with that.
     pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
         let document = Document::empty("settings");
         let mut reader = Reader::new(&document);
         if !setting::set(self.as_type_mut(), &mut reader, &Field::new(name, data)) {
             let name = mcprove_settings::message::setting(name);
-            return Err(message![self.name(), " has no setting ", name].into());
+            return Err(message![self.name().to_owned(), " has no setting ", name].into());
         }
         self.as_type_mut().changed(name);
+        if let Self::Custom(it) = self {
+            it.keep_settings();
+        }
         reader.finish().map(drop).map_err(Diagnostic::from)
     }
 }
@@ -376,24 +408,6 @@ impl Entry {
         });
         own.iter().chain(common)
     }
-}
-
-/// How a scenario is carried out.
-pub(crate) enum Work {
-    /// As a load.
-    Load(LoadPlan),
-    /// In steps of its own.
-    Steps(Box<dyn Steps>),
-}
-
-/// A scenario that is no load.
-pub(crate) trait Steps: Send + Sync {
-    /// Carries it out; events tell what came of it.
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>>;
 }
 
 /// The names of all scenarios.

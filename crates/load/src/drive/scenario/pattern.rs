@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_client::permission::judge;
-use mcprove_document::figure;
 use mcprove_settings::kind::{Kind, table_schema};
 use mcprove_settings::message::{Message, Part, message, section, setting};
 use mcprove_settings::quantity::seconds;
@@ -19,14 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Given, ScenarioType, Shape, Work};
+use super::{Given, ScenarioType, Shape};
+use crate::drive::context::RunContext;
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
 use crate::drive::mix::{Mix, calls_for, find};
 use crate::drive::schedule::Schedule;
-use crate::drive::stage::Stage;
 use crate::drive::workload::{ErrorBehavior, Pattern, Step, ToolCall, check_weights};
+use crate::run::RunError;
 
 /// The names of the presets.
 pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_step"];
@@ -127,16 +126,17 @@ impl Patterns {
 }
 
 impl ScenarioType for Patterns {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
-        let patterns = self.patterns.clone();
-        Ok(Work::Load(LoadPlan {
-            schedule: Schedule::default()
-                .warm_up(load.warmup, self.concurrent)
-                .then("pattern", self.duration, self.concurrent),
-            mixes: Box::new(move |stage, session, tools| {
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+        let mut patterns = self.patterns.clone();
+        Ok(Some(LoadPlan {
+            schedule: Schedule::steady(load, "pattern", self.duration, self.concurrent),
+            mixes: Box::new(move |context, session, tools| {
                 Box::pin(async move {
-                    let patterns = fill_in(stage, tools, patterns)?;
-                    let mix = Mix::of_patterns(stage, session, tools, &patterns)?;
+                    let presets = patterns.iter_mut().filter(|it| it.steps.is_empty());
+                    for pattern in presets {
+                        pattern.steps = preset_steps(context, tools, &pattern.name)?;
+                    }
+                    let mix = Mix::of_patterns(context, session, tools, &patterns)?;
                     Ok(Arc::new(vec![mix]))
                 })
             }),
@@ -224,10 +224,7 @@ impl ScenarioType for Patterns {
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        vec![
-            shape.clients(self.concurrent),
-            figure::duration(self.duration),
-        ]
+        shape.steady(self.concurrent, self.duration)
     }
 }
 
@@ -348,25 +345,9 @@ pub fn preset(name: &str) -> Pattern {
     }
 }
 
-/// Gives the presets their steps.
-fn fill_in(
-    stage: &Stage,
-    tools: &[Tool],
-    patterns: Vec<Pattern>,
-) -> Result<Vec<Pattern>, StageError> {
-    patterns
-        .into_iter()
-        .map(|mut pattern| {
-            if pattern.steps.is_empty() {
-                pattern.steps = preset_steps(stage, tools, &pattern.name)?;
-            }
-            Ok(pattern)
-        })
-        .collect()
-}
-
-fn preset_steps(stage: &Stage, tools: &[Tool], name: &str) -> Result<Vec<Step>, StageError> {
-    let calls = calls_for(stage, tools)?;
+/// The steps of a preset, from the server's tools.
+fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> Result<Vec<Step>, RunError> {
+    let calls = calls_for(context, tools)?;
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for call in calls {
         let is_read = judge(find(tools, &call.name)?).may_call;
@@ -388,12 +369,11 @@ fn preset_steps(stage: &Stage, tools: &[Tool], name: &str) -> Result<Vec<Step>, 
             .collect()),
         "read_then_write" => Ok(reads.take(1).chain(write).collect()),
         "multi_step" => Ok(reads.chain(write.clone()).chain(write).collect()),
-        name => Err(unknown_preset(name)),
+        name => {
+            let known = PRESETS.join(", ");
+            let message =
+                format!("the pattern {name:?} has no steps, and is none of the presets {known}");
+            Err(RunError::Config(message.into()))
+        }
     }
-}
-
-fn unknown_preset(name: &str) -> StageError {
-    let known = PRESETS.join(", ");
-    let message = format!("the pattern {name:?} has no steps, and is none of the presets {known}");
-    StageError::Config(message.into())
 }

@@ -8,26 +8,23 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_client::session::{CallError, Reply};
 use mcprove_document::figure::counted;
 use mcprove_score::race::{self, RaceReport};
 use mcprove_settings::setting::Settings;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::{Fact, FactError};
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
+use serde_json::Value;
 
-use super::{ScenarioType, Shape, Steps, Work, concurrent};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::mix::{ReadyCall, calls_for};
-use crate::drive::seat::{Seat, Sitting};
-use crate::drive::stage::{PhaseNote, Stage, since_start};
-use crate::run::assemble::Assembly;
-use crate::run::report::Report;
+use super::reference::call_at_once;
+use super::{ScenarioType, Shape, concurrent};
+use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
+use crate::drive::context::{PhaseFact, RunContext, in_phase};
+use crate::drive::mix::{PreparedCall, calls_for};
+use crate::run::assemble::ALONE;
+use crate::run::{Report, RunError, RunFacts};
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;
@@ -53,9 +50,20 @@ pub struct RaceCheck {
     pub rounds: u32,
 }
 
+/// What was found for one tool.
+#[derive(Debug, Serialize, Deserialize)]
+struct RaceFact {
+    tool: String,
+    report: RaceReport,
+}
+
+impl Fact for RaceFact {
+    const NAME: &'static str = "race";
+}
+
 /// What is known of one tool.
 struct Candidate {
-    ready: Arc<ReadyCall>,
+    call: Arc<PreparedCall>,
     alone_before: Vec<String>,
     at_once: Vec<String>,
     alone_after: Vec<String>,
@@ -82,84 +90,25 @@ impl Candidate {
 }
 
 impl RaceCheck {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let seat = Seat::new(Arc::clone(stage), Arc::clone(recorder));
-        let sitting = seat.open().await?;
-        let session = &sitting.connection.session;
-        let tools = stage.list_tools(recorder, session).await?;
-        let mut candidates = Vec::new();
-        for call in calls_for(stage, &tools)? {
-            candidates.push(Candidate {
-                ready: Arc::new(ReadyCall::new(stage, session, &tools, &call)?),
-                alone_before: Vec::new(),
-                at_once: Vec::new(),
-                alone_after: Vec::new(),
-                failures: 0,
-            });
-        }
-        drop(sitting);
-        let count = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
-        let from = since_start(&stage.stream, Instant::now());
-        let mut time_at_once = Duration::ZERO;
-        for (place, candidate) in (1_u32..).zip(&mut candidates) {
-            candidate.alone_before = call_alone(stage, &seat, &candidate.ready).await;
-            let began = Instant::now();
-            self.call_at_once(stage, &seat, candidate).await;
-            time_at_once += began.elapsed();
-            if candidate.differs() {
-                candidate.alone_after = call_alone(stage, &seat, &candidate.ready).await;
-            }
-            stage.progress(place, count);
-        }
-        let until = since_start(&stage.stream, Instant::now());
-        // The two took turns; each is noted as long as it was in all.
-        let middle = until.saturating_sub(time_at_once).max(from);
-        seat.close().await;
-        for candidate in &candidates {
-            let (tool, report) = (&candidate.ready.tool, candidate.report());
-            // Where the run was stopped before it came to a tool, there is nothing to tell.
-            if report.baseline_calls > 0 || stage.stop.is_running() {
-                let data = json!({ "tool": tool, "report": report });
-                recorder.note("race", tool, &data);
-            }
-        }
-        for phase in [
-            PhaseNote {
-                index: ALONE_PHASE,
-                name: "alone",
-                concurrent: 1,
-                rate: None,
-                measured: true,
-                from,
-                until: Some(middle),
-            },
-            PhaseNote {
-                index: AT_ONCE_PHASE,
-                name: "at once",
-                concurrent: self.concurrent,
-                rate: None,
-                measured: true,
-                from: middle,
-                until: Some(until),
-            },
-        ] {
-            phase.note(recorder);
-        }
-        Ok(())
-    }
-
     /// Makes the calls of one tool, round after round; a round that kills the server is the last.
-    async fn call_at_once(&self, stage: &Arc<Stage>, seat: &Seat, candidate: &mut Candidate) {
+    async fn call_at_once(
+        &self,
+        context: &RunContext,
+        slot: &ConnectionSlot,
+        candidate: &mut Candidate,
+    ) {
         for _ in 0..self.rounds {
-            if !candidate.is_steady() || !stage.stop.is_running() {
+            if !candidate.is_steady() || !context.stop.is_running() {
                 return;
             }
-            let Some(sitting) = sit(seat).await else {
+            let Some(session) = open_session(slot).await else {
                 return;
             };
-            let outcomes = self.release(&sitting, &candidate.ready).await;
+            let (count, phase) = (self.concurrent, AT_ONCE_PHASE);
+            let mut calls = call_at_once(&session.connection, &candidate.call, count, phase, false);
             let mut is_stuck = false;
-            for outcome in outcomes {
+            while let Some(joined) = calls.join_next().await {
+                let Ok((_, outcome)) = joined else { continue };
                 is_stuck |= is_unanswered(&outcome);
                 match outcome.ok().as_ref().and_then(canonical) {
                     Some(reply) => candidate.at_once.push(reply),
@@ -167,72 +116,44 @@ impl RaceCheck {
                 }
             }
             if is_stuck {
-                seat.examine(&sitting, &candidate.ready.tool).await;
+                slot.examine(&session, &candidate.call.tool).await;
                 return;
             }
         }
     }
-
-    /// Releases all calls of one round at once, and waits for what becomes of them.
-    async fn release(
-        &self,
-        sitting: &Sitting,
-        ready: &Arc<ReadyCall>,
-    ) -> Vec<Result<Reply, CallError>> {
-        let barrier = Arc::new(Barrier::new(self.concurrent as usize));
-        let mut calls = JoinSet::new();
-        for _ in 0..self.concurrent {
-            let (connection, ready) = (Arc::clone(&sitting.connection), Arc::clone(ready));
-            let barrier = Arc::clone(&barrier);
-            calls.spawn(async move {
-                barrier.wait().await;
-                let start = Start {
-                    phase: AT_ONCE_PHASE,
-                    ..Start::default()
-                };
-                connection.session.request_as(&ready.request, &start).await
-            });
-        }
-        let mut outcomes = Vec::new();
-        while let Some(joined) = calls.join_next().await {
-            outcomes.extend(joined);
-        }
-        outcomes
-    }
 }
 
 /// Makes the calls of one tool that are made alone, as far as it answers; returns the answers.
-async fn call_alone(stage: &Arc<Stage>, seat: &Seat, ready: &ReadyCall) -> Vec<String> {
+async fn call_alone(
+    context: &RunContext,
+    slot: &ConnectionSlot,
+    call: &PreparedCall,
+) -> Vec<String> {
     let mut replies = Vec::new();
     for _ in 0..ALONE_CALLS {
-        if !stage.stop.is_running() {
+        if !context.stop.is_running() {
             break;
         }
-        let Some(sitting) = sit(seat).await else {
+        let Some(current) = open_session(slot).await else {
             break;
         };
-        let start = Start {
-            phase: ALONE_PHASE,
-            ..Start::default()
-        };
-        let session = &sitting.connection.session;
-        let outcome = session.request_as(&ready.request, &start).await;
+        let session = &current.connection.session;
+        let outcome = session.request_as(&call.request, &in_phase(ALONE_PHASE)).await;
         if is_unanswered(&outcome) {
-            seat.examine(&sitting, &ready.tool).await;
+            slot.examine(&current, &call.tool).await;
             break;
         }
-        let reply = outcome.ok().as_ref().and_then(canonical);
-        replies.extend(reply);
+        replies.extend(outcome.ok().as_ref().and_then(canonical));
     }
     replies
 }
 
 /// A session that is open.
-async fn sit(seat: &Seat) -> Option<Sitting> {
-    let sitting = seat.sitting()?;
-    match sitting.connection.session.closed() {
-        None => Some(sitting),
-        Some(failure) => seat.renew(Some(sitting.generation), &failure.message).await,
+async fn open_session(slot: &ConnectionSlot) -> Option<SlotSession> {
+    let session = slot.session()?;
+    match session.connection.session.closed() {
+        None => Some(session),
+        Some(failure) => slot.renew(Some(session.generation), &failure.message).await,
     }
 }
 
@@ -258,19 +179,69 @@ fn canonical(reply: &Reply) -> Option<String> {
 }
 
 impl ScenarioType for RaceCheck {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let slot = ConnectionSlot::new(context);
+            let opened = slot.open().await?;
+            let session = &opened.connection.session;
+            let tools = context.list_tools(session).await?;
+            let mut candidates = Vec::new();
+            for call in calls_for(context, &tools)? {
+                candidates.push(Candidate {
+                    call: Arc::new(PreparedCall::new(context, session, &tools, &call)?),
+                    alone_before: Vec::new(),
+                    at_once: Vec::new(),
+                    alone_after: Vec::new(),
+                    failures: 0,
+                });
+            }
+            drop(opened);
+            let count = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+            let alone = context.phase(ALONE_PHASE, ALONE, 1, true);
+            let mut time_at_once = Duration::ZERO;
+            for (place, candidate) in (1_u32..).zip(&mut candidates) {
+                candidate.alone_before = call_alone(context, &slot, &candidate.call).await;
+                let began = Instant::now();
+                self.call_at_once(context, &slot, candidate).await;
+                time_at_once += began.elapsed();
+                if candidate.differs() {
+                    candidate.alone_after = call_alone(context, &slot, &candidate.call).await;
+                }
+                context.progress(place, count);
+            }
+            // The two took turns; each is noted as long as it was in all.
+            let at_once = context.phase(AT_ONCE_PHASE, "at once", self.concurrent, true);
+            let until = at_once.from;
+            let middle = until.saturating_sub(time_at_once).max(alone.from);
+            slot.close().await;
+            for candidate in &candidates {
+                let (tool, report) = (candidate.call.tool.clone(), candidate.report());
+                // Where the run was stopped before it came to a tool, there is nothing to tell.
+                if report.baseline_calls > 0 || context.stop.is_running() {
+                    context.fact(&candidate.call.tool, &RaceFact { tool, report });
+                }
+            }
+            for (phase, from, until) in [(alone.clone(), alone.from, middle), (at_once, middle, until)]
+            {
+                let until = Some(until);
+                context.note_phase(&PhaseFact {
+                    from,
+                    until,
+                    ..phase
+                });
+            }
+            Ok(())
+        })
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        for record in &assembly.notes.races {
-            let mut verdict = race::verdict(&record.report);
-            verdict.sentence = format!("{}: {}", record.tool, verdict.sentence);
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        for RaceFact { tool, report: found } in facts.all()? {
+            let mut verdict = race::verdict(&found);
+            verdict.sentence = format!("{tool}: {}", verdict.sentence);
             report.verdicts.push(verdict);
-            report
-                .race
-                .insert(record.tool.clone(), record.report.clone());
+            report.race.insert(tool, found);
         }
+        Ok(())
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
@@ -278,16 +249,6 @@ impl ScenarioType for RaceCheck {
             concurrent(self.concurrent),
             counted(self.rounds.into(), "round"),
         ]
-    }
-}
-
-impl Steps for RaceCheck {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
     }
 }
 

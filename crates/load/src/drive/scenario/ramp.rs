@@ -8,18 +8,19 @@ use mcprove_settings::message::{message, setting};
 use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Settings;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sustained::weighted_calls;
-use super::{Given, Judging, ScenarioType, Shape, Work};
+use super::{Given, Judging, ScenarioType, Shape};
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
 use crate::drive::schedule::Schedule;
+use crate::run::assemble::ALONE;
 use crate::run::assemble::figures::{per_second, tail_ms};
-use crate::run::assemble::{ALONE, Assembly};
-use crate::run::report::{PhaseReport, Report};
+use crate::run::report::PhaseReport;
+use crate::run::{Report, RunError, RunFacts};
 
 /// The most steps that a ramp may have.
 const STEPS_MAX: u32 = 1000;
@@ -79,7 +80,7 @@ impl Ramp {
 }
 
 impl ScenarioType for Ramp {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
         let steps = steps(
             self.from_concurrent,
             self.to_concurrent,
@@ -93,16 +94,12 @@ impl ScenarioType for Ramp {
                 None => format!("{concurrent} in flight"),
                 Some(rate) => {
                     let rate = rate * f64::from(concurrent) / f64::from(first.max(1));
-                    format!("{}/s", two_decimals(rate))
+                    format!("{}/s", (rate * 100.0).round() / 100.0)
                 }
             };
             schedule = schedule.then(&name, each, concurrent);
         }
-        Ok(Work::Load(LoadPlan {
-            schedule,
-            mixes: weighted_calls(),
-            rate_limit: None,
-        }))
+        Ok(Some(weighted_calls(schedule)))
     }
 
     fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
@@ -158,18 +155,19 @@ impl ScenarioType for Ramp {
         Some(self.duration)
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        let faults = assembly.fault_spans();
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        let faults = facts.fault_spans();
         let phases = report.phases.iter();
         let steps: Vec<_> = phases
             .filter(|phase| phase.measured && phase.name != ALONE)
-            .map(|phase| breaking_step(assembly, phase, &faults))
+            .map(|phase| breaking_step(facts, phase, &faults))
             .collect();
         let point = breaking_point::find(&steps);
         report
             .verdicts
             .push(breaking_point::verdict(&steps, point.as_ref()));
         report.breaking_point = point;
+        Ok(())
     }
 
     fn judging(&self) -> Judging {
@@ -198,22 +196,17 @@ impl ScenarioType for Ramp {
     }
 }
 
-/// A rate in a name: at most two decimals.
-fn two_decimals(rate: f64) -> f64 {
-    (rate * 100.0).round() / 100.0
-}
-
 /// The calls in flight of each step; the last is always `to`.
-fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, StageError> {
+fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, RunError> {
+    let refuse = |message: String| Err(RunError::Config(message.into()));
     if from == 0 || to < from || increment == 0 {
-        return Err(StageError::Config(format!(
+        return refuse(format!(
             "a ramp goes up from 1 or more in steps of 1 or more, not from {from} to {to} by {increment}"
-        ).into()));
+        ));
     }
     if (to - from) / increment >= STEPS_MAX {
-        return Err(StageError::Config(
-            format!("a ramp from {from} to {to} by {increment} has more than {STEPS_MAX} steps")
-                .into(),
+        return refuse(format!(
+            "a ramp from {from} to {to} by {increment} has more than {STEPS_MAX} steps"
         ));
     }
     let step = usize::try_from(increment).unwrap_or(usize::MAX);
@@ -225,13 +218,13 @@ fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, StageError> {
 }
 
 fn breaking_step(
-    assembly: &Assembly<'_>,
+    facts: &RunFacts<'_>,
     phase: &PhaseReport,
     faults: &[(f64, f64)],
 ) -> breaking_point::Step {
     let from = phase.from.as_secs_f64();
     let until = from + phase.duration.as_secs_f64();
-    let mut records = assembly.notes.phases.iter();
+    let mut records = facts.phases.iter();
     let planned = records
         .find(|record| record.name == phase.name && record.from == phase.from)
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))

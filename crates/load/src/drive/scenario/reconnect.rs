@@ -4,26 +4,20 @@
 //! A dropped connection is over in both directions at once, or its input is closed while the
 //! answers are still read: the two in turn, and each after a different time.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use mcprove_client::session::{Call, Start};
 use mcprove_document::figure::counted;
 use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::departure::{self, Departures, Visit, Way};
 use super::reference::{self, Reference};
-use super::{Judging, ScenarioType, Shape, Steps, Work, concurrent};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::stage::{Connection, PhaseNote, Stage, since_start};
-use crate::run::assemble::Assembly;
-use crate::run::report::Report;
-use crate::run::session_ends::Focus;
+use super::session_end::{self, ExitStyle, Focus, SessionEnds, Visit};
+use super::{Judging, ScenarioType, Shape, concurrent};
+use crate::drive::context::{RunContext, in_phase};
+use crate::run::{Report, RunError, RunFacts};
 
 /// The phase of the calls that have to succeed.
 const PHASE: u16 = 1;
@@ -52,107 +46,37 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let departures = Departures::default();
-        let first = departures.open_first(stage, recorder).await?;
-        let from = since_start(&stage.stream, Instant::now());
-        let found = reference::find_first_call(stage, recorder, &first.connection, PHASE).await?;
-        let mut current = Some(first);
-        if let Some(reference) = &found {
-            for iteration in 0..self.iterations {
-                let Some(visit) = current.take() else {
-                    break;
-                };
-                self.drop_connection(stage, recorder, &departures, &visit, reference, iteration)
-                    .await;
-                stage.progress(iteration + 1, self.iterations);
-                if !stage.stop.is_running() || departures.is_clear() {
-                    break;
-                }
-                current = reopen(stage, recorder, &departures, reference).await;
-            }
-        }
-        if let Some(visit) = current {
-            departures.settle(stage, &visit, Way::Orderly).await;
-            departures.leave(recorder, &visit, Way::Orderly).await;
-        }
-        departures.finish(stage, recorder).await;
-        let until = since_start(&stage.stream, Instant::now());
-        for (index, name, concurrent, measured) in [
-            (PHASE, "reconnect", 1, true),
-            (DROPPED_PHASE, "dropped", self.concurrent, false),
-        ] {
-            PhaseNote {
-                index,
-                name,
-                concurrent,
-                rate: None,
-                measured,
-                from,
-                until: Some(until),
-            }
-            .note(recorder);
-        }
-        Ok(())
-    }
-
     /// Drops the connection of `visit` while calls are in flight on it.
     async fn drop_connection(
         &self,
-        stage: &Stage,
-        recorder: &Recorder,
-        departures: &Departures,
+        ends: &SessionEnds,
         visit: &Visit,
         reference: &Reference,
         iteration: u32,
     ) {
-        let way = Way::alternate(iteration);
-        departures.settle(stage, visit, way).await;
-        let calls = self.start_calls(&visit.connection, reference);
+        let style = ExitStyle::alternate(iteration);
+        ends.settle(visit, style).await;
+        let session = &visit.connection.session;
+        let request = &reference.call.request;
+        let calls: Vec<_> = (0..self.concurrent)
+            .filter_map(|_| session.start_as(request, &in_phase(DROPPED_PHASE)).ok())
+            .collect();
         let place = iteration as usize % DROP_AFTER_MS.len();
-        let pause = DROP_AFTER_MS.get(place).copied().unwrap_or_default();
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        departures.leave(recorder, visit, way).await;
+        tokio::time::sleep(Duration::from_millis(DROP_AFTER_MS[place])).await;
+        ends.leave(visit, style).await;
         // Only now, for a call that is dropped tells the server that it is cancelled.
         drop(calls);
-    }
-
-    /// Sends the calls that are in flight when the connection is dropped.
-    fn start_calls(&self, connection: &Connection, reference: &Reference) -> Vec<Call> {
-        let start = Start {
-            phase: DROPPED_PHASE,
-            ..Start::default()
-        };
-        let request = &reference.ready.request;
-        (0..self.concurrent)
-            .filter_map(|_| connection.session.start_as(request, &start).ok())
-            .collect()
     }
 }
 
 /// Opens the next session and makes a call that has to succeed; none when the server is gone.
-async fn reopen(
-    stage: &Arc<Stage>,
-    recorder: &Arc<Recorder>,
-    departures: &Departures,
-    reference: &Reference,
-) -> Option<Visit> {
+async fn reopen(context: &RunContext, ends: &SessionEnds, reference: &Reference) -> Option<Visit> {
     for _ in 0..OPENS_MAX {
-        if !stage.stop.is_running() {
+        if !context.stop.is_running() {
             return None;
         }
-        if let Some(visit) = departures.open(stage, recorder).await {
-            let start = Start {
-                phase: PHASE,
-                ..Start::default()
-            };
-            let session = &visit.connection.session;
-            // In its proper order: what comes too early is for another scenario.
-            let listed = session.list_tools().await;
-            let outcome = session.request_as(&reference.ready.request, &start).await;
-            if listed.is_err() || outcome.is_err() {
-                departures.failed_to_call();
-            }
+        let opening = ends.open_and_call(context.options.protocol, reference, PHASE);
+        if let Some(visit) = opening.await {
             return Some(visit);
         }
         tokio::time::sleep(PAUSE).await;
@@ -161,19 +85,45 @@ async fn reopen(
 }
 
 impl ScenarioType for Reconnect {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let ends = SessionEnds::new(context);
+            let first = ends.open_first().await?;
+            let phases = [
+                context.phase(PHASE, "reconnect", 1, true),
+                context.phase(DROPPED_PHASE, "dropped", self.concurrent, false),
+            ];
+            let found = reference::find_first_call(context, &first.connection, PHASE).await?;
+            let mut current = Some(first);
+            if let Some(reference) = &found {
+                for iteration in 0..self.iterations {
+                    let Some(visit) = current.take() else {
+                        break;
+                    };
+                    self.drop_connection(&ends, &visit, reference, iteration)
+                        .await;
+                    context.progress(iteration + 1, self.iterations);
+                    if !context.stop.is_running() || ends.is_clear() {
+                        break;
+                    }
+                    current = reopen(context, &ends, reference).await;
+                }
+            }
+            if let Some(visit) = current {
+                ends.leave(&visit, ExitStyle::Orderly).await;
+            }
+            ends.finish().await;
+            context.end_phases(phases);
+            Ok(())
+        })
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        departure::conclude(assembly, report, Focus::Recovery);
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        session_end::conclude(facts, report, Focus::Recovery)
     }
 
     fn judging(&self) -> Judging {
-        Judging {
-            leaves_calls: true,
-            ..Judging::default()
-        }
+        Judging::LEAVES_CALLS
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
@@ -181,15 +131,5 @@ impl ScenarioType for Reconnect {
             counted(self.iterations.into(), "drop"),
             concurrent(self.concurrent),
         ]
-    }
-}
-
-impl Steps for Reconnect {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
     }
 }

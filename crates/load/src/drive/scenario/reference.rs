@@ -1,19 +1,19 @@
 //! A tool that is known to work: called alone and in order before anything is done to the server,
 //! so that what fails afterwards failed because of that.
 
-use mcprove_settings::message::{message, setting};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_client::session::{CallError, Session, Start};
+use mcprove_client::session::{CallError, Reply, Session, Start};
 use mcprove_score::verdict::Verdict;
-use mcprove_trace::stream::Recorder;
-use serde_json::json;
+use mcprove_settings::message::{message, setting};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
-use super::departure::dismiss;
-use crate::drive::error::StageError;
-use crate::drive::mix::{ReadyCall, calls_for};
-use crate::drive::stage::{Connection, Stage};
+use crate::drive::context::{Connection, RunContext, in_phase};
+use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::token::Tokens;
+use crate::run::RunError;
 
 /// How many tools are tried on one session.
 const TRIES_MAX: usize = 20;
@@ -23,7 +23,7 @@ const FRESH_TRIES_MAX: usize = 5;
 /// A call that succeeded.
 pub(super) struct Reference {
     /// The call.
-    pub ready: Arc<ReadyCall>,
+    pub call: Arc<PreparedCall>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -32,73 +32,93 @@ pub(super) struct Reference {
 /// carry `phase`. A server that takes its time over every first call, or hangs in it, would else be
 /// blamed for what has nothing to do with that. `first` is a session without calls.
 pub(super) async fn find_first_call(
-    stage: &Arc<Stage>,
-    recorder: &Arc<Recorder>,
+    context: &RunContext,
     first: &Connection,
     phase: u16,
-) -> Result<Option<Reference>, StageError> {
-    let tools = stage.list_tools(recorder, &first.session).await?;
-    let calls = calls_for(stage, &tools)?;
+) -> Result<Option<Reference>, RunError> {
+    let tools = context.list_tools(&first.session).await?;
+    let calls = calls_for(context, &tools)?;
     for (place, call) in calls.iter().take(FRESH_TRIES_MAX).enumerate() {
-        let ready = Arc::new(ReadyCall::new(stage, &first.session, &tools, call)?);
-        if place == 0 {
-            if let Some(duration) = call_once(&first.session, &ready, phase).await {
-                return Ok(Some(Reference { ready, duration }));
-            }
-            continue;
-        }
-        if !stage.stop.is_running() {
-            break;
-        }
-        let fresh = match stage.connect(recorder).await {
-            Ok(fresh) => fresh,
-            Err(error) => {
-                recorder.note("connect_failed", &error.to_string(), &json!({}));
+        let call = PreparedCall::new(context, &first.session, &tools, call)?;
+        let found = if place == 0 {
+            call_once(&first.session, call, phase).await
+        } else {
+            if !context.stop.is_running() {
                 break;
             }
+            let Some(fresh) = context.try_connect().await else {
+                break;
+            };
+            let found = match fresh.session.list_tools().await {
+                Ok(_) => call_once(&fresh.session, call, phase).await,
+                Err(_) => None,
+            };
+            fresh.dismiss().await;
+            found
         };
-        let duration = match fresh.session.list_tools().await {
-            Ok(_) => call_once(&fresh.session, &ready, phase).await,
-            Err(_) => None,
-        };
-        dismiss(recorder, &fresh).await;
-        if let Some(duration) = duration {
-            return Ok(Some(Reference { ready, duration }));
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
 }
 
-/// How long a call takes that succeeds.
-async fn call_once(session: &Session, ready: &ReadyCall, phase: u16) -> Option<Duration> {
-    let start = Start {
-        phase,
-        ..Start::default()
-    };
-    let outcome = session.request_as(&ready.request, &start).await;
-    outcome.ok().map(|reply| reply.duration)
+/// The call with how long it takes, if it succeeds.
+async fn call_once(session: &Session, call: PreparedCall, phase: u16) -> Option<Reference> {
+    let outcome = session.request_as(&call.request, &in_phase(phase)).await;
+    outcome.ok().map(|reply| Reference {
+        call: Arc::new(call),
+        duration: reply.duration,
+    })
 }
 
-/// The calls that succeed on `session`, at most `wanted` of them; the calls carry `phase`.
-pub(super) async fn find(
-    stage: &Stage,
-    recorder: &Recorder,
+/// The slowest call that succeeds on `session`; the calls carry `phase`.
+pub(super) async fn find_slowest(
+    context: &RunContext,
     session: &Session,
     phase: u16,
-    wanted: usize,
-) -> Result<Vec<Reference>, StageError> {
-    let tools = stage.list_tools(recorder, session).await?;
+) -> Result<Option<Reference>, RunError> {
+    let tools = context.list_tools(session).await?;
     let mut found = Vec::new();
-    for call in calls_for(stage, &tools)?.iter().take(TRIES_MAX) {
-        if found.len() == wanted || !stage.stop.is_running() || session.closed().is_some() {
+    for call in calls_for(context, &tools)?.iter().take(TRIES_MAX) {
+        if !context.stop.is_running() || session.closed().is_some() {
             break;
         }
-        let ready = Arc::new(ReadyCall::new(stage, session, &tools, call)?);
-        if let Some(duration) = call_once(session, &ready, phase).await {
-            found.push(Reference { ready, duration });
-        }
+        let call = PreparedCall::new(context, session, &tools, call)?;
+        found.extend(call_once(session, call, phase).await);
     }
-    Ok(found)
+    Ok(found.into_iter().max_by_key(|reference| reference.duration))
+}
+
+/// Makes so many calls at the same instant, with tokens of their own or all the same, each with its number.
+pub(super) fn call_at_once(
+    connection: &Arc<Connection>,
+    call: &Arc<PreparedCall>,
+    count: u32,
+    phase: u16,
+    has_tokens: bool,
+) -> JoinSet<(u32, Result<Reply, CallError>)> {
+    let barrier = Arc::new(Barrier::new(count as usize));
+    let mut calls = JoinSet::new();
+    for number in 0..count {
+        let (connection, call) = (Arc::clone(connection), Arc::clone(call));
+        let barrier = Arc::clone(&barrier);
+        let params = has_tokens.then(|| {
+            let mut params = call.request.params.clone();
+            Tokens::write(&mut params, &call.places, u64::from(number));
+            params
+        });
+        calls.spawn(async move {
+            barrier.wait().await;
+            let start = Start {
+                params: params.as_deref(),
+                ..in_phase(phase)
+            };
+            let outcome = connection.session.request_as(&call.request, &start).await;
+            (number, outcome)
+        });
+    }
+    calls
 }
 
 /// What can be said when no tool works.

@@ -7,28 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_client::session::Session;
-use mcprove_document::figure;
 use mcprove_score::head_of_line;
 use mcprove_settings::message::{Diagnostic, message, setting};
 use mcprove_settings::quantity::{describe_duration, seconds};
 use mcprove_settings::setting::Settings;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::Tool;
+use mcprove_trace::stream::{Fact, FactError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::{ScenarioType, Shape, Work};
+use super::{ScenarioType, Shape};
+use crate::drive::context::RunContext;
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
-use crate::drive::mix::{Mix, ReadyCall, calls_for};
+use crate::drive::mix::{Mix, PreparedCall, calls_for};
 use crate::drive::schedule::Schedule;
-use crate::drive::stage::Stage;
 use crate::drive::workload::ToolCall;
-use crate::run::assemble::Assembly;
 use crate::run::assemble::figures::spread;
-use crate::run::report::Report;
+use crate::run::{Report, RunError, RunFacts};
 
 /// The phase in which only the fast tool is called.
 pub const FAST_ALONE: &str = "fast alone";
@@ -60,44 +57,54 @@ pub struct SlowMix {
     pub slow_share: f64,
 }
 
+/// The tools that are compared.
+#[derive(Debug, Serialize, Deserialize)]
+struct SlowMixFact {
+    fast: String,
+    slow: String,
+    /// Tools that did not answer in time when the slow one was looked for, so that it may be among them.
+    #[serde(default)]
+    left_out: Vec<String>,
+    /// How long they had.
+    #[serde(default)]
+    limit_ms: u64,
+}
+
+impl Fact for SlowMixFact {
+    const NAME: &'static str = "slow_mix";
+}
+
 impl ScenarioType for SlowMix {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
         let Self {
             concurrent,
             duration,
             slow_share,
         } = *self;
         let alone = duration / ALONE_PARTS;
-        Ok(Work::Load(LoadPlan {
+        Ok(Some(LoadPlan {
             schedule: Schedule::default()
                 .warm_up(load.warmup, concurrent)
                 .add(FAST_ALONE, alone, concurrent, true, 0)
                 .add(MIXED, duration.saturating_sub(alone), concurrent, true, 1),
-            mixes: Box::new(move |stage, session, tools| {
+            mixes: Box::new(move |context, session, tools| {
                 Box::pin(async move {
-                    let Choice {
-                        fast,
-                        slow,
+                    let (fast, slow, left_out) = choose(context, session, tools).await?;
+                    let limit = context.hang_limits().threshold;
+                    let fact = SlowMixFact {
+                        fast: fast.name.clone(),
+                        slow: slow.name.clone(),
                         left_out,
-                    } = choose(stage, session, tools).await?;
-                    let recorder = stage.stream.recorder();
-                    recorder.note(
-                        "slow_mix",
-                        "",
-                        &json!({
-                            "fast": fast.name,
-                            "slow": slow.name,
-                            "left_out": left_out,
-                            "limit_ms": u64::try_from(trial_limit(stage).as_millis()).unwrap_or(u64::MAX),
-                        }),
-                    );
+                        limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+                    };
+                    context.fact("", &fact);
                     let mixed = [
                         fast.clone().weight(1.0 - slow_share),
                         slow.weight(slow_share),
                     ];
                     Ok(Arc::new(vec![
-                        Mix::of_calls(stage, session, tools, &[fast.weight(1.0)])?,
-                        Mix::of_calls(stage, session, tools, &mixed)?,
+                        Mix::of_calls(context, session, tools, &[fast.weight(1.0)])?,
+                        Mix::of_calls(context, session, tools, &mixed)?,
                     ]))
                 })
             }),
@@ -109,20 +116,13 @@ impl ScenarioType for SlowMix {
         Some(self.duration)
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        let Some(names) = &assembly.notes.slow_mix else {
-            return;
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        let Some(names) = facts.first::<SlowMixFact>()? else {
+            return Ok(());
         };
-        let values = |phase_name: &str, tool: &str| {
-            let phase = assembly
-                .notes
-                .phases
-                .iter()
-                .find(|phase| phase.name == phase_name);
-            phase
-                .and_then(|phase| assembly.metrics.phases.get(&phase.index)?.get(tool))
-                .map(spread)
-                .unwrap_or_default()
+        let values = |phase: &str, tool: &str| {
+            let calls = facts.tools_in(phase).and_then(|tools| tools.get(tool));
+            calls.map(spread).unwrap_or_default()
         };
         let judged = head_of_line::detect(&head_of_line::MixInput {
             fast_alone_ms: values(FAST_ALONE, &names.fast),
@@ -130,55 +130,41 @@ impl ScenarioType for SlowMix {
             slow_ms: values(MIXED, &names.slow),
         });
         let left_out = head_of_line::LeftOut {
-            tools: names.left_out.clone(),
+            tools: names.left_out,
             limit_ms: names.limit_ms,
         };
         let verdict = head_of_line::verdict(&judged, &left_out);
-        let verdict = assembly.unless_faults_differ(verdict, &[FAST_ALONE, MIXED]);
+        let verdict = facts.unless_faults_differ(verdict, &[FAST_ALONE, MIXED]);
         report.verdicts.push(verdict);
         report.head_of_line = Some(judged);
+        Ok(())
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        vec![
-            shape.clients(self.concurrent),
-            figure::duration(self.duration),
-        ]
+        shape.steady(self.concurrent, self.duration)
     }
 }
 
-/// Which tool is fast and which is slow.
-struct Choice {
-    fast: ToolCall,
-    slow: ToolCall,
-    /// Tools that did not answer in time, so that the slow one may be among them.
-    left_out: Vec<String>,
-}
-
-/// How long a tool may take when the slowest is looked for: one that takes longer would be hung in
-/// the load.
-fn trial_limit(stage: &Stage) -> Duration {
-    stage.hang_limits().threshold
-}
-
-async fn choose(stage: &Stage, session: &Session, tools: &[Tool]) -> Result<Choice, StageError> {
-    let calls = calls_for(stage, tools)?;
+/// Which tool is fast, which is slow, and which did not answer in time. One that takes longer than the hang threshold
+/// would be hung in the load.
+async fn choose(
+    context: &RunContext,
+    session: &Session,
+    tools: &[Tool],
+) -> Result<(ToolCall, ToolCall, Vec<String>), RunError> {
+    let calls = calls_for(context, tools)?;
     if let [fast, slow] = calls.as_slice()
-        && !stage.scenario.tool_calls.is_empty()
+        && !context.scenario.tool_calls.is_empty()
     {
-        return Ok(Choice {
-            fast: fast.clone(),
-            slow: slow.clone(),
-            left_out: Vec::new(),
-        });
+        return Ok((fast.clone(), slow.clone(), Vec::new()));
     }
-    let limit = trial_limit(stage);
+    let limit = context.hang_limits().threshold;
     let mut timed = Vec::new();
     let mut left_out = Vec::new();
     for call in calls {
-        let ready = ReadyCall::new(stage, session, tools, &call)?;
+        let prepared = PreparedCall::new(context, session, tools, &call)?;
         // One that is late may still answer: to cancel it could change what is tested.
-        let request = ready.request.timeout(limit.max(TRIAL_TIMEOUT_MIN));
+        let request = prepared.request.timeout(limit.max(TRIAL_TIMEOUT_MIN));
         match session.request_once(&request).await {
             Ok(reply) => timed.push((reply.duration, call)),
             Err(error) if is_late(error.category()) => left_out.push(call.name),
@@ -187,12 +173,10 @@ async fn choose(stage: &Stage, session: &Session, tools: &[Tool]) -> Result<Choi
     }
     timed.sort_by_key(|(duration, _)| *duration);
     match (timed.first(), timed.last()) {
-        (Some((_, fast)), Some((_, slow))) if fast.name != slow.name => Ok(Choice {
-            fast: fast.clone(),
-            slow: slow.clone(),
-            left_out,
-        }),
-        _ => Err(StageError::Config(too_few(&left_out, limit))),
+        (Some((_, fast)), Some((_, slow))) if fast.name != slow.name => {
+            Ok((fast.clone(), slow.clone(), left_out))
+        }
+        _ => Err(RunError::Config(too_few(&left_out, limit))),
     }
 }
 

@@ -3,23 +3,21 @@
 
 use std::time::Duration;
 
-use mcprove_document::figure;
 use mcprove_score::{drift, leak};
 use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Settings;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sustained::weighted_calls;
-use super::{Given, ScenarioType, Shape, Work};
+use super::{Given, ScenarioType, Shape};
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
 use crate::drive::schedule::Schedule;
-use crate::run::assemble::Assembly;
 use crate::run::assemble::figures::samples;
-use crate::run::report::Report;
+use crate::run::{Report, RunError, RunFacts};
 
 /// How often a server's processes are looked at, at least.
 const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
@@ -53,14 +51,9 @@ pub struct Soak {
 }
 
 impl ScenarioType for Soak {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Load(LoadPlan {
-            schedule: Schedule::default()
-                .warm_up(load.warmup, self.concurrent)
-                .then("soak", self.duration, self.concurrent),
-            mixes: weighted_calls(),
-            rate_limit: None,
-        }))
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+        let schedule = Schedule::steady(load, "soak", self.duration, self.concurrent);
+        Ok(Some(weighted_calls(schedule)))
     }
 
     fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
@@ -84,10 +77,10 @@ impl ScenarioType for Soak {
     }
 
     /// Memory and latency that grow, where a run is long enough to tell.
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        let warmup = assembly.header.scenario.load.warmup;
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        let warmup = facts.header.scenario.load.warmup;
         let settings = leak::LeakSettings {
-            threshold_mb: assembly
+            threshold_mb: facts
                 .header
                 .thresholds
                 .memory_growth_mb
@@ -100,7 +93,7 @@ impl ScenarioType for Soak {
             &settings,
         );
         report.verdicts.push(leak::verdict(&found, &settings));
-        let faults = assembly.partial_fault_spans();
+        let faults = facts.partial_fault_spans();
         let is_faulted = |from: Duration, length: Duration| {
             let from = from.as_secs_f64();
             let until = from + length.as_secs_f64();
@@ -108,7 +101,7 @@ impl ScenarioType for Soak {
         };
         let timeline = &report.throughput.timeline;
         let ends = timeline.iter().skip(1).map(|(offset, _)| *offset);
-        let ends = ends.chain([assembly.ending.duration]);
+        let ends = ends.chain([facts.ending.duration]);
         let means: Vec<(Duration, f64)> = timeline
             .iter()
             .zip(ends)
@@ -121,13 +114,11 @@ impl ScenarioType for Soak {
         report.verdicts.push(drift::verdict(&drifted));
         report.leak = Some(found);
         report.drift = Some(drifted);
+        Ok(())
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        vec![
-            shape.clients(self.concurrent),
-            figure::duration(self.duration),
-        ]
+        shape.steady(self.concurrent, self.duration)
     }
 }
 

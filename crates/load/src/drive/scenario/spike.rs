@@ -6,23 +6,21 @@ use mcprove_document::figure;
 use mcprove_score::spike_recovery;
 use mcprove_settings::kind::COUNT_MAX;
 use mcprove_settings::message::{message, setting};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::quantity::{describe_duration, seconds};
+use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::{Settings, cannot_both};
-use mcprove_trace::stream::CallMetrics;
+use mcprove_trace::stream::{CallMetrics, FactError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sustained::weighted_calls;
-use super::{Given, ScenarioType, Shape, Work, concurrent};
+use super::{Given, ScenarioType, Shape, concurrent};
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
 use crate::drive::executor::LoadPlan;
 use crate::drive::schedule::Schedule;
-use crate::run::assemble::Assembly;
 use crate::run::assemble::figures::tail_ms;
-use crate::run::report::{PhaseReport, Report};
+use crate::run::report::PhaseReport;
+use crate::run::{Report, RunError, RunFacts};
 
 /// The phase before the burst.
 pub const BASELINE: &str = "baseline";
@@ -128,10 +126,10 @@ impl Spike {
 }
 
 impl ScenarioType for Spike {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
         let spike_end = self.spike_at.saturating_add(self.spike_duration);
         if spike_end > self.baseline_duration || self.spike_duration.is_zero() {
-            return Err(StageError::Config(self.does_not_fit().into()));
+            return Err(RunError::Config(self.does_not_fit().into()));
         }
         let recovery = self.baseline_duration.saturating_sub(spike_end);
         let mut schedule = Schedule::default().warm_up(load.warmup, self.baseline_concurrent);
@@ -144,11 +142,7 @@ impl ScenarioType for Spike {
                 schedule = schedule.then(name, duration, concurrent);
             }
         }
-        Ok(Work::Load(LoadPlan {
-            schedule,
-            mixes: weighted_calls(),
-            rate_limit: None,
-        }))
+        Ok(Some(weighted_calls(schedule)))
     }
 
     fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
@@ -187,7 +181,7 @@ impl ScenarioType for Spike {
     }
 
     /// Whether the server is after the burst what it was before it.
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let phase = |name: &str| {
             let mut phases = report.phases.iter();
             phases
@@ -195,15 +189,7 @@ impl ScenarioType for Spike {
                 .map(phase_calls)
                 .unwrap_or_default()
         };
-        let tools = |name: &str| {
-            let record = assembly
-                .notes
-                .phases
-                .iter()
-                .find(|phase| phase.name == name);
-            let index = record.map_or(0, |phase| phase.index);
-            assembly.metrics.phases.get(&index)
-        };
+        let tools = |name: &str| facts.tools_in(name);
         let after = tools(RECOVERY);
         let compared = tools(BASELINE).into_iter().flatten().map(|(tool, calls)| {
             let later = after.and_then(|tools| tools.get(tool));
@@ -220,9 +206,10 @@ impl ScenarioType for Spike {
             tools: compared.collect(),
         });
         let verdict = spike_recovery::verdict(&judged);
-        let verdict = assembly.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);
+        let verdict = facts.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);
         report.verdicts.push(verdict);
         report.spike_recovery = Some(judged);
+        Ok(())
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_document::figure;
 use mcprove_settings::quantity::seconds;
 use mcprove_settings::setting::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ScenarioType, Shape, Work};
+use super::{ScenarioType, Shape};
 use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::executor::{LoadPlan, MakeMixes};
+use crate::drive::executor::LoadPlan;
 use crate::drive::mix::{Mix, calls_for};
 use crate::drive::schedule::Schedule;
+use crate::run::RunError;
 
 /// What it finds.
 pub(super) const EXPLANATION: &str =
@@ -38,13 +37,11 @@ pub struct Sustained {
 }
 
 impl ScenarioType for Sustained {
-    fn work(&self, load: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Load(LoadPlan {
-            schedule: Schedule::default()
-                .warm_up(load.warmup, self.concurrent)
-                .then("sustained", self.duration, self.concurrent),
-            mixes: weighted_calls(),
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+        let schedule = Schedule::steady(load, "sustained", self.duration, self.concurrent);
+        Ok(Some(LoadPlan {
             rate_limit: self.rate_limit.filter(|limit| *limit > 0),
+            ..weighted_calls(schedule)
         }))
     }
 
@@ -53,22 +50,23 @@ impl ScenarioType for Sustained {
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        let mut parts = vec![
-            shape.clients(self.concurrent),
-            figure::duration(self.duration),
-        ];
+        let mut parts = shape.steady(self.concurrent, self.duration);
         parts.extend(self.rate_limit.map(|limit| format!("at most {limit}/s")));
         parts
     }
 }
 
-/// The one mix of most loads: the calls that were asked for, by weight.
-pub(super) fn weighted_calls() -> MakeMixes {
-    Box::new(|stage, session, tools| {
-        Box::pin(async move {
-            let calls = calls_for(stage, tools)?;
-            let mix = Mix::of_calls(stage, session, tools, &calls)?;
-            Ok(Arc::new(vec![mix]))
-        })
-    })
+/// What most loads call: the calls that were asked for, by weight.
+pub(super) fn weighted_calls(schedule: Schedule) -> LoadPlan {
+    LoadPlan {
+        schedule,
+        mixes: Box::new(|context, session, tools| {
+            Box::pin(async move {
+                let calls = calls_for(context, tools)?;
+                let mix = Mix::of_calls(context, session, tools, &calls)?;
+                Ok(Arc::new(vec![mix]))
+            })
+        }),
+        rate_limit: None,
+    }
 }

@@ -6,12 +6,18 @@ use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_score::{coverage, deadlock, generator, isolation};
 use mcprove_settings::message::{message, setting};
 use mcprove_settings::phrase;
-use mcprove_trace::stream::CallMetrics;
+use mcprove_trace::contained::contain_call;
+use mcprove_trace::stream::{CallMetrics, Fact, FactError};
 use mcprove_trace::{ErrorCategory, hang};
 
-use super::Assembly;
+use super::RunFacts;
 use super::figures::share;
-use crate::drive::stage::STAYED;
+use crate::drive::connection_slot::{DeadlockFact, GaveUpFact};
+use crate::drive::context::{ConnectFailedFact, StayedFact, ToolsFact, ViolationFact};
+use crate::drive::driver::{DriverFact, IsolationFact};
+use crate::drive::scenario::ProbeFact;
+use crate::drive::worker::CrossedReplyFact;
+use crate::run::execution::CalibrationFact;
 use crate::run::report::Report;
 
 /// The share of failed calls that is worth a word without a limit, and the share that fails a run.
@@ -20,103 +26,114 @@ const ERROR_SHARE_CRITICAL: f64 = 0.5;
 /// The share of calls that may fail to start in the open model.
 const DROPPED_SHARE_MAX: f64 = 0.05;
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
     /// What the detectors find.
-    pub(super) fn detect(&self, report: &mut Report, measured: &CallMetrics) {
-        self.detect_generator(report);
-        self.detect_isolation(report);
-        self.detect_deadlock(report, measured);
-        self.header.scenario.kind.as_type().conclude(self, report);
-        self.detect_violations(report);
+    pub(super) fn detect(
+        &self,
+        report: &mut Report,
+        measured: &CallMetrics,
+    ) -> Result<(), FactError> {
+        self.detect_generator(report)?;
+        self.detect_isolation(report)?;
+        self.detect_deadlock(report, measured)?;
+        self.conclude(report)?;
+        self.detect_violations(report)?;
         Self::detect_broken_calls(report);
         self.detect_lost_sessions(report);
         self.detect_stays(report);
         self.detect_errors(report);
         self.detect_dropped(report);
         self.detect_faults(report);
-        let successes = self
-            .metrics
-            .tools_of(|_| true)
-            .into_iter()
-            .map(|(name, calls)| (name, calls.succeeded()))
-            .collect();
-        report.coverage = coverage::coverage(&self.notes.tools.names, &successes);
-        report.skipped_tools.clone_from(&self.notes.tools.skipped);
-        report
-            .verdicts
-            .extend(self.notes.checks.iter().map(Verdict::from));
+        let tools: ToolsFact = self.first()?.unwrap_or_default();
+        let successes = self.metrics.tools_of(|_| true).into_iter();
+        let successes = successes.map(|(name, calls)| (name, calls.succeeded()));
+        report.coverage = coverage::coverage(&tools.names, &successes.collect());
+        report.skipped_tools = tools.skipped;
+        let checks = self.checks.iter().cloned();
+        report.verdicts.extend(checks.map(Verdict::from));
+        Ok(())
     }
 
-    pub(super) fn detect_generator(&self, report: &mut Report) {
-        let drivers = self.notes.drivers.iter().map(|driver| driver.drivers).max();
-        let busiest = self
-            .notes
-            .drivers
-            .iter()
-            .filter_map(|driver| driver.cpu_share)
-            .max_by(f64::total_cmp);
-        let is_open = self.header.scenario.load.rate.is_some();
-        let endings = &self.notes.endings;
-        let starts = is_open.then(|| generator::Starts {
+    /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
+    fn conclude(&self, report: &mut Report) -> Result<(), FactError> {
+        let scenario = &self.header.scenario.kind;
+        let concluded = contain_call(|| scenario.as_type().conclude(self, report));
+        concluded.unwrap_or_else(|words| {
+            let name = scenario.name();
+            report.verdicts.push(Verdict::finding(
+                "scenario",
+                Severity::Critical,
+                format!("The scenario {name} panicked when it drew its conclusion: {words}."),
+                "correct its `conclude`, and compute the report again from the trace",
+            ));
+            Ok(())
+        })
+    }
+
+    fn detect_generator(&self, report: &mut Report) -> Result<(), FactError> {
+        let drivers: Vec<DriverFact> = self.all()?;
+        let count = drivers.iter().map(|driver| driver.drivers).max();
+        let shares = drivers.iter().filter_map(|driver| driver.cpu_share);
+        let busiest = shares.max_by(f64::total_cmp);
+        let open_rate = self.header.scenario.load.rate;
+        let endings = &self.endings;
+        let starts = open_rate.map(|_| generator::Starts {
             due: endings.iter().map(|ending| ending.taken_up).sum(),
             late: endings.iter().map(|ending| ending.taken_up_late).sum(),
         });
-        let missed = self
-            .notes
-            .load_ended
-            .and_then(|ended| share(ended.missed, ended.due))
-            .filter(|_| is_open);
-        let calibration = self
-            .notes
-            .calibration
-            .and_then(|calibration| calibration.per_s);
-        let rate = match self.header.scenario.load.rate {
+        let ended = self.load_ended.filter(|_| open_rate.is_some());
+        let missed = ended.and_then(|ended| share(ended.paced.missed, ended.paced.due));
+        let calibration: Option<CalibrationFact> = self.first()?;
+        let calibration = calibration.and_then(|calibration| calibration.per_s);
+        let rate = match open_rate {
             Some(rate) => {
                 let rates = report.phases.iter().filter_map(|phase| phase.rate);
                 generator::LoadRate::Scheduled(rates.fold(rate, f64::max))
             }
             None => generator::LoadRate::Reached(report.throughput.requests_per_sec),
         };
-        let drivers = drivers.unwrap_or(0);
+        let drivers = count.unwrap_or(0);
         report.generator = generator::judge(busiest, drivers, starts, missed, calibration, rate);
+        Ok(())
     }
 
-    pub(super) fn detect_isolation(&self, report: &mut Report) {
-        for record in &self.notes.isolation {
-            report.isolation.checked += record.checked;
-            report.isolation.crossed += record.crossed;
-            report.isolation.unchecked += record.unchecked;
-            report.isolation.lost += record.lost;
+    fn detect_isolation(&self, report: &mut Report) -> Result<(), FactError> {
+        let found: Vec<IsolationFact> = self.all()?;
+        let isolation = &mut report.isolation;
+        for fact in &found {
+            isolation.checked += fact.checked;
+            isolation.crossed += fact.crossed;
+            isolation.unchecked += fact.unchecked;
+            isolation.lost += fact.lost;
         }
-        report.isolation.examples = self
-            .metrics
-            .notes_of("crossed_reply")
-            .take(isolation::EXAMPLES_MAX)
-            .map(|note| note.message.clone())
-            .collect();
-        let has_replies = report.throughput.successful_requests > 0 || report.isolation.lost > 0;
-        if !self.notes.isolation.is_empty() && has_replies {
-            report.verdicts.push(isolation::verdict(&report.isolation));
+        let examples = self.metrics.notes_of(CrossedReplyFact::NAME);
+        let examples = examples.take(isolation::EXAMPLES_MAX);
+        isolation.examples = examples.map(|note| note.message.clone()).collect();
+        let has_replies = report.throughput.successful_requests > 0 || isolation.lost > 0;
+        if !found.is_empty() && has_replies {
+            report.verdicts.push(isolation::verdict(isolation));
         }
+        Ok(())
     }
 
     /// Calls that never answered, whatever they were made for.
     pub(super) fn deadlocks(&self) -> u64 {
-        let all = self.metrics.total_of(|_| true);
-        all.errors
-            .get(&ErrorCategory::Deadlock)
-            .copied()
-            .unwrap_or_default()
+        let errors = self.metrics.total().errors;
+        errors.get(&ErrorCategory::Deadlock).copied().unwrap_or_default()
     }
 
-    pub(super) fn detect_deadlock(&self, report: &mut Report, measured: &CallMetrics) {
-        if let Some(probe) = &self.notes.deadlock_probe {
-            report.verdicts.push(deadlock::verdict(probe));
-            report.deadlock = Some(probe.clone());
-            return;
+    fn detect_deadlock(
+        &self,
+        report: &mut Report,
+        measured: &CallMetrics,
+    ) -> Result<(), FactError> {
+        if let Some(ProbeFact(probe)) = self.first()? {
+            report.verdicts.push(deadlock::verdict(&probe));
+            report.deadlock = Some(probe);
+            return Ok(());
         }
-        let kinds: Vec<hang::DeadlockKind> =
-            self.notes.deadlocks.iter().map(|one| one.kind).collect();
+        let found: Vec<DeadlockFact> = self.all()?;
+        let kinds: Vec<hang::DeadlockKind> = found.iter().map(|one| one.kind).collect();
         let mut tools: Vec<String> = report
             .tools
             .iter()
@@ -127,7 +144,7 @@ impl Assembly<'_> {
             })
             .map(|(name, _)| name.clone())
             .collect();
-        tools.extend(self.notes.deadlocks.iter().map(|one| one.tool.clone()));
+        tools.extend(found.into_iter().map(|one| one.tool));
         tools.extend(self.unanswered_tools());
         tools.sort();
         tools.dedup();
@@ -140,16 +157,17 @@ impl Assembly<'_> {
             hung: self.hung_unanswered(),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
-        let is_fuzzer = self.judging().sends_bad_input;
-        if calls.sent > 0 || !is_fuzzer {
+        if calls.sent > 0 || !self.judging().sends_bad_input {
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));
         }
+        Ok(())
     }
 
-    pub(super) fn detect_violations(&self, report: &mut Report) {
+    fn detect_violations(&self, report: &mut Report) -> Result<(), FactError> {
+        let violations: Vec<ViolationFact> = self.all()?;
         let mut counts = BTreeMap::<&str, (u64, &str)>::new();
-        for violation in &self.notes.violations {
+        for violation in &violations {
             let known = counts
                 .entry(&violation.kind)
                 .or_insert((0, &violation.example));
@@ -184,17 +202,18 @@ impl Assembly<'_> {
         };
         let total: u64 = counts.values().map(|(count, _)| count).sum();
         report.verdicts.push(verdict.number("violations", total));
+        Ok(())
     }
 
     /// Sessions that were given up, because the server did not come back.
     fn detect_lost_sessions(&self, report: &mut Report) {
-        let count = self.metrics.count_notes("seat_gave_up");
+        let count = self.metrics.count_notes(GaveUpFact::NAME);
         if count == 0 {
             return;
         }
         let reason = self
             .metrics
-            .notes_of("connect_failed")
+            .notes_of(ConnectFailedFact::NAME)
             .last()
             .map_or(String::new(), |note| format!(" ({})", note.message));
         report.verdicts.push(
@@ -214,8 +233,8 @@ impl Assembly<'_> {
 
     /// Servers that did not exit when their input closed.
     fn detect_stays(&self, report: &mut Report) {
-        let count = self.metrics.count_notes(STAYED);
-        let Some(first) = self.metrics.notes_of(STAYED).next() else {
+        let count = self.metrics.count_notes(StayedFact::NAME);
+        let Some(first) = self.metrics.notes_of(StayedFact::NAME).next() else {
             return;
         };
         report.verdicts.push(
@@ -272,7 +291,7 @@ impl Assembly<'_> {
 
     /// Calls of the open model that could not start because the server did not keep up.
     fn detect_dropped(&self, report: &mut Report) {
-        let due = self.notes.load_ended.map_or(0, |ended| ended.due);
+        let due = self.load_ended.map_or(0, |ended| ended.paced.due);
         let dropped = report.dropped.saturating_sub(report.missed);
         let Some(rate) = share(dropped, due).filter(|rate| *rate >= DROPPED_SHARE_MAX) else {
             return;
@@ -323,7 +342,7 @@ impl Assembly<'_> {
     }
 
     /// Calls that ended in a way that no healthy server lets them end, whatever the limits.
-    pub(super) fn detect_broken_calls(report: &mut Report) {
+    fn detect_broken_calls(report: &mut Report) {
         let count = |category| {
             let errors = &report.errors.by_category;
             errors.get(&category).copied().unwrap_or_default()
@@ -333,7 +352,7 @@ impl Assembly<'_> {
             let sentence = format!(
                 "The server process crashed {} and took {} with it.",
                 times(crashes),
-                calls(count(ErrorCategory::Crash))
+                phrase::count(count(ErrorCategory::Crash), "call")
             );
             report.verdicts.push(
                 Verdict::finding(
@@ -363,7 +382,7 @@ impl Assembly<'_> {
                     Verdict::finding(
                         detector,
                         Severity::Critical,
-                        format!("{} {what}.", calls(failed)),
+                        format!("{} {what}.", phrase::count(failed, "call")),
                         category.hint(),
                     )
                     .number("calls", failed),
@@ -378,13 +397,5 @@ fn times(count: u64) -> String {
         "once".to_owned()
     } else {
         format!("{count} times")
-    }
-}
-
-fn calls(count: u64) -> String {
-    if count == 1 {
-        "1 call".to_owned()
-    } else {
-        format!("{} calls", phrase::whole(count))
     }
 }

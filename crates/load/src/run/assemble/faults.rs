@@ -13,11 +13,11 @@ use mcprove_trace::sparse::Stretch;
 use mcprove_trace::stream::StruckMetrics;
 
 use super::figures::share;
-use super::{ALONE, Assembly};
+use super::{ALONE, RunFacts};
 use crate::run::LoadFault;
 use crate::run::report::{FaultsReport, Report};
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
     /// Whether faults were to be injected.
     pub(super) fn has_faults(&self) -> bool {
         !self.header.faults.is_empty()
@@ -26,7 +26,9 @@ impl Assembly<'_> {
     /// Calls that met a fault, or were lost with a connection that one ended.
     pub(super) fn calls_met_faults(&self) -> u64 {
         let faults = &self.metrics.faults;
-        faults.calls().saturating_sub(faults.servers_own()) + faults.calls_lost()
+        let own = faults.sum(|struck| struck.servers_own);
+        let lost = faults.sum(|struck| struck.calls_lost);
+        faults.sum(StruckMetrics::calls).saturating_sub(own) + lost
     }
 
     /// What each fault did, and a verdict on it.
@@ -41,16 +43,13 @@ impl Assembly<'_> {
             .verdicts
             .extend(impacts.iter().flat_map(fault_impact::verdicts));
         report.faults = Some(FaultsReport {
-            calls_struck: metrics.calls(),
-            calls_failed: metrics.struck.values().map(StruckMetrics::failed).sum(),
-            calls_lost: metrics.calls_lost(),
-            servers_own: metrics.servers_own(),
+            calls_struck: metrics.sum(StruckMetrics::calls),
+            calls_failed: metrics.sum(StruckMetrics::failed),
+            calls_lost: metrics.sum(|struck| struck.calls_lost),
+            servers_own: metrics.sum(|struck| struck.servers_own),
             connections_forgotten: metrics.sessions_forgotten,
-            calls_forgotten: self
-                .notes
-                .load_ended
-                .map_or(0, |ended| ended.calls_forgotten),
-            crashes: metrics.crashes(),
+            calls_forgotten: self.load_ended.map_or(0, |ended| ended.calls_forgotten),
+            crashes: metrics.sum(|struck| struck.crashes),
             impacts,
         });
     }
@@ -77,8 +76,7 @@ impl Assembly<'_> {
 
     /// When the load became another one: with more or fewer clients, another rate, or other tools.
     fn load_changes(&self) -> Vec<f64> {
-        let measured = self.notes.phases.iter();
-        let measured = measured.filter(|phase| phase.measured && phase.name != ALONE);
+        let measured = self.measured_phases().filter(|phase| phase.name != ALONE);
         let mut begins: Vec<Duration> = measured.map(|phase| phase.from).collect();
         begins.sort();
         let later = begins.into_iter().skip(1);
@@ -114,7 +112,7 @@ impl Assembly<'_> {
     /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
     /// differs may be its doing.
     pub(crate) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
-        let phases = self.notes.phases.iter();
+        let phases = self.phases.iter();
         let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
         let spans: Vec<_> = phases
             .map(|phase| {
@@ -143,12 +141,10 @@ impl Assembly<'_> {
 
     /// From when until when calls that count were begun.
     fn measured_span(&self) -> (Duration, Duration) {
-        let measured = self.notes.phases.iter().filter(|phase| phase.measured);
-        let from = measured.map(|phase| phase.from).min().unwrap_or_default();
-        let alone = self.notes.phases.iter().find(|phase| phase.name == ALONE);
+        let from = self.measured_phases().map(|phase| phase.from).min().unwrap_or_default();
         let ends = [
-            self.notes.load_ended.map(|ended| ended.at),
-            alone.map(|alone| alone.from),
+            self.load_ended.map(|ended| ended.at),
+            self.phase(ALONE).map(|alone| alone.from),
             Some(self.ending.duration),
         ];
         let until = ends.into_iter().flatten().min().unwrap_or_default();
@@ -187,7 +183,7 @@ impl Assembly<'_> {
 
     /// A verdict on hung calls, with those that a fault made hang.
     pub(super) fn and_injected_hangs(&self, mut verdict: Verdict) -> Verdict {
-        let hung = self.metrics.faults.hung();
+        let hung = self.metrics.faults.sum(|struck| struck.hung);
         if hung == 0 {
             return verdict;
         }

@@ -3,20 +3,9 @@
 use std::time::Duration;
 
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::stream::CallMetrics;
 
 use crate::run::report::{PhaseReport, ProcessSample, Report};
-
-/// Failed calls, without those that we gave up ourselves.
-pub(super) fn failures(calls: &CallMetrics) -> u64 {
-    calls
-        .errors
-        .iter()
-        .filter(|(category, _)| **category != ErrorCategory::Cancelled)
-        .map(|(_, count)| count)
-        .sum()
-}
 
 pub(crate) fn samples(
     report: &Report,

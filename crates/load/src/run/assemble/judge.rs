@@ -8,11 +8,10 @@ use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::stream::CallMetrics;
 
-use super::Assembly;
-use super::figures::failures;
+use super::RunFacts;
 use crate::run::report::{LatencyStats, Report};
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
     pub(super) fn judge(&self, report: &mut Report, measured: &CallMetrics) {
         let advice = report.generator.limited.then(|| {
@@ -32,15 +31,11 @@ impl Assembly<'_> {
             &self.header.thresholds.limits(),
             advice,
         )];
+        let mut tools = self.metrics.tools_of(|phase| self.is_measured(phase));
         for (tool, limits) in &self.header.thresholds.tools {
-            let empty = CallMetrics::new();
-            let tools = self.metrics.tools_of(|phase| self.is_measured(phase));
-            let calls = tools.get(tool).unwrap_or(&empty);
-            evaluations.push(threshold::evaluate(
-                &measured_of(Some(tool.clone()), calls),
-                &limits.limits(),
-                advice,
-            ));
+            let calls = tools.remove(tool).unwrap_or_default();
+            let measured = measured_of(Some(tool.clone()), &calls);
+            evaluations.push(threshold::evaluate(&measured, &limits.limits(), advice));
         }
         for evaluation in evaluations {
             report.threshold_violations.extend(evaluation.violations);
@@ -84,7 +79,7 @@ impl Assembly<'_> {
             .max_by_key(|(_, count)| **count)
             .map(|(category, _)| *category);
         // In strict mode it is we who refuse a result.
-        let mut checks = self.notes.checks.iter();
+        let mut checks = self.checks.iter();
         let unfit = checks.find(|check| check.detector == "schema" && !check.passed);
         let hint = match (worst, unfit) {
             (Some(ErrorCategory::ProtocolError), Some(check)) => check.hint.clone(),
@@ -153,7 +148,7 @@ fn nothing_yet(unanswered: u64) -> Verdict {
 fn measured_of(tool: Option<String>, calls: &CallMetrics) -> Measured {
     let stats = LatencyStats::from_histogram(calls.latency_ns.clone());
     let any = |duration| (stats.count > 0).then_some(duration);
-    let failed = failures(calls);
+    let failed = calls.failures();
     Measured {
         tool,
         count: stats.count,

@@ -1,116 +1,145 @@
 //! The counts and histograms of a report.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcprove_score::coverage::coverage;
+use mcprove_score::generator::{self, LoadRate};
+use mcprove_score::grade::Grades;
+use mcprove_score::isolation::IsolationReport;
 use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Metrics, SecondMetrics, new_histogram};
-
-use super::figures::{failures, per_second};
-use super::{ALONE, Assembly};
-use crate::run::notes::PhaseRecord;
-use crate::run::report::{
-    ErrorStats, Interval, LatencyStats, PhaseReport, ProcessSample, ProcessStats, Report, SlowCall,
-    ThroughputStats, ToolReport,
+use mcprove_trace::stream::{
+    CallMetrics, Fact, FactError, Metrics, SecondMetrics, new_histogram,
 };
 
-/// How many of the slowest calls are shown.
-const SLOWEST_MAX: usize = 10;
+use super::figures::per_second;
+use super::{ALONE, RunFacts};
+use crate::drive::context::{PhaseFact, ReconnectedFact, ServerFact};
+use crate::run::format::METRICS;
+use crate::run::report::{
+    ErrorStats, Interval, LatencyStats, Model, PhaseReport, ProcessStats, Report, RunOutcome,
+    ServerInfo, ThroughputStats, ToolReport,
+};
+
 /// The most points that a timeline has; a longer run has longer stretches.
 const TIMELINE_POINTS_MAX: u64 = 600;
 
-impl Assembly<'_> {
-    /// The counts and histograms.
-    pub(super) fn measure(&self, report: &mut Report, measured: &CallMetrics) {
-        report.latency = LatencyStats::from_histogram(measured.latency_ns.clone());
-        report.service = self.service();
-        report.lateness = measured
-            .wait_ns
-            .as_ref()
-            .map(|histogram| LatencyStats::from_histogram(histogram.as_ref().clone()));
-        report.failed = LatencyStats::from_histogram(measured.failed_ns.clone());
-        report.warmup = self.latency_of("warm-up");
-        report.alone = self.latency_of(ALONE);
-        report.errors = error_stats(measured);
-        report.throughput = self.throughput(measured, &report.errors);
-        report.process = process_stats(self.metrics);
-        let count = |category| {
-            let count = measured.errors.get(&category).copied().unwrap_or_default();
-            u32::try_from(count).unwrap_or(u32::MAX)
+impl RunFacts<'_> {
+    /// The counts and histograms; nothing is judged yet.
+    pub(super) fn measure(&self, measured: &CallMetrics) -> Result<Report, FactError> {
+        let scenario = &self.header.scenario;
+        let metrics = self.metrics;
+        let is_measured = |phase| self.is_measured(phase);
+        let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let stats = |histogram: &hdrhistogram::Histogram<u64>| {
+            LatencyStats::from_histogram(histogram.clone())
         };
-        report.deadlock_count = u32::try_from(self.deadlocks()).unwrap_or(u32::MAX);
-        let hung = u32::try_from(self.hung_unanswered()).unwrap_or(u32::MAX);
-        report.hang_count = count(ErrorCategory::Hang).saturating_add(hung);
-        report.unanswered = self.unanswered();
-        let crashes = self
-            .metrics
-            .crashes
-            .saturating_sub(self.metrics.faults.crashes());
-        report.crash_count = u32::try_from(crashes).unwrap_or(u32::MAX);
-        report.reconnect_count =
-            u32::try_from(self.metrics.count_notes("reconnected")).unwrap_or(u32::MAX);
-        let ended = self.notes.load_ended.unwrap_or_default();
-        let unstarted: u64 = self
-            .notes
-            .endings
-            .iter()
-            .map(|ending| ending.unstarted)
-            .sum();
-        report.dropped = ended.dropped + ended.missed + unstarted;
-        report.missed = ended.missed;
-        report.in_flight_at_end = ended.in_flight;
-        report.out_of_range = measured.out_of_range;
-        report.tools = self
-            .metrics
-            .tools_of(|phase| self.is_measured(phase))
-            .into_iter()
-            .map(|(name, calls)| (name, tool_report(&calls)))
-            .collect();
-        report.phases = self
-            .notes
-            .phases
-            .iter()
-            .map(|phase| self.phase_report(phase))
-            .collect();
-        report.slowest = self
-            .metrics
-            .slowest
-            .iter()
-            .filter(|(phase, _)| self.is_measured(**phase))
-            .flat_map(|(_, slowest)| slowest)
-            .map(|slow| SlowCall {
-                tool: slow.tool.clone(),
-                session: slow.request.session,
-                request_id: slow.request.id,
-                at: slow.at,
-                duration: slow.duration,
-                category: slow.category,
-            })
-            .collect();
-        report.slowest.sort_by_key(|slow| {
-            (
-                Reverse(slow.duration),
-                slow.at,
-                slow.session,
-                slow.request_id,
-            )
-        });
-        report.slowest.truncate(SLOWEST_MAX);
+        let server: ServerFact = self.first()?.unwrap_or_default();
+        let errors = error_stats(measured);
+        let ended = self.load_ended.unwrap_or_default();
+        let unstarted: u64 = self.endings.iter().map(|ending| ending.unstarted).sum();
+        let late = measured.errors.get(&ErrorCategory::Hang).copied();
+        let crashes = metrics.faults.sum(|struck| struck.crashes);
+        let rate = scenario.load.rate;
+        Ok(Report {
+            schema: METRICS.to_owned(),
+            run_id: self.header.run_id.clone(),
+            started_at: self.header.started_at(),
+            duration: self.ending.duration,
+            scenario_kind: scenario.kind.clone(),
+            model: if rate.is_some() {
+                Model::Open
+            } else {
+                Model::Closed
+            },
+            rate,
+            sessions: scenario.load.sessions,
+            seed: self.header.seed,
+            server_info: ServerInfo {
+                target: self.header.target.clone(),
+                ..server.info
+            },
+            passed: false,
+            outcome: RunOutcome::Inconclusive,
+            partial: self.ending.interrupted || self.ended_early() || self.has_lost_sessions(),
+            interrupted: self.ending.interrupted,
+            latency: stats(&measured.latency_ns),
+            service: self.service(),
+            lateness: measured.wait_ns.as_deref().map(stats),
+            failed: stats(&measured.failed_ns),
+            warmup: self.latency_of("warm-up"),
+            alone: self.latency_of(ALONE),
+            throughput: self.throughput(measured, &errors),
+            errors,
+            process: process_stats(metrics),
+            deadlock_count: short(self.deadlocks()),
+            hang_count: short(late.unwrap_or_default() + self.hung_unanswered()),
+            unanswered: self.unanswered(),
+            crash_count: short(metrics.crashes.saturating_sub(crashes)),
+            reconnect_count: short(metrics.count_notes(ReconnectedFact::NAME)),
+            dropped: ended.paced.dropped + ended.paced.missed + unstarted,
+            missed: ended.paced.missed,
+            in_flight_at_end: ended.in_flight,
+            out_of_range: measured.out_of_range,
+            tools: metrics
+                .tools_of(is_measured)
+                .into_iter()
+                .map(|(name, calls)| (name, tool_report(&calls)))
+                .collect(),
+            phases: self
+                .phases
+                .iter()
+                .map(|phase| self.phase_report(phase))
+                .collect(),
+            isolation: IsolationReport::default(),
+            coverage: coverage(&[], &BTreeMap::new()),
+            skipped_tools: Vec::new(),
+            generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
+            grades: Grades::default(),
+            cold_start: None,
+            deadlock: None,
+            race: BTreeMap::new(),
+            fuzz: None,
+            head_of_line: None,
+            session_ends: None,
+            leak: None,
+            drift: None,
+            breaking_point: None,
+            spike_recovery: None,
+            faults: None,
+            details: BTreeMap::new(),
+            slowest: metrics.slowest_of(is_measured),
+            threshold_violations: Vec::new(),
+            verdicts: Vec::new(),
+            warnings: Vec::new(),
+            losses: Vec::new(),
+            meaning: Vec::new(),
+            trace_path: if self.header.has_trace {
+                "trace.jsonl".into()
+            } else {
+                Default::default()
+            },
+            trace: None,
+        })
     }
 
     /// How many calls ended while a phase lasted, whichever they began in; for a scenario that is
     /// no load, its own calls.
-    fn ended_in(&self, phase: &PhaseRecord) -> u64 {
+    fn ended_in(&self, phase: &PhaseFact) -> u64 {
         let place = usize::from(phase.index).saturating_sub(1);
-        let is_load = phase.name != ALONE && !self.notes.endings.is_empty();
+        let is_load = phase.name != ALONE && !self.endings.is_empty();
         if is_load {
-            let counts = self.notes.endings.iter();
+            let counts = self.endings.iter();
             counts.filter_map(|ending| ending.by_phase.get(place)).sum()
         } else {
-            let calls = self.metrics.total_of(|index| index == phase.index);
-            calls.succeeded() + failures(&calls)
+            let calls = self.calls_in(phase);
+            calls.succeeded() + calls.failures()
         }
+    }
+
+    /// All calls of a phase.
+    fn calls_in(&self, phase: &PhaseFact) -> CallMetrics {
+        self.metrics.total_of(|index| index == phase.index)
     }
 
     /// The time from the sending, in the open model. Later steps of a pattern follow from answers
@@ -118,11 +147,8 @@ impl Assembly<'_> {
     fn service(&self) -> Option<LatencyStats> {
         self.header.scenario.load.rate?;
         let mut sum = new_histogram();
-        for calls in self
-            .metrics
-            .tools_of(|phase| self.is_measured(phase))
-            .values()
-        {
+        let tools = self.metrics.tools_of(|phase| self.is_measured(phase));
+        for calls in tools.values() {
             let histogram = calls.service_ns.as_deref().unwrap_or(&calls.latency_ns);
             // Both have three digits and grow as needed.
             let _ = sum.add(histogram);
@@ -130,23 +156,18 @@ impl Assembly<'_> {
         Some(LatencyStats::from_histogram(sum))
     }
 
-    pub(super) fn latency_of(&self, phase_name: &str) -> Option<LatencyStats> {
-        let phase = self
-            .notes
-            .phases
-            .iter()
-            .find(|phase| phase.name == phase_name)?;
-        let calls = self.metrics.total_of(|index| index == phase.index);
+    fn latency_of(&self, phase: &str) -> Option<LatencyStats> {
+        let calls = self.calls_in(self.phase(phase)?);
         Some(LatencyStats::from_histogram(calls.latency_ns))
     }
 
     /// How long a phase really was: the load may have ended within it.
-    pub(super) fn duration_of(&self, phase: &PhaseRecord) -> Duration {
+    pub(super) fn duration_of(&self, phase: &PhaseFact) -> Duration {
         let mut until = phase.until.unwrap_or(self.ending.duration);
         if self.ending.interrupted {
             until = until.min(self.ending.duration);
         }
-        if let Some(ended) = self.notes.load_ended
+        if let Some(ended) = self.load_ended
             && phase.name != ALONE
         {
             until = until.min(ended.at);
@@ -154,11 +175,10 @@ impl Assembly<'_> {
         until.saturating_sub(phase.from)
     }
 
-    pub(super) fn phase_report(&self, phase: &PhaseRecord) -> PhaseReport {
-        let calls = self.metrics.total_of(|index| index == phase.index);
+    fn phase_report(&self, phase: &PhaseFact) -> PhaseReport {
+        let calls = self.calls_in(phase);
         let duration = self.duration_of(phase);
-        let failed = failures(&calls);
-        let count = calls.succeeded() + failed;
+        let failed = calls.failures();
         PhaseReport {
             name: phase.name.clone(),
             concurrent: phase.concurrent,
@@ -166,33 +186,21 @@ impl Assembly<'_> {
             measured: phase.measured,
             from: phase.from,
             duration,
-            count,
+            count: calls.succeeded() + failed,
             failed,
             requests_per_sec: per_second(self.ended_in(phase), duration),
             latency_ms: LatencyStats::from_histogram(calls.latency_ns),
         }
     }
 
-    pub fn throughput(&self, measured: &CallMetrics, errors: &ErrorStats) -> ThroughputStats {
-        let time: Duration = self
-            .notes
-            .phases
-            .iter()
-            .filter(|phase| phase.measured)
-            .map(|phase| self.duration_of(phase))
-            .sum();
-        let total = measured.succeeded() + errors.total;
+    fn throughput(&self, measured: &CallMetrics, errors: &ErrorStats) -> ThroughputStats {
+        let phases = || self.measured_phases();
+        let time: Duration = phases().map(|phase| self.duration_of(phase)).sum();
         // What ended after the load would make it look faster than it was.
-        let ended: u64 = self
-            .notes
-            .phases
-            .iter()
-            .filter(|phase| phase.measured)
-            .map(|phase| self.ended_in(phase))
-            .sum();
+        let ended: u64 = phases().map(|phase| self.ended_in(phase)).sum();
         let (timeline, intervals) = self.timeline();
         ThroughputStats {
-            total_requests: total,
+            total_requests: measured.succeeded() + errors.total,
             successful_requests: measured.succeeded(),
             requests_per_sec: per_second(ended, time),
             timeline,
@@ -201,14 +209,11 @@ impl Assembly<'_> {
     }
 
     /// Second by second, or in longer stretches for a long run.
-    pub(super) fn timeline(&self) -> (Vec<(Duration, u64)>, Vec<Interval>) {
+    fn timeline(&self) -> (Vec<(Duration, u64)>, Vec<Interval>) {
         let mut seconds = BTreeMap::<u64, SecondMetrics>::new();
         for ((phase, second), counts) in &self.metrics.seconds {
             if self.is_measured(*phase) {
-                let sum = seconds.entry(*second).or_default();
-                sum.succeeded += counts.succeeded;
-                sum.failed += counts.failed;
-                sum.latency_ns = sum.latency_ns.saturating_add(counts.latency_ns);
+                seconds.entry(*second).or_default().add(counts);
             }
         }
         let (Some((first, _)), Some((last, _))) =
@@ -223,9 +228,7 @@ impl Assembly<'_> {
         while from <= *last {
             let mut sum = SecondMetrics::default();
             for (_, counts) in seconds.range(from..from + width) {
-                sum.succeeded += counts.succeeded;
-                sum.failed += counts.failed;
-                sum.latency_ns = sum.latency_ns.saturating_add(counts.latency_ns);
+                sum.add(counts);
             }
             completed += sum.succeeded + sum.failed;
             from += width;
@@ -250,7 +253,7 @@ fn error_stats(calls: &CallMetrics) -> ErrorStats {
     by_category.remove(&ErrorCategory::Cancelled);
     examples.remove(&ErrorCategory::Cancelled);
     ErrorStats {
-        total: failures(calls),
+        total: calls.failures(),
         by_category,
         examples,
     }
@@ -266,18 +269,7 @@ fn tool_report(calls: &CallMetrics) -> ToolReport {
 }
 
 fn process_stats(metrics: &Metrics) -> ProcessStats {
-    let samples: Vec<ProcessSample> = metrics
-        .usage
-        .iter()
-        .map(|usage| ProcessSample {
-            at: usage.at,
-            rss_mb: usage.rss_mb,
-            cpu_pct: usage.cpu_pct,
-            threads: usage.threads,
-            descriptors: usage.descriptors,
-            processes: usage.processes,
-        })
-        .collect();
+    let samples = metrics.usage.clone();
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
         return ProcessStats::default();
     };

@@ -9,39 +9,79 @@ mod measure;
 mod times;
 mod unanswered;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcprove_score::verdict::Verdict;
-use mcprove_trace::stream::{Metrics, OWN_LIMIT};
+use mcprove_settings::message::Diagnostic;
+use mcprove_settings::own_limits::OwnLimit;
+use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, OWN_LIMIT};
 
-use super::header::{ENDED, Ending, Header, STARTED};
+use super::header::{Ending, Header};
 use super::interpret;
-use super::notes::{self, Notes, PhaseRecord};
-use super::report::{Model, Report};
+use super::report::Report;
+use crate::drive::check::CheckFact;
+use crate::drive::connection_slot::GaveUpFact;
+use crate::drive::context::PhaseFact;
+use crate::drive::driver::EndingsFact;
+use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
+use crate::drive::{Scenario, ScenarioKind};
 
-/// What a report is made of.
-pub(crate) struct Assembly<'a> {
-    pub metrics: &'a Metrics,
-    pub header: &'a Header,
-    pub ending: Ending,
+/// What a report is made of: what was measured, and the facts that the run noted.
+pub struct RunFacts<'a> {
+    pub(crate) metrics: &'a Metrics,
+    pub(crate) header: &'a Header,
+    pub(crate) ending: Ending,
     /// Whether it has no end: what is only noted at the end is not known.
     was_killed: bool,
-    pub notes: Notes,
+    pub(crate) phases: Vec<PhaseFact>,
+    load_ended: Option<LoadEndedFact>,
+    endings: Vec<EndingsFact>,
+    checks: Vec<CheckFact>,
 }
 
-/// The report of a run; none when its first event is missing.
-pub(crate) fn assemble(metrics: &Metrics) -> Option<Report> {
-    let header: Header = notes::first(metrics, STARTED)?;
-    let ending = notes::first(metrics, ENDED);
-    let assembly = Assembly {
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AssembleError {
+    /// A fact does not have its form.
+    #[error(transparent)]
+    Fact(#[from] FactError),
+    /// The scenario that was given does not fit the run.
+    #[error("{0}")]
+    Scenario(Diagnostic),
+}
+
+/// The report of a run, which ended now unless its facts say when; none when its first event is missing. What a
+/// scenario of another crate concludes is known where it is among `known`.
+pub(crate) fn assemble(
+    metrics: &Metrics,
+    known: &[Scenario],
+    ending: Option<Ending>,
+) -> Result<Option<Report>, AssembleError> {
+    let Some(mut header) = metrics.first::<Header>()? else {
+        return Ok(None);
+    };
+    if let ScenarioKind::Custom(custom) = &mut header.scenario.kind {
+        custom.adopt(known).map_err(AssembleError::Scenario)?;
+    }
+    let ending = ending.or(metrics.first()?);
+    let mut phases: Vec<PhaseFact> = metrics.facts()?;
+    // One that is noted again, now that its end is known, is the same.
+    phases.reverse();
+    phases.sort_by_key(|phase| phase.index);
+    phases.dedup_by_key(|phase| phase.index);
+    let facts = RunFacts {
         metrics,
         header: &header,
         was_killed: ending.is_none(),
         ending: ending.unwrap_or_else(|| cut_off(metrics)),
-        notes: Notes::read(metrics),
+        phases,
+        load_ended: metrics.first()?,
+        endings: metrics.facts()?,
+        checks: metrics.facts()?,
     };
-    Some(assembly.report())
+    Ok(Some(facts.report()?))
 }
 
 /// The ending of a run that was killed: as far as its events go.
@@ -58,77 +98,72 @@ fn cut_off(metrics: &Metrics) -> Ending {
     }
 }
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
+    /// The facts of one type, in order of time.
+    pub fn all<F: Fact>(&self) -> Result<Vec<F>, FactError> {
+        self.metrics.facts()
+    }
+
+    /// The first fact of a type.
+    pub fn first<F: Fact>(&self) -> Result<Option<F>, FactError> {
+        self.metrics.first()
+    }
+
     /// How calls are judged.
     fn judging(&self) -> Judging {
         self.header.scenario.kind.as_type().judging()
     }
 
-    fn report(&self) -> Report {
-        let scenario = &self.header.scenario;
+    fn report(&self) -> Result<Report, FactError> {
         let measured = self.metrics.total_of(|phase| self.is_measured(phase));
-        let mut report = Report::empty(scenario.kind.clone());
-        report.run_id.clone_from(&self.header.run_id);
-        report.started_at = self.header.started_at();
-        report.duration = self.ending.duration;
-        report.interrupted = self.ending.interrupted;
-        report.partial = self.ending.interrupted || self.ended_early() || self.has_lost_sessions();
-        report.rate = scenario.load.rate;
-        report.model = if report.rate.is_some() {
-            Model::Open
-        } else {
-            Model::Closed
-        };
-        report.sessions = scenario.load.sessions;
-        report.seed = self.header.seed;
-        report.server_info = self.notes.server.clone();
-        report.server_info.target.clone_from(&self.header.target);
-        if self.header.has_trace {
-            report.trace_path = "trace.jsonl".into();
-        }
-        self.measure(&mut report, &measured);
-        if let Some(limit) = self.notes.own_limit {
+        let mut report = self.measure(&measured)?;
+        if let Some(limit) = self.first::<OwnLimit>()? {
             // What was measured with less than was asked for says nothing about the server.
             let sentence = format!("{limit}, so nothing is judged.");
             let mut verdict = Verdict::inconclusive(OWN_LIMIT, sentence, limit.hint());
             verdict.numbers = limit.numbers();
             report.verdicts.push(verdict);
-            return report.conclude();
+            return Ok(report.conclude());
         }
-        self.detect(&mut report, &measured);
+        self.detect(&mut report, &measured)?;
         self.judge(&mut report, &measured);
         self.grade(&mut report);
         report.meaning = interpret::sentences(&report, &self.times());
-        report.conclude()
+        Ok(report.conclude())
     }
 
-    fn phase(&self, index: u16) -> Option<&PhaseRecord> {
-        self.notes.phases.iter().find(|phase| phase.index == index)
+    /// The phase of that name.
+    fn phase(&self, name: &str) -> Option<&PhaseFact> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// The calls of a phase, by tool.
+    pub(crate) fn tools_in(&self, phase: &str) -> Option<&BTreeMap<String, CallMetrics>> {
+        self.metrics.phases.get(&self.phase(phase)?.index)
+    }
+
+    /// The phases whose calls count.
+    fn measured_phases(&self) -> impl Iterator<Item = &PhaseFact> {
+        self.phases.iter().filter(|phase| phase.measured)
     }
 
     fn is_measured(&self, index: u16) -> bool {
-        self.phase(index).is_some_and(|phase| phase.measured)
+        self.measured_phases().any(|phase| phase.index == index)
     }
 
     /// Whether sessions were given up for good.
     fn has_lost_sessions(&self) -> bool {
-        self.metrics.count_notes("seat_gave_up") > 0
+        self.metrics.count_notes(GaveUpFact::NAME) > 0
     }
 
     /// Whether the load ended clearly before its time, and not because there were enough calls.
     fn ended_early(&self) -> bool {
-        let planned = self
-            .notes
-            .phases
-            .iter()
-            .filter(|phase| phase.name != ALONE)
-            .filter_map(|phase| phase.until)
-            .max();
-        let (Some(planned), Some(ended)) = (planned, self.notes.load_ended) else {
-            return false;
-        };
+        let load = self.phases.iter().filter(|phase| phase.name != ALONE);
+        let planned = load.filter_map(|phase| phase.until).max();
         let is_counted = self.header.scenario.load.calls.is_some();
-        !is_counted && ended.at + Duration::from_millis(100) < planned
+        planned.zip(self.load_ended).is_some_and(|(planned, ended)| {
+            !is_counted && ended.at + Duration::from_millis(100) < planned
+        })
     }
 }
 

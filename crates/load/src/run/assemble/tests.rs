@@ -30,7 +30,7 @@ impl Events {
             faults: Vec::new(),
             has_trace: true,
         };
-        events.note(STARTED, &serde_json::to_value(header).unwrap());
+        events.note(Header::NAME, &serde_json::to_value(header).unwrap());
         events
     }
 
@@ -64,7 +64,7 @@ impl Events {
         let endings = json!({ "by_phase": [taken_up], "unstarted": 0, "taken_up": taken_up, "taken_up_late": late });
         self.note("endings", &endings);
         self.note(
-            ENDED,
+            Ending::NAME,
             &json!({ "duration_secs": 30.0, "interrupted": false }),
         );
     }
@@ -110,7 +110,7 @@ impl Events {
     }
 
     fn report(self) -> Report {
-        assemble(&self.sink.snapshot()).unwrap()
+        assemble(&self.sink.snapshot(), &[], None).unwrap().unwrap()
     }
 }
 
@@ -173,7 +173,7 @@ fn calls_without_an_answer_are_counted_when_a_run_was_interrupted_or_killed() {
             }
             if !is_killed {
                 let ending = json!({ "duration_secs": 7.0, "interrupted": true });
-                events.note(ENDED, &ending);
+                events.note(Ending::NAME, &ending);
             }
             let report = events.report();
             let label = format!("{calls:?}, killed: {is_killed}");

@@ -6,16 +6,15 @@ use std::time::Duration;
 use mcprove_score::interpret::ClientTime;
 use mcprove_trace::stream::CallMetrics;
 
-use super::{ALONE, Assembly};
+use super::{ALONE, RunFacts};
 use crate::run::interpret::{Times, ToolTimes};
-use crate::run::notes::PhaseRecord;
 use crate::run::report::LatencyStats;
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
     /// Where the clients' time went.
     pub(super) fn times(&self) -> Times {
         let mut alone = self
-            .alone()
+            .phase(ALONE)
             .map(|alone| self.metrics.tools_of(|index| index == alone.index))
             .unwrap_or_default();
         let tools: BTreeMap<String, ToolTimes> = self
@@ -37,19 +36,15 @@ impl Assembly<'_> {
         }
     }
 
-    fn alone(&self) -> Option<&PhaseRecord> {
-        self.notes.phases.iter().find(|phase| phase.name == ALONE)
-    }
-
     /// None over phases of different concurrency, of which a share says nothing.
     fn client_time(&self, tools: &BTreeMap<String, ToolTimes>) -> Option<ClientTime> {
-        let mut measured = self.notes.phases.iter().filter(|phase| phase.measured);
+        let mut measured = self.measured_phases();
         let (phase, None) = (measured.next()?, measured.next()) else {
             return None;
         };
-        let load_ended = self.notes.load_ended?;
+        let load_ended = self.load_ended?;
         let drained_at = self
-            .alone()
+            .phase(ALONE)
             .map_or(self.ending.duration, |alone| alone.from);
         let overtime = drained_at.saturating_sub(load_ended.at);
         let in_flight = u32::try_from(load_ended.in_flight).unwrap_or(u32::MAX);

@@ -2,16 +2,15 @@
 
 use mcprove_trace::stream::CallMetrics;
 
-use super::Assembly;
-use super::figures::failures;
+use super::RunFacts;
 
-impl Assembly<'_> {
+impl RunFacts<'_> {
     /// Calls without an answer when the run was interrupted.
     pub(super) fn unanswered(&self) -> u64 {
         if !self.ending.interrupted {
             return 0;
         }
-        let open = if self.leaves_calls() {
+        let open = if self.judging().leaves_calls {
             0
         } else {
             without_answer(&self.metrics.total())
@@ -30,7 +29,7 @@ impl Assembly<'_> {
 
     /// The tools that calls without an answer went to.
     pub(super) fn unanswered_tools(&self) -> Vec<String> {
-        if !self.ending.interrupted || self.leaves_calls() {
+        if !self.ending.interrupted || self.judging().leaves_calls {
             return Vec::new();
         }
         let tools = self.metrics.tools_of(|_| true).into_iter();
@@ -39,11 +38,6 @@ impl Assembly<'_> {
             .map(|(name, _)| name)
             .collect()
     }
-
-    /// Whether the scenario itself leaves calls before their answer.
-    fn leaves_calls(&self) -> bool {
-        self.judging().leaves_calls
-    }
 }
 
 /// Calls that were sent and have no end, or that we gave up.
@@ -51,6 +45,6 @@ fn without_answer(calls: &CallMetrics) -> u64 {
     calls
         .sent
         .saturating_sub(calls.succeeded())
-        .saturating_sub(failures(calls))
+        .saturating_sub(calls.failures())
         .saturating_sub(calls.lost_to_faults)
 }

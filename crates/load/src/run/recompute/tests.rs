@@ -172,14 +172,14 @@ async fn a_trace_that_reached_its_limit_has_no_end() {
     let path = folder.path().join("trace.jsonl");
     let trace = Arc::new(TraceFile::create(&path).unwrap().with_bytes_max(2000));
     let recorder = EventStream::new(vec![trace.clone()]).recorder();
-    for name in ["long", ENDED] {
-        let text = if name == ENDED { "" } else { "x" };
+    for name in ["long", Ending::NAME] {
+        let text = if name == Ending::NAME { "" } else { "x" };
         recorder.note(name, &text.repeat(3000), &serde_json::Value::Null);
         recorder.merge();
     }
     assert_eq!(trace.summary().dropped, 2);
     assert!(matches!(
-        read_trace(&path).unwrap(),
+        read_trace(&path, &[]).unwrap(),
         Reading::Incomplete(..)
     ));
 }

@@ -13,11 +13,11 @@ use std::time::{Duration, SystemTime};
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::breaking_point::BreakingPoint;
 use mcprove_score::cold_start::ColdStartReport;
-use mcprove_score::coverage::{self, CoverageReport};
+use mcprove_score::coverage::CoverageReport;
 use mcprove_score::deadlock::DeadlockReport;
 use mcprove_score::drift::DriftReport;
 use mcprove_score::fuzz::FuzzReport;
-use mcprove_score::generator::{self, GeneratorReport, LoadRate};
+use mcprove_score::generator::GeneratorReport;
 use mcprove_score::grade::Grades;
 use mcprove_score::head_of_line::HeadOfLineReport;
 use mcprove_score::isolation::IsolationReport;
@@ -33,15 +33,18 @@ use mcprove_settings::quantity::seconds;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::drive::ScenarioKind;
 
 pub use faults::FaultsReport;
 pub use latency::LatencyStats;
+pub use mcprove_trace::stream::{ProcessSample, SlowCall};
 pub use parts::{
-    ErrorStats, Interval, Model, PhaseReport, ProcessSample, ProcessStats, RunOutcome, ServerInfo,
-    SlowCall, ThroughputStats, ToolReport, TraceStats,
+    ErrorStats, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
+    ThroughputStats, ToolReport, TraceStats,
 };
 
 /// What a run found.
@@ -75,7 +78,7 @@ pub struct Report {
     #[serde(rename = "server")]
     pub server_info: ServerInfo,
     /// Whether the run passed: no threshold violated, no critical finding, something succeeded.
-    passed: bool,
+    pub(crate) passed: bool,
     /// Passed, failed, or not enough evidence.
     pub outcome: RunOutcome,
     /// Whether the run was interrupted, or ended before its time.
@@ -183,6 +186,9 @@ pub struct Report {
     /// What injected faults did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultsReport>,
+    /// What scenarios and checks of other crates found, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<String, Value>,
     /// The slowest calls, slowest first.
     pub slowest: Vec<SlowCall>,
     /// Limits that were not kept.
@@ -206,6 +212,43 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceStats>,
 }
+
+/// What a scenario, a detector or a check found, as a part of the report that is asked for by its type.
+pub trait Detail: Serialize + DeserializeOwned {
+    /// Its name among the details of a report.
+    const NAME: &'static str;
+
+    /// It, in a report; none if it is not there, or not of this form.
+    fn of(report: &Report) -> Option<Self> {
+        Self::deserialize(report.details.get(Self::NAME)?).ok()
+    }
+}
+
+/// The details that are fields of a report.
+macro_rules! details {
+    ($($type:ty = $field:ident),*) => {
+        $(impl Detail for $type {
+            const NAME: &'static str = stringify!($field);
+
+            fn of(report: &Report) -> Option<Self> {
+                report.$field.clone()
+            }
+        })*
+    };
+}
+
+details!(
+    ColdStartReport = cold_start,
+    DeadlockReport = deadlock,
+    FuzzReport = fuzz,
+    HeadOfLineReport = head_of_line,
+    ChurnReport = session_ends,
+    LeakReport = leak,
+    DriftReport = drift,
+    BreakingPoint = breaking_point,
+    SpikeReport = spike_recovery,
+    FaultsReport = faults
+);
 
 /// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
 /// works, whether calls get stuck, and whether the server keeps up with a rate.
@@ -290,6 +333,26 @@ impl Report {
         (attempted > 0).then(|| self.errors.total as f64 / attempted as f64)
     }
 
+    /// What a scenario, a detector or a check found; none if it was not there to find something.
+    ///
+    /// ```no_run
+    /// # fn example(report: mcprove_load::run::Report) -> Option<()> {
+    /// use mcprove_score::deadlock::DeadlockReport;
+    ///
+    /// println!("{:?}", report.detail::<DeadlockReport>()?.severity);
+    /// # Some(())
+    /// # }
+    /// ```
+    pub fn detail<T: Detail>(&self) -> Option<T> {
+        T::of(self)
+    }
+
+    /// Adds what a scenario of another crate found.
+    pub fn add_detail<T: Detail>(&mut self, detail: &T) {
+        let value = serde_json::to_value(detail).unwrap_or_default();
+        self.details.insert(T::NAME.to_owned(), value);
+    }
+
     /// Writes `report.md`.
     pub fn write_markdown(&self, path: &Path) -> io::Result<()> {
         write_whole(path, crate::report::document(self, None).markdown())
@@ -315,6 +378,7 @@ impl Report {
     }
 
     /// A report of nothing yet.
+    #[cfg(test)]
     pub(crate) fn empty(scenario_kind: ScenarioKind) -> Self {
         Self {
             schema: crate::run::format::METRICS.to_owned(),
@@ -352,9 +416,16 @@ impl Report {
             tools: BTreeMap::new(),
             phases: Vec::new(),
             isolation: IsolationReport::default(),
-            coverage: coverage::coverage(&[], &BTreeMap::new()),
+            coverage: mcprove_score::coverage::coverage(&[], &BTreeMap::new()),
             skipped_tools: Vec::new(),
-            generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
+            generator: mcprove_score::generator::judge(
+                None,
+                0,
+                None,
+                None,
+                None,
+                mcprove_score::generator::LoadRate::Unknown,
+            ),
             grades: Grades::default(),
             cold_start: None,
             deadlock: None,
@@ -367,6 +438,7 @@ impl Report {
             breaking_point: None,
             spike_recovery: None,
             faults: None,
+            details: BTreeMap::new(),
             slowest: Vec::new(),
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcprove_settings::quantity::{milliseconds, seconds};
+use mcprove_settings::quantity::seconds;
 use mcprove_trace::ErrorCategory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LatencyStats;
+use super::{LatencyStats, ProcessSample};
 
 /// Whether calls wait for answers or follow a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -112,27 +112,6 @@ pub struct ProcessStats {
     pub samples: Vec<ProcessSample>,
 }
 
-/// What the server's processes used at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ProcessSample {
-    /// Since the start of the run.
-    #[serde(rename = "at_secs", with = "seconds")]
-    #[schemars(with = "f64")]
-    pub at: Duration,
-    /// Resident memory.
-    pub rss_mb: f64,
-    /// Share of one core.
-    pub cpu_pct: f64,
-    /// Threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    /// Open descriptors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub descriptors: Option<u32>,
-    /// Processes.
-    pub processes: u32,
-}
-
 /// One tool's share of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolReport {
@@ -172,28 +151,6 @@ pub struct PhaseReport {
     pub requests_per_sec: f64,
     /// Latency of the successful ones.
     pub latency_ms: LatencyStats,
-}
-
-/// One of the slowest calls.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SlowCall {
-    /// The tool.
-    pub tool: String,
-    /// The session.
-    pub session: u32,
-    /// The JSON-RPC id, to be found in the trace.
-    pub request_id: u64,
-    /// When it ended, since the start of the run.
-    #[serde(rename = "at_secs", with = "seconds")]
-    #[schemars(with = "f64")]
-    pub at: Duration,
-    /// How long it took, from its intended start.
-    #[serde(rename = "duration_ms", with = "milliseconds")]
-    #[schemars(with = "f64")]
-    pub duration: Duration,
-    /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<ErrorCategory>,
 }
 
 /// The size of `trace.jsonl`.

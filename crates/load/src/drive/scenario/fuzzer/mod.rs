@@ -3,12 +3,10 @@
 //! One session is used for as long as it lives. After each payload the server is asked whether it
 //! is alive; when it is not, the payload is to blame, and the next one gets a new session.
 
-mod frame;
 mod payloads;
 mod trial;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcprove_client::session::{ConnectError, Session};
 use mcprove_document::figure::counted;
@@ -18,21 +16,17 @@ use mcprove_settings::number;
 use mcprove_settings::quantity::seconds;
 use mcprove_settings::setting::Settings;
 use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::Recorder;
+use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::payloads::{Payload, choose};
-use self::trial::{Seen, Target, Trial, note_case};
-use super::check::note_check;
-use super::{Judging, ScenarioType, Shape, Steps, Success, Work};
-use crate::drive::definition::LoadSettings;
-use crate::drive::error::StageError;
-use crate::drive::mix::{MixError, ReadyCall, calls_for};
-use crate::drive::stage::{Connection, PhaseNote, Stage, note_violations, since_start};
-use crate::run::assemble::Assembly;
-use crate::run::report::Report;
+use self::trial::{FuzzFact, Seen, Target, Trial, note_case};
+use super::{Judging, ScenarioType, Shape, Success};
+use crate::drive::context::{ConnectFailedFact, Connection, ReconnectedFact, RunContext};
+use crate::drive::mix::{PreparedCall, calls_for, free_calls};
+use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 /// How many times as long as at first a liveness check may take.
@@ -46,7 +40,7 @@ const NO_TOOL: &str = "mcprove_no_such_tool";
 
 /// The names of the payloads.
 pub fn payload_names() -> Vec<&'static str> {
-    payloads::all().map(|payload| payload.name).collect()
+    payloads::all().map(|payload| payload.name.as_str()).collect()
 }
 
 /// What it finds.
@@ -70,64 +64,12 @@ pub struct Fuzzer {
 }
 
 impl Fuzzer {
-    async fn take(&self, stage: &Arc<Stage>, recorder: &Arc<Recorder>) -> Result<(), StageError> {
-        let payloads =
-            choose(&self.payloads).map_err(|message| StageError::Config(message.into()))?;
-        let first = stage.connect(recorder).await?;
-        let from = since_start(&stage.stream, Instant::now());
-        let target = target(stage, recorder, &first.session).await?;
-        let Some(alive_timeout) = self.alive_timeout(stage, &first.session).await else {
-            note_check(recorder, &unjudgeable());
-            first.end().await;
-            return Ok(());
-        };
-        let count = u32::try_from(payloads.len()).unwrap_or(u32::MAX);
-        let total = count.saturating_mul(self.iterations);
-        let mut current = Some(first);
-        let mut done = 0;
-        for payload in (0..self.iterations).flat_map(|_| &payloads) {
-            if !stage.stop.is_running() {
-                break;
-            }
-            let Some(connection) = current.take() else {
-                break;
-            };
-            let trial = Trial {
-                payload,
-                answer_timeout: self.answer_timeout,
-                alive_timeout,
-            };
-            let seen = trial.run(&connection.session, &target).await;
-            current = conclude(stage, recorder, connection, payload, &seen).await;
-            done += 1;
-            stage.progress(done, total);
-        }
-        if current.is_none() && done < total {
-            note_check(recorder, &untried(total - done));
-        }
-        if let Some(connection) = current {
-            connection.end().await;
-            note_violations(recorder, &connection.session);
-        }
-        PhaseNote {
-            index: PHASE,
-            name: "fuzz",
-            concurrent: 1,
-            rate: None,
-            measured: true,
-            from,
-            until: Some(since_start(&stage.stream, Instant::now())),
-        }
-        .note(recorder);
-        Ok(())
-    }
-
     /// How long the server may take to show that it lives: the hang threshold, or several times as
     /// long as it takes before anything was done to it. None when it does not show it even then.
-    async fn alive_timeout(&self, stage: &Stage, session: &Session) -> Option<Duration> {
-        let patience = stage.server.startup_timeout;
+    async fn alive_timeout(&self, context: &RunContext, session: &Session) -> Option<Duration> {
+        let patience = context.server.startup_timeout;
         let answered = session.check_alive(patience).await.ok()?;
-        let threshold = stage.hang_limits().threshold.max(self.answer_timeout);
+        let threshold = context.hang_limits().threshold.max(self.answer_timeout);
         Some(threshold.max(answered.saturating_mul(SLOWER_MAX)))
     }
 }
@@ -135,8 +77,7 @@ impl Fuzzer {
 /// Notes what came of a payload, and returns the session for the next: the same, or a new one
 /// if that is over. None when the server is gone.
 async fn conclude(
-    stage: &Arc<Stage>,
-    recorder: &Arc<Recorder>,
+    context: &RunContext,
     connection: Connection,
     payload: &Payload,
     seen: &Seen,
@@ -145,20 +86,15 @@ async fn conclude(
     let closed = session.closed();
     let is_ours = session.process().is_some();
     if seen.is_alive && closed.is_none() {
-        note_case(
-            recorder,
-            payload,
-            seen,
-            classify(seen.said(), true, false),
-            None,
-        );
+        let outcome = classify(seen.said(), true, false);
+        note_case(context, payload, seen, outcome, None);
         return Some(connection);
     }
-    note_violations(recorder, session);
+    connection.note_violations();
     connection.kill();
     drop(connection);
     let reason = format!("after the payload {}", payload.name);
-    let reopened = reopen(stage, recorder, &reason).await;
+    let reopened = reopen(context, &reason).await;
     let is_gone = match &reopened {
         // Our own process: another one says nothing of it.
         _ if is_ours => closed.is_some(),
@@ -173,7 +109,7 @@ async fn conclude(
         seen.said()
     };
     let outcome = classify(said, is_refusal, is_gone);
-    note_case(recorder, payload, seen, outcome, closed.as_ref());
+    note_case(context, payload, seen, outcome, closed.as_ref());
     reopened.ok()
 }
 
@@ -197,16 +133,12 @@ fn untried(count: u32) -> Verdict {
 }
 
 /// The tool that payloads call: the first that may be called, where there is one.
-async fn target(
-    stage: &Stage,
-    recorder: &Recorder,
-    session: &Session,
-) -> Result<Target, StageError> {
-    let tools = stage.list_tools(recorder, session).await?;
-    let calls = match calls_for(stage, &tools) {
-        Ok(calls) => calls,
-        Err(MixError::Nothing(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
+async fn target(context: &RunContext, session: &Session) -> Result<Target, RunError> {
+    let tools = context.list_tools(session).await?;
+    let calls = if context.scenario.tool_calls.is_empty() {
+        free_calls(context, &tools).unwrap_or_default()
+    } else {
+        calls_for(context, &tools)?
     };
     let Some(call) = calls.first() else {
         return Ok(Target {
@@ -214,40 +146,38 @@ async fn target(
             arguments: json!({}),
         });
     };
-    let ready = ReadyCall::new(stage, session, &tools, call)?;
-    let params: Value = serde_json::from_str(&ready.request.params).unwrap_or_default();
+    let call = PreparedCall::new(context, session, &tools, call)?;
+    let params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
     Ok(Target {
-        tool: ready.tool,
+        tool: call.tool,
         arguments: params.get("arguments").cloned().unwrap_or_default(),
     })
 }
 
 /// A new session after the last one was lost.
-async fn reopen(
-    stage: &Arc<Stage>,
-    recorder: &Arc<Recorder>,
-    reason: &str,
-) -> Result<Connection, ConnectError> {
+async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, ConnectError> {
     let mut attempt = 1;
     loop {
-        let error = match stage.connect(recorder).await {
+        let error = match context.connect().await {
             Ok(connection) => {
                 // A client knows the tools before it calls one; what comes of that shows later.
                 let _ = connection.session.list_tools().await;
-                let data =
-                    json!({ "session": connection.number, "attempt": attempt, "reason": reason });
-                recorder.note("reconnected", reason, &data);
+                let fact = ReconnectedFact {
+                    session: connection.number,
+                    attempt,
+                    reason: reason.to_owned(),
+                };
+                context.fact(reason, &fact);
                 return Ok(connection);
             }
             Err(error) => error,
         };
-        recorder.note(
-            "connect_failed",
-            &error.to_string(),
-            &json!({ "attempt": attempt }),
-        );
+        let fact = ConnectFailedFact {
+            attempt: Some(attempt),
+        };
+        context.fact(&error.to_string(), &fact);
         // One that is there and says nothing: asking again takes as long again.
-        if error.is_silence() || attempt == OPENS_MAX || !stage.stop.is_running() {
+        if error.is_silence() || attempt == OPENS_MAX || !context.stop.is_running() {
             return Err(error);
         }
         attempt += 1;
@@ -256,14 +186,57 @@ async fn reopen(
 }
 
 impl ScenarioType for Fuzzer {
-    fn work(&self, _: &LoadSettings) -> Result<Work, StageError> {
-        Ok(Work::Steps(Box::new(self.clone())))
+    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+        Box::pin(async move {
+            let chosen = choose(&self.payloads);
+            let payloads = chosen.map_err(|message| RunError::Config(message.into()))?;
+            let first = context.connect().await?;
+            let phase = context.phase(PHASE, "fuzz", 1, true);
+            let target = target(context, &first.session).await?;
+            let Some(alive_timeout) = self.alive_timeout(context, &first.session).await else {
+                context.note_verdict(&unjudgeable());
+                first.end().await;
+                return Ok(());
+            };
+            let count = u32::try_from(payloads.len()).unwrap_or(u32::MAX);
+            let total = count.saturating_mul(self.iterations);
+            let mut current = Some(first);
+            let mut done = 0;
+            for payload in (0..self.iterations).flat_map(|_| &payloads) {
+                if !context.stop.is_running() {
+                    break;
+                }
+                let Some(connection) = current.take() else {
+                    break;
+                };
+                let trial = Trial {
+                    payload,
+                    answer_timeout: self.answer_timeout,
+                    alive_timeout,
+                };
+                let seen = trial.run(&connection.session, &target).await;
+                current = conclude(context, connection, payload, &seen).await;
+                done += 1;
+                context.progress(done, total);
+            }
+            if current.is_none() && done < total {
+                context.note_verdict(&untried(total - done));
+            }
+            if let Some(connection) = current {
+                connection.end().await;
+                connection.note_violations();
+            }
+            context.end_phases([phase]);
+            Ok(())
+        })
     }
 
-    fn conclude(&self, assembly: &Assembly<'_>, report: &mut Report) {
-        let judged = fuzz::report(assembly.notes.fuzz_cases.clone());
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+        let cases: Vec<FuzzFact> = facts.all()?;
+        let judged = fuzz::report(cases.into_iter().map(|case| case.0).collect());
         report.verdicts.push(fuzz::verdict(&judged));
         report.fuzz = Some(judged);
+        Ok(())
     }
 
     fn judging(&self) -> Judging {
@@ -273,11 +246,12 @@ impl ScenarioType for Fuzzer {
         }
     }
 
-    fn success(&self, assembly: &Assembly<'_>, _: &Report) -> Success {
-        let is_done = !assembly.ending.interrupted || !assembly.notes.fuzz_cases.is_empty();
+    fn success(&self, facts: &RunFacts<'_>, report: &Report) -> Success {
+        let cases = report.fuzz.as_ref().map(|fuzz| &fuzz.cases);
+        let has_tried = cases.is_some_and(|cases| !cases.is_empty());
         Success {
             is_needed: false,
-            is_reached: is_done,
+            is_reached: !facts.ending.interrupted || has_tried,
         }
     }
 
@@ -288,15 +262,5 @@ impl ScenarioType for Fuzzer {
             counted(number::count(self.payloads.len()), "payload")
         };
         vec![which, counted(self.iterations.into(), "time")]
-    }
-}
-
-impl Steps for Fuzzer {
-    fn run<'a>(
-        &'a self,
-        stage: &'a Arc<Stage>,
-        recorder: &'a Arc<Recorder>,
-    ) -> BoxFuture<'a, Result<(), StageError>> {
-        Box::pin(self.take(stage, recorder))
     }
 }

@@ -6,11 +6,12 @@ use mcprove_client::session::{RawAnswer, Session};
 use mcprove_client::transport::Failure;
 use mcprove_score::fuzz::{Answer, FuzzCase, FuzzOutcome};
 use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::Recorder;
-use serde_json::{Value, json};
+use mcprove_trace::stream::Fact;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::frame::Frame;
-use super::payloads::{Due, Payload};
+use super::payloads::{Due, Frame, Payload};
+use crate::drive::context::RunContext;
 
 /// How long an answer that is not due may come after the server showed that it lives: it was sent
 /// its payload before that question.
@@ -25,16 +26,16 @@ pub(super) struct Target {
 }
 
 /// A payload to try.
-pub(super) struct Trial<'a> {
+pub(super) struct Trial {
     /// The payload.
-    pub payload: &'a Payload,
+    pub payload: &'static Payload,
     /// How long its answer may take.
     pub answer_timeout: Duration,
     /// How long the server may take to show that it lives.
     pub alive_timeout: Duration,
 }
 
-impl Trial<'_> {
+impl Trial {
     /// Sends it, and asks whether the server is alive afterwards.
     pub async fn run(&self, session: &Session, target: &Target) -> Seen {
         let (payload, alive_timeout) = (self.payload, self.alive_timeout);
@@ -55,9 +56,9 @@ impl Trial<'_> {
             arguments: &target.arguments,
             meta: &meta,
         };
-        let messages = (payload.build)(&frame);
+        let messages = payload.build(&frame);
         let mut ids = vec![frame.id.to_string()];
-        ids.extend(payload.ids.iter().map(|id| (*id).to_owned()));
+        ids.extend(payload.ids.iter().cloned());
         let Ok(exchange) = session.exchange_raw(&messages, &ids, alive_timeout).await else {
             // Closed, or not reading: what is wrong shows at the liveness check.
             return seen(None, is_alive(session, alive_timeout).await);
@@ -95,9 +96,18 @@ impl Seen {
     }
 }
 
+/// How a payload ended.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct FuzzFact(pub FuzzCase);
+
+impl Fact for FuzzFact {
+    const NAME: &'static str = "fuzz_case";
+}
+
 /// Notes how a payload ended; `closed` tells how the connection did, if it did.
 pub(super) fn note_case(
-    recorder: &Recorder,
+    context: &RunContext,
     payload: &Payload,
     seen: &Seen,
     outcome: FuzzOutcome,
@@ -115,13 +125,13 @@ pub(super) fn note_case(
             .unwrap_or_default(),
     };
     let case = FuzzCase {
-        payload: payload.name.to_owned(),
+        payload: payload.name.clone(),
         outcome,
         detail: format!("{}: {what}", payload.explanation),
         times: 1,
         is_answer_due: seen.is_answer_due,
     };
-    recorder.note("fuzz_case", payload.name, &json!(case));
+    context.fact(&payload.name, &FuzzFact(case));
 }
 
 /// Whether the server answers, be it with an error.

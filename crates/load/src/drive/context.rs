@@ -1,0 +1,545 @@
+//! What every scenario works with: the server, how to talk to it, where events go, when to stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use mcprove_arguments::Folder;
+use mcprove_client::permission::{Allowance, SkippedTool};
+use mcprove_client::server::Server;
+use mcprove_client::session::{ConnectError, Session, SessionOptions, Start};
+use mcprove_fault::TimedInjector;
+use mcprove_settings::message::Diagnostic;
+use mcprove_settings::quantity::{describe_duration, optional_seconds, seconds};
+use mcprove_settings::sync::lock;
+use mcprove_trace::hang::HangLimits;
+use mcprove_trace::protocol::Tool;
+use mcprove_trace::stream::{EventStream, Fact, Recorder};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::definition::Scenario;
+use super::mix::unknown_tool;
+use super::stop::{Stop, StopLevel};
+use super::strict::{Strict, result_check};
+use super::token::Tokens;
+use super::worker::Tally;
+use crate::faulty::FaultLayer;
+use crate::run::RunError;
+use crate::run::report::ServerInfo;
+
+/// What a scenario works with, on one thread: the run, and where events of this thread go.
+#[derive(Clone)]
+pub struct RunContext {
+    shared: Arc<SharedRun>,
+    pub(crate) recorder: Arc<Recorder>,
+}
+
+/// What all threads of a run share.
+pub struct SharedRun {
+    /// Who is tested.
+    pub(crate) server: Server,
+    /// How sessions behave.
+    pub(crate) options: SessionOptions,
+    /// The faults that its calls meet.
+    pub(crate) faults: Option<Arc<TimedInjector>>,
+    /// What is to be done.
+    pub scenario: Scenario,
+    /// Decides every random choice.
+    pub seed: u64,
+    /// The tokens of this run.
+    pub(crate) tokens: Tokens,
+    /// Where events go.
+    pub(crate) stream: EventStream,
+    /// When to stop.
+    pub stop: Stop,
+    /// The server processes that are alive, by the session that they belong to.
+    pub(crate) processes: Mutex<BTreeMap<u32, u32>>,
+    /// What strict mode checks, where it is on.
+    pub(crate) strict: Option<Arc<Strict>>,
+    /// What the live view shows.
+    pub(crate) gauges: Gauges,
+    /// Tools too slow to be called alone after the load. Whoever adds to them has just waited long, so that the
+    /// lock is rarely taken.
+    pub(crate) slow_tools: Mutex<BTreeSet<String>>,
+    /// The tools that have limits of their own.
+    limited_tools: Vec<String>,
+    sessions: AtomicU32,
+    /// Where the paths of generated arguments lie; made when the first is wanted.
+    folder: OnceLock<io::Result<Folder>>,
+    /// The sessions that may be open.
+    open: Mutex<Vec<Weak<Session>>>,
+}
+
+/// What the live view shows and no event tells.
+#[derive(Debug, Default)]
+pub(crate) struct Gauges {
+    /// The place of the phase that is on; past the last when the load is over.
+    pub place: AtomicU32,
+    /// Whether the load is over, so that nothing is begun for it any more.
+    pub is_over: AtomicBool,
+    /// When the load is to end, in milliseconds since the events began; 0 while not known.
+    pub ends_at_ms: AtomicU64,
+    /// The share of a scenario without a fixed end that is done, in thousandths.
+    pub done_permille: AtomicU32,
+    /// What each driver of a load counts.
+    pub tallies: Mutex<Vec<Arc<Tally>>>,
+}
+
+impl Gauges {
+    /// Calls that ended so far; none where no driver counts them.
+    pub fn ended(&self) -> Option<u64> {
+        let tallies = lock(&self.tallies);
+        let ended = tallies.iter().map(|tally| tally.ended_in_all()).sum();
+        (!tallies.is_empty()).then_some(ended)
+    }
+
+    /// Calls under way.
+    pub fn in_flight(&self) -> u64 {
+        let tallies = lock(&self.tallies);
+        tallies.iter().map(|tally| tally.in_flight()).sum()
+    }
+}
+
+/// Who the server is.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ServerFact {
+    #[serde(flatten)]
+    pub info: ServerInfo,
+    #[serde(default)]
+    pub startup_secs: f64,
+}
+
+impl Fact for ServerFact {
+    const NAME: &'static str = "server";
+}
+
+/// The tools of the server, and those that are not called because they may write.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ToolsFact {
+    pub names: Vec<String>,
+    #[serde(default)]
+    pub skipped: Vec<SkippedTool>,
+}
+
+impl Fact for ToolsFact {
+    const NAME: &'static str = "tools";
+}
+
+/// A server did not exit when its input closed; the message says how long it had.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StayedFact {}
+
+impl Fact for StayedFact {
+    const NAME: &'static str = "stayed";
+}
+
+/// A session could not be opened; the message says why.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ConnectFailedFact {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+impl Fact for ConnectFailedFact {
+    const NAME: &'static str = "connect_failed";
+}
+
+/// A session was opened in place of another.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReconnectedFact {
+    pub session: u32,
+    pub attempt: u32,
+    pub reason: String,
+}
+
+impl Fact for ReconnectedFact {
+    const NAME: &'static str = "reconnected";
+}
+
+/// What the server did that the protocol does not allow.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ViolationFact {
+    pub kind: String,
+    pub count: u64,
+    pub example: String,
+}
+
+impl Fact for ViolationFact {
+    const NAME: &'static str = "violation";
+}
+
+/// A phase of the run: by it a report knows what the calls of that number are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PhaseFact {
+    /// The number in the calls' events.
+    pub index: u16,
+    /// Its name.
+    pub name: String,
+    /// Calls in flight.
+    pub concurrent: u32,
+    /// Calls per second, in the open model.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Whether its calls count.
+    pub measured: bool,
+    /// When it began, since the events began.
+    #[serde(rename = "from_secs", with = "seconds")]
+    pub from: Duration,
+    /// When it ended; not known for all.
+    #[serde(rename = "until_secs", with = "optional_seconds")]
+    pub until: Option<Duration>,
+}
+
+impl Fact for PhaseFact {
+    const NAME: &'static str = "phase";
+}
+
+/// A session that is part of a run: known by its number, its process watched while it lives.
+pub struct Connection {
+    /// The session.
+    pub session: Arc<Session>,
+    /// Its number in events.
+    pub number: u32,
+    context: RunContext,
+}
+
+impl Connection {
+    /// Ends the session in an orderly way.
+    pub async fn end(&self) {
+        self.look_away();
+        let closing = self.session.end().await;
+        // One that hangs in a call does not exit because of that, which has a verdict of its own.
+        if closing.forced && !self.session.has_unanswered() {
+            let timeout = describe_duration(self.context.server.shutdown_timeout);
+            self.context.recorder.fact(&timeout, &StayedFact {});
+        }
+    }
+
+    /// Ends the server's process at once, where the session started it.
+    pub fn kill(&self) {
+        self.look_away();
+        self.session.kill();
+    }
+
+    /// Ends a session of which nothing more is wanted. A process of ours is not waited for: it may take its time to
+    /// leave a session that was short.
+    pub(crate) async fn dismiss(&self) {
+        self.note_violations();
+        if self.session.process().is_some() {
+            self.session.abandon();
+            self.kill();
+        }
+        self.end().await;
+    }
+
+    /// Notes what the server did on the session that the protocol does not allow.
+    pub(crate) fn note_violations(&self) {
+        let violations = self.session.violations();
+        for (kind, count) in &violations.counts {
+            let mut examples = violations.first.iter();
+            let example = examples.find(|violation| violation.kind == *kind);
+            let fact = ViolationFact {
+                kind: json!(kind).as_str().unwrap_or_default().to_owned(),
+                count: *count,
+                example: example.map_or_else(String::new, |example| example.message.clone()),
+            };
+            self.context.recorder.fact(kind.explanation(), &fact);
+        }
+    }
+
+    /// A process that gives back its memory as it ends says nothing about the server.
+    fn look_away(&self) {
+        lock(&self.context.processes).remove(&self.number);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.look_away();
+    }
+}
+
+/// A call of this phase.
+pub(crate) fn in_phase(phase: u16) -> Start<'static> {
+    Start {
+        phase,
+        ..Start::default()
+    }
+}
+
+impl Deref for RunContext {
+    type Target = SharedRun;
+
+    fn deref(&self) -> &SharedRun {
+        &self.shared
+    }
+}
+
+impl RunContext {
+    /// A run with a recorder for this thread.
+    pub(crate) fn new(shared: SharedRun) -> Self {
+        let recorder = shared.stream.recorder();
+        let shared = Arc::new(shared);
+        Self { shared, recorder }
+    }
+
+    /// The same run, for another thread.
+    pub(crate) fn for_thread(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            recorder: self.stream.recorder(),
+        }
+    }
+
+    /// Notes a fact, with a message for people who read the trace.
+    pub fn fact(&self, message: &str, fact: &impl Fact) {
+        self.recorder.fact(message, fact);
+    }
+
+    /// Starts or reaches the server once more.
+    pub async fn connect(&self) -> Result<Connection, ConnectError> {
+        self.connect_with(|_| {}).await
+    }
+
+    /// [`RunContext::connect`] with options of its own.
+    pub async fn connect_with(
+        &self,
+        adjust: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Connection, ConnectError> {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let mut options = self.options.clone();
+        options.session_number = number;
+        adjust(&mut options);
+        let recorder = Arc::clone(&self.recorder);
+        let session = Session::connect_recorded(&self.server, options, recorder).await?;
+        if let Some(process) = session.process() {
+            lock(&self.processes).insert(number, process);
+        }
+        let facts = session.facts();
+        let name = &facts.implementation.name;
+        if let Some(faults) = &self.faults {
+            faults.name_server(name);
+        }
+        if number == 0 {
+            let info = ServerInfo {
+                target: self.server.describe(),
+                name: name.clone(),
+                version: facts.implementation.version.clone(),
+                protocol: facts.revision.to_string(),
+                transport: session.transport().to_owned(),
+            };
+            let startup_secs = facts.startup.as_secs_f64();
+            self.fact(name, &ServerFact { info, startup_secs });
+        }
+        let session = Arc::new(session);
+        let mut open = lock(&self.open);
+        open.retain(|session| session.strong_count() > 0);
+        open.push(Arc::downgrade(&session));
+        drop(open);
+        Ok(Connection {
+            session,
+            number,
+            context: self.clone(),
+        })
+    }
+
+    /// A session, or a note that it could not be opened.
+    pub(crate) async fn try_connect(&self) -> Option<Connection> {
+        let opened = self.connect().await;
+        opened.inspect_err(|error| self.note_failure(error)).ok()
+    }
+
+    /// Notes that a session could not be opened or used.
+    pub(crate) fn note_failure(&self, error: &impl ToString) {
+        self.fact(&error.to_string(), &ConnectFailedFact { attempt: None });
+    }
+
+    /// Lists the tools, and notes them for the coverage.
+    pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
+        let tools = session.list_tools().await.map_err(RunError::of_list)?;
+        self.learn_tools(session, &tools)?;
+        Ok(tools)
+    }
+
+    /// Notes the tools for the coverage. A limit or a fault for a tool that is not among them is a mistake.
+    pub(crate) fn learn_tools(&self, session: &Session, tools: &[Tool]) -> Result<(), RunError> {
+        if let Some(strict) = &self.strict {
+            strict.learn(tools, session.facts().revision);
+        }
+        let names = tools.iter().map(|tool| tool.name.clone());
+        let fact = ToolsFact {
+            names: names.collect(),
+            skipped: self.skipped_tools(tools),
+        };
+        self.fact(&format!("{} tools", tools.len()), &fact);
+        let targets = || self.faults.iter().flat_map(|faults| faults.targets());
+        let limited = self.limited_tools.iter();
+        let limited = limited.map(|name| (name, "there is a threshold for"));
+        let faulted = targets().filter_map(|target| target.tool.as_ref());
+        let faulted = faulted.map(|name| (name, "a fault is aimed at"));
+        for (name, what) in limited.chain(faulted) {
+            if !fact.names.contains(name) {
+                let what = format!("{what} the tool {name:?}, which the server does not have");
+                return Err(unknown_tool(tools, name, what));
+            }
+        }
+        let known = &session.facts().implementation.name;
+        let mut servers = targets().filter_map(|target| target.server.as_ref());
+        match servers.find(|name| *name != known) {
+            None => Ok(()),
+            Some(name) => Err(RunError::Config(Diagnostic::new(
+                format!("a fault is aimed at the server {name:?}, but this one is called {known:?}"),
+                format!("did you mean {known:?}? Without a server the fault strikes any"),
+            ))),
+        }
+    }
+
+    /// A phase that begins now, whose calls carry its number.
+    pub fn phase(&self, index: u16, name: &str, concurrent: u32, measured: bool) -> PhaseFact {
+        PhaseFact {
+            index,
+            name: name.to_owned(),
+            concurrent,
+            rate: None,
+            measured,
+            from: self.time(Instant::now()),
+            until: None,
+        }
+    }
+
+    /// Notes phases that end now.
+    pub fn end_phases(&self, phases: impl IntoIterator<Item = PhaseFact>) {
+        let until = Some(self.time(Instant::now()));
+        for phase in phases {
+            self.note_phase(&PhaseFact { until, ..phase });
+        }
+    }
+
+    pub(crate) fn note_phase(&self, phase: &PhaseFact) {
+        self.fact(&phase.name, phase);
+    }
+}
+
+impl SharedRun {
+    /// A run of this scenario on a server, with what its calls meet, and the tools that have limits of their own.
+    pub(crate) fn new(
+        server: Server,
+        mut options: SessionOptions,
+        (scenario, seed): (Scenario, u64),
+        faults: Option<TimedInjector>,
+        stream: EventStream,
+        stop: Stop,
+        limited_tools: Vec<String>,
+    ) -> Self {
+        let strict = scenario.load.strict.then(Arc::<Strict>::default);
+        if let Some(strict) = &strict {
+            options.result_check = Some(result_check(strict, options.result_check.take()));
+        }
+        let faults = faults.map(Arc::new);
+        if let Some(faults) = &faults {
+            options.layer = Some(Arc::new(FaultLayer(Arc::clone(faults))));
+        }
+        Self {
+            server,
+            options,
+            faults,
+            scenario,
+            seed,
+            tokens: Tokens::new(seed),
+            stream,
+            stop,
+            processes: Mutex::default(),
+            strict,
+            gauges: Gauges::default(),
+            slow_tools: Mutex::default(),
+            limited_tools,
+            sessions: AtomicU32::new(0),
+            folder: OnceLock::new(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// The time since the events began, as events have it.
+    pub(crate) fn time(&self, instant: Instant) -> Duration {
+        instant.saturating_duration_since(self.stream.started())
+    }
+
+    /// Where the paths of generated arguments lie.
+    pub(crate) fn folder(&self) -> Result<&Path, &io::Error> {
+        let folder = self.folder.get_or_init(|| Folder::create(self.seed));
+        folder.as_ref().map(Folder::path)
+    }
+
+    /// What may be called beside the tools that are named.
+    pub(crate) fn allowance(&self) -> Allowance {
+        Allowance {
+            writes: self.scenario.load.allow_writes,
+            names: Vec::new(),
+        }
+    }
+
+    /// The tools that are not called because they may write; none where the tools are named.
+    fn skipped_tools(&self, tools: &[Tool]) -> Vec<SkippedTool> {
+        if self.scenario.names_tools() {
+            return Vec::new();
+        }
+        let allowance = self.allowance();
+        let skipped = tools.iter().filter_map(|tool| {
+            Some(SkippedTool {
+                name: tool.name.clone(),
+                reason: allowance.refusal(tool)?.to_string(),
+            })
+        });
+        skipped.collect()
+    }
+
+    /// When a call counts as hung.
+    pub(crate) fn hang_limits(&self) -> HangLimits {
+        self.options.hang_limits.unwrap_or_default()
+    }
+
+    /// Runs `work`, unless the run is asked to stop so hard meanwhile.
+    pub(crate) async fn unless<T>(
+        &self,
+        level: StopLevel,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        tokio::select! {
+            output = work => Some(output),
+            () = self.stop.requested(level) => None,
+        }
+    }
+
+    /// Waits that long, or until the run is asked to stop.
+    pub async fn pause(&self, time: Duration) {
+        self.unless(StopLevel::Drain, tokio::time::sleep(time)).await;
+    }
+
+    /// Ends the sessions that are open, within the time for it: servers are given time after their input closes.
+    pub(crate) async fn end_open(&self) {
+        let open: Vec<Arc<Session>> = lock(&self.open).iter().filter_map(Weak::upgrade).collect();
+        let open = open.iter().filter(|session| session.closed().is_none());
+        tokio::select! {
+            _ = futures_util::future::join_all(open.map(|session| session.end())) => {}
+            () = self.stop.overdue(self.server.shutdown_timeout) => {}
+        }
+    }
+
+    /// Resolves when calls under way had their time, once the run was asked to stop.
+    pub(crate) async fn drained(&self) {
+        self.stop.drained(self.server.shutdown_timeout).await;
+    }
+
+    /// Tells the live view how much is done of a scenario that counts steps.
+    pub fn progress(&self, done: u32, total: u32) {
+        let share = u64::from(done) * 1000 / u64::from(total.max(1));
+        self.gauges
+            .done_permille
+            .store(u32::try_from(share).unwrap_or(1000), Ordering::Relaxed);
+    }
+}

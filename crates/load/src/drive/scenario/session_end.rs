@@ -1,0 +1,478 @@
+//! Leaving sessions, in an orderly way or without a goodbye, and counting what they leave behind.
+//!
+//! Over stdio a session is a process. It has to end when its input does, within the shutdown
+//! timeout of the server, and so does what it started; else it is left over. One exception is made:
+//! a server that asked its client something right after the handshake may wait for that answer,
+//! which never comes once its input is closed. So a process that stays is only suspected at first,
+//! and from then on sessions are left alone for a moment before they are left: what stays even then
+//! is left over, and the suspects with it.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use mcprove_client::process;
+use mcprove_client::session::ProtocolChoice;
+use mcprove_score::sessions::{self, ChurnReport};
+use mcprove_score::leak;
+use mcprove_score::verdict::{Outcome, Severity, Verdict};
+use mcprove_settings::sync::lock;
+use mcprove_trace::stream::{Fact, FactError};
+use serde::{Deserialize, Serialize};
+use tokio::sync::RwLock;
+
+use super::reference::Reference;
+use crate::drive::context::{Connection, RunContext, in_phase};
+use crate::run::RunError;
+use crate::run::RunFacts;
+use crate::run::assemble::figures::samples;
+use crate::run::report::Report;
+
+/// How long a session is left alone after it was opened, once a process stayed: longer than any
+/// server takes to ask its first questions.
+const SETTLING: Duration = Duration::from_secs(1);
+/// After so many processes that had to be killed there is no more to learn, and each costs the
+/// shutdown timeout.
+const STAYED_MAX: u64 = 3;
+/// How long an ended child of a server may be unnoticed by it.
+const REAPING: Duration = Duration::from_millis(200);
+
+/// How a session is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExitStyle {
+    /// As the protocol asks for: stdin closed, the session deleted.
+    Orderly,
+    /// As a client that crashed: the connection is gone, in both directions.
+    Abandoned,
+}
+
+impl ExitStyle {
+    /// One style after the other.
+    pub const fn alternate(number: u32) -> Self {
+        if number.is_multiple_of(2) {
+            Self::Orderly
+        } else {
+            Self::Abandoned
+        }
+    }
+}
+
+/// A session, and since when it is open.
+pub(super) struct Visit {
+    /// The session.
+    pub connection: Connection,
+    /// When it was opened.
+    pub opened: Instant,
+}
+
+/// What became of sessions that were opened and left.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SessionsFact {
+    opened: u64,
+    failed_opens: u64,
+    abandoned: u64,
+    leftovers: u64,
+    zombies: u64,
+    failed_calls: u64,
+}
+
+impl Fact for SessionsFact {
+    const NAME: &'static str = "sessions";
+}
+
+/// What is counted for one style of leaving.
+#[derive(Debug, Default)]
+struct Stays {
+    /// Processes that stayed, on sessions that were left at once.
+    suspected: u64,
+    /// Sessions that had been left alone before, and whose process ended.
+    cleared: u64,
+    /// Sessions that had been left alone before, and whose process stayed.
+    confirmed: u64,
+}
+
+impl Stays {
+    fn is_open(&self) -> bool {
+        self.suspected > 0 && self.cleared == 0 && self.confirmed == 0
+    }
+
+    /// Processes that stayed for no good reason.
+    fn total(&self) -> u64 {
+        match (self.confirmed, self.cleared) {
+            (0, 1..) => 0,
+            (confirmed, _) => confirmed + self.suspected,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    sessions: SessionsFact,
+    /// By style.
+    stays: [Stays; 2],
+}
+
+/// Opens and leaves sessions, and counts what becomes of them.
+pub(super) struct SessionEnds {
+    context: RunContext,
+    counts: Mutex<Counts>,
+    /// Held by whoever opens a session, together or alone.
+    opening: RwLock<()>,
+}
+
+impl SessionEnds {
+    /// Nothing opened yet.
+    pub fn new(context: &RunContext) -> Self {
+        Self {
+            context: context.clone(),
+            counts: Mutex::default(),
+            opening: RwLock::default(),
+        }
+    }
+
+    fn count(&self, count: impl FnOnce(&mut SessionsFact)) {
+        count(&mut lock(&self.counts).sessions);
+    }
+
+    /// Opens the first session: a server that does not answer at all is no result but an error.
+    pub async fn open_first(&self) -> Result<Visit, RunError> {
+        Ok(self.enter(self.context.connect().await?))
+    }
+
+    /// Opens a session, or counts that it could not be opened. What fails is tried once more, while nobody else opens
+    /// a session: many servers that start at once may all be late, which is no fault of theirs.
+    pub async fn open(&self, protocol: ProtocolChoice) -> Option<Visit> {
+        let context = &self.context;
+        let connect = || context.connect_with(|options| options.protocol = protocol);
+        let mut outcome = {
+            let _together = self.opening.read().await;
+            connect().await
+        };
+        if outcome.is_err() && context.stop.is_running() {
+            let _alone = self.opening.write().await;
+            outcome = connect().await;
+        }
+        let opened = outcome.inspect_err(|error| {
+            self.count(|sessions| sessions.failed_opens += 1);
+            context.note_failure(error);
+        });
+        opened.ok().map(|connection| self.enter(connection))
+    }
+
+    /// Opens a session and makes a call that has to succeed, in its proper order: what comes too early is for another
+    /// scenario.
+    pub async fn open_and_call(
+        &self,
+        protocol: ProtocolChoice,
+        reference: &Reference,
+        phase: u16,
+    ) -> Option<Visit> {
+        let visit = self.open(protocol).await?;
+        let session = &visit.connection.session;
+        let listed = session.list_tools().await;
+        let request = &reference.call.request;
+        let outcome = session.request_as(request, &in_phase(phase)).await;
+        if listed.is_err() || outcome.is_err() {
+            self.count(|sessions| sessions.failed_calls += 1);
+        }
+        Some(visit)
+    }
+
+    fn enter(&self, connection: Connection) -> Visit {
+        self.count(|sessions| sessions.opened += 1);
+        Visit {
+            connection,
+            opened: Instant::now(),
+        }
+    }
+
+    /// Whether so much was found that going on would find no more.
+    pub fn is_clear(&self) -> bool {
+        let counts = lock(&self.counts);
+        let confirmed: u64 = counts.stays.iter().map(|stays| stays.confirmed).sum();
+        confirmed >= STAYED_MAX
+    }
+
+    /// Leaves a session alone for a moment, if a process stayed that had none.
+    pub async fn settle(&self, visit: &Visit, style: ExitStyle) {
+        let is_suspected = lock(&self.counts).stays[style as usize].suspected > 0;
+        let rest = SETTLING.saturating_sub(visit.opened.elapsed());
+        if is_suspected && !rest.is_zero() {
+            self.context.pause(rest).await;
+        }
+    }
+
+    /// Leaves a session once it has settled, and looks at what stays.
+    pub async fn leave(&self, visit: &Visit, style: ExitStyle) {
+        self.settle(visit, style).await;
+        let session = &visit.connection.session;
+        let is_settled = visit.opened.elapsed() >= SETTLING;
+        if let Some(process) = session.process() {
+            self.count_zombies(process).await;
+        }
+        visit.connection.note_violations();
+        if style == ExitStyle::Abandoned {
+            self.count(|sessions| sessions.abandoned += 1);
+            session.abandon();
+        }
+        // One that hangs in a call does not leave because of that.
+        let is_stuck = session.has_unanswered();
+        let closing = session.end().await;
+        let mut counts = lock(&self.counts);
+        let stays = &mut counts.stays[style as usize];
+        match (closing.forced && !is_stuck, is_settled) {
+            (true, true) => stays.confirmed += 1,
+            (true, false) => stays.suspected += 1,
+            (false, true) => stays.cleared += 1,
+            (false, false) => {}
+        }
+        counts.sessions.leftovers += session.leftovers().len() as u64;
+    }
+
+    /// Clears what is still unclear, and notes all that was counted.
+    pub async fn finish(&self) {
+        let context = &self.context;
+        for style in [ExitStyle::Orderly, ExitStyle::Abandoned] {
+            let is_open = lock(&self.counts).stays[style as usize].is_open();
+            if is_open
+                && context.stop.is_running()
+                && let Some(visit) = self.open(context.options.protocol).await
+            {
+                self.leave(&visit, style).await;
+            }
+        }
+        // Where one process serves all sessions, it is looked at once.
+        let listening = context.server.local_address();
+        let process = listening.and_then(process::process_listening_on);
+        if let Some(process) = process.filter(|process| *process != std::process::id()) {
+            self.count_zombies(process).await;
+        }
+        let counts = lock(&self.counts);
+        let stayed: u64 = counts.stays.iter().map(Stays::total).sum();
+        let fact = SessionsFact {
+            leftovers: counts.sessions.leftovers + stayed,
+            ..counts.sessions
+        };
+        context.fact("", &fact);
+    }
+
+    /// Counts descendants of `process` that ended and that it takes no notice of.
+    async fn count_zombies(&self, process: u32) {
+        let look = || async move {
+            tokio::task::spawn_blocking(move || process::zombies_under(process))
+                .await
+                .unwrap_or_default()
+        };
+        let before = look().await;
+        if before.is_empty() {
+            return;
+        }
+        // One that just ended is no zombie yet.
+        tokio::time::sleep(REAPING).await;
+        let after = look().await;
+        let zombies = before.iter().filter(|pid| after.contains(pid)).count();
+        self.count(|sessions| sessions.zombies += zombies as u64);
+    }
+}
+
+/// What sessions that ended left behind.
+pub(super) fn conclude(
+    facts: &RunFacts<'_>,
+    report: &mut Report,
+    otherwise: Focus,
+) -> Result<(), FactError> {
+    let record: SessionsFact = facts.first()?.unwrap_or_default();
+    let judged = sessions::judge(
+        &sessions::ChurnInput {
+            run: facts.ending.duration,
+            opened: record.opened,
+            failed_opens: record.failed_opens,
+            abandoned: record.abandoned,
+            rss: samples(report, |sample| Some(sample.rss_mb)),
+            descriptors: samples(report, |sample| sample.descriptors.map(f64::from)),
+            leftovers: record.leftovers,
+            zombies: record.zombies,
+        },
+        &leak::LeakSettings::default(),
+    );
+    let is_stdio = report.server_info.transport == "stdio";
+    let focus = if is_stdio {
+        Focus::Processes
+    } else {
+        otherwise
+    };
+    report.verdicts.extend(verdicts(&record, &judged, focus));
+    report.session_ends = Some(judged);
+    Ok(())
+}
+
+/// What is worth a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Focus {
+    /// Each session has a process of its own, which has to end with it.
+    Processes,
+    /// One process serves all sessions, and has to let go of them.
+    Leaks,
+    /// One process serves all sessions, which are too few to show what it keeps of them.
+    Recovery,
+}
+
+/// The verdicts on sessions.
+fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
+    let judged =
+        sessions::verdicts(judged)
+            .into_iter()
+            .filter(|verdict| match verdict.detector.as_str() {
+                "leftovers" => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
+                _ => focus == Focus::Leaks,
+            });
+    std::iter::once(new_sessions(record))
+        .chain(judged)
+        .collect()
+}
+
+/// Whether sessions could be opened and used after others had ended.
+fn new_sessions(record: &SessionsFact) -> Verdict {
+    let tried = record.opened + record.failed_opens;
+    let verdict = if record.failed_opens > 0 || record.failed_calls > 0 {
+        let mut parts = Vec::new();
+        if record.failed_opens > 0 {
+            parts.push(format!("{} could not be opened", record.failed_opens));
+        }
+        if record.failed_calls > 0 {
+            parts.push(format!(
+                "on {} a call failed that had succeeded before",
+                record.failed_calls
+            ));
+        }
+        Verdict::finding(
+            "new_sessions",
+            Severity::Critical,
+            format!(
+                "The server does not recover from sessions that end: of {tried} sessions {}.",
+                parts.join(", and ")
+            ),
+            "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
+        )
+    } else if record.opened < sessions::SESSIONS_MIN {
+        let sentence = if record.opened == 0 {
+            "No session was opened."
+        } else {
+            "No session was opened after another had ended."
+        };
+        Verdict::inconclusive(
+            "new_sessions",
+            sentence,
+            "give the run more time, or look at the server's stderr",
+        )
+    } else {
+        Verdict::pass(
+            "new_sessions",
+            format!("All {} sessions were opened and answered.", record.opened),
+        )
+    };
+    verdict
+        .number("opened", record.opened)
+        .number("failed_opens", record.failed_opens)
+        .number("failed_calls", record.failed_calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcprove_score::leak::LeakSettings;
+    use mcprove_score::sessions::{ChurnInput, judge};
+
+    use super::*;
+
+    fn stays(suspected: u64, cleared: u64, confirmed: u64) -> Stays {
+        Stays {
+            suspected,
+            cleared,
+            confirmed,
+        }
+    }
+
+    #[test]
+    fn suspects_are_cleared_only_by_sessions_that_end() {
+        let cases = [
+            ((0, 0, 0), 0, false),
+            ((2, 0, 0), 2, true),
+            ((2, 3, 0), 0, false),
+            ((2, 0, 1), 3, false),
+            ((2, 1, 1), 3, false),
+            ((0, 4, 1), 1, false),
+        ];
+        for ((suspected, cleared, confirmed), total, is_open) in cases {
+            let stays = stays(suspected, cleared, confirmed);
+            assert_eq!(
+                (stays.total(), stays.is_open()),
+                (total, is_open),
+                "{stays:?}"
+            );
+        }
+    }
+
+    fn judged(leftovers: u64) -> ChurnReport {
+        let steady: Vec<_> = (0..20)
+            .map(|second| (Duration::from_secs(second), 10.0))
+            .collect();
+        let input = ChurnInput {
+            run: Duration::from_secs(20),
+            opened: 10,
+            abandoned: 5,
+            rss: steady.clone(),
+            descriptors: steady,
+            leftovers,
+            ..ChurnInput::default()
+        };
+        judge(&input, &LeakSettings::default())
+    }
+
+    fn outcomes(record: SessionsFact, leftovers: u64, focus: Focus) -> Vec<(String, Outcome)> {
+        verdicts(&record, &judged(leftovers), focus)
+            .into_iter()
+            .map(|verdict| (verdict.detector, verdict.outcome))
+            .collect()
+    }
+
+    #[test]
+    fn sessions_are_judged_by_what_they_can_leave_behind() {
+        let record = SessionsFact {
+            opened: 10,
+            ..SessionsFact::default()
+        };
+        let new = ("new_sessions".to_owned(), Outcome::Pass);
+        let leak = ("session_leak".to_owned(), Outcome::Pass);
+        let left = ("leftovers".to_owned(), Outcome::Pass);
+        let found = ("leftovers".to_owned(), Outcome::Finding);
+        let cases = [
+            (0, Focus::Leaks, vec![new.clone(), leak.clone()]),
+            (0, Focus::Processes, vec![new.clone(), left]),
+            (0, Focus::Recovery, vec![new.clone()]),
+            (1, Focus::Leaks, vec![new, leak, found]),
+        ];
+        for (leftovers, focus, expected) in cases {
+            assert_eq!(outcomes(record, leftovers, focus), expected, "{focus:?}");
+        }
+    }
+
+    #[test]
+    fn sessions_that_fail_are_a_finding_and_none_is_no_evidence() {
+        let cases = [
+            (10, 1, 0, Outcome::Finding),
+            (10, 0, 1, Outcome::Finding),
+            (10, 0, 0, Outcome::Pass),
+            (1, 0, 0, Outcome::Inconclusive),
+            (0, 0, 0, Outcome::Inconclusive),
+        ];
+        for (opened, failed_opens, failed_calls, expected) in cases {
+            let record = SessionsFact {
+                opened,
+                failed_opens,
+                failed_calls,
+                ..SessionsFact::default()
+            };
+            assert_eq!(new_sessions(&record).outcome, expected, "{record:?}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Facts: what an engine notes for the report, written and read by the same type.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::metrics::{Metrics, Note};
+
+/// Something that an engine, a scenario or a detector notes, and reads again to make a report: live, or from the
+/// trace. Each is declared beside the code that writes it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcprove_trace::stream::{EventStream, Fact, MetricsSink};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// How many rounds there were.
+/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
+/// struct Rounds {
+///     count: u32,
+/// }
+///
+/// impl Fact for Rounds {
+///     const NAME: &'static str = "rounds";
+/// }
+///
+/// let metrics = Arc::new(MetricsSink::new());
+/// let recorder = EventStream::new(vec![metrics.clone()]).recorder();
+/// recorder.fact("three of them", &Rounds { count: 3 });
+/// recorder.merge();
+/// assert_eq!(metrics.snapshot().facts::<Rounds>().unwrap(), [Rounds { count: 3 }]);
+/// ```
+pub trait Fact: Serialize + DeserializeOwned {
+    /// The name of its notes.
+    const NAME: &'static str;
+
+    /// The fact in the data of a note.
+    fn parse(data: &str) -> Result<Self, FactError> {
+        serde_json::from_str(data).map_err(|error| FactError {
+            name: Self::NAME,
+            data: data.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// A note has the name of a fact, and not its form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no fact {name:?}: {reason}")]
+pub struct FactError {
+    /// The name.
+    pub name: &'static str,
+    /// The data of the note.
+    pub data: String,
+    /// What is wrong with them.
+    pub reason: String,
+}
+
+impl Metrics {
+    /// The facts of one type, in order of time.
+    pub fn facts<F: Fact>(&self) -> Result<Vec<F>, FactError> {
+        let parse = |note: &Note| F::parse(&note.data);
+        self.notes_of(F::NAME).map(parse).collect()
+    }
+
+    /// The first fact of a type.
+    pub fn first<F: Fact>(&self) -> Result<Option<F>, FactError> {
+        let first = self.notes_of(F::NAME).next();
+        first.map(|note| F::parse(&note.data)).transpose()
+    }
+}
