@@ -9,17 +9,20 @@
 
 pub mod agent;
 mod check;
-pub mod draft;
+mod error;
 pub mod file;
 pub mod gates;
+pub mod init;
 pub mod junit;
 pub mod plan;
 mod recognise;
 pub mod report;
 pub mod run;
+mod sync;
 pub mod traces;
 
 pub use check::{
     CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, check_empty_folder,
 };
+pub use error::TestError;
 pub use recognise::{Recognised, recognise_file};

@@ -10,7 +10,8 @@ use mcprove_score::agent::recovery::observe_run;
 use mcprove_score::gate::Gates;
 use mcprove_servers::mock::{MockSpec, ToolSpec};
 use mcprove_settings::error::Place;
-use mcprove_suite::agent::command::{CommandError, CommandRun, Ground, run_once};
+use mcprove_suite::TestError;
+use mcprove_suite::agent::command::{CommandContext, CommandRun, run_once};
 use mcprove_suite::plan::{
     AgentTestPlan, Budget, CommandPlan, Driver, Environment, Reach, ServerPlan, TestHead,
 };
@@ -84,7 +85,7 @@ impl Agent {
         Self::new(python, &[&script.to_string_lossy()])
     }
 
-    fn run(self, servers: &[ServerPlan]) -> Result<CommandRun, CommandError> {
+    fn run(self, servers: &[ServerPlan]) -> Result<CommandRun, TestError> {
         let command = CommandPlan {
             program: self.program,
             args: self.args,
@@ -116,7 +117,7 @@ impl Agent {
         };
         let environment =
             Environment::new(|name| (name == "DATABASE_PASSWORD").then(|| "hunter22".to_owned()));
-        let ground = Ground {
+        let ground = CommandContext {
             environment: &environment,
             seed: 1,
             proxy_program: Some(Path::new(MCPROVE)),
@@ -132,8 +133,8 @@ impl Agent {
     }
 }
 
-fn told(error: &CommandError) -> String {
-    format!("error: {error}\nhint: {}\n", error.hint())
+fn told(error: &TestError) -> String {
+    format!("error: {error}\nhint: {}\n", error.hint)
 }
 
 #[test]

@@ -16,7 +16,8 @@ use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, Sp
 use serde_json::{Value, json};
 
 use self::acted_on::acted_on;
-use super::toolbox::{ToolAnswer, Toolbox, ToolboxError};
+use super::toolbox::{ToolAnswer, Toolbox};
+use crate::error::TestError;
 
 /// The faults of one run.
 pub struct InjectedFaults {
@@ -72,7 +73,7 @@ impl InjectedFaults {
         &self,
         injection: Option<Injection>,
         call: PlannedCall<'_>,
-    ) -> Result<MetCall, ToolboxError> {
+    ) -> Result<MetCall, TestError> {
         let Some(injection) = injection else {
             let answer = call.make().await?;
             return Ok(MetCall { answer, mark: None });
@@ -90,7 +91,7 @@ impl InjectedFaults {
         injection: &Injection,
         call: PlannedCall<'_>,
         mark: &mut FaultMark,
-    ) -> Result<ToolAnswer, ToolboxError> {
+    ) -> Result<ToolAnswer, TestError> {
         let kind = injection.fault().kind;
         if let Some(delay) = injection.delay() {
             return self.delayed(kind, delay, call, mark).await;
@@ -123,7 +124,7 @@ impl InjectedFaults {
         delay: Duration,
         call: PlannedCall<'_>,
         mark: &mut FaultMark,
-    ) -> Result<ToolAnswer, ToolboxError> {
+    ) -> Result<ToolAnswer, TestError> {
         if delay < self.max_detection {
             let mut answer = call.make().await?;
             answer.duration = answer.duration.saturating_add(delay);
@@ -145,7 +146,7 @@ impl InjectedFaults {
 }
 
 impl PlannedCall<'_> {
-    async fn make(&self) -> Result<ToolAnswer, ToolboxError> {
+    async fn make(&self) -> Result<ToolAnswer, TestError> {
         let call = self
             .toolbox
             .call(self.server, self.tool, self.args, self.timeout);

@@ -9,80 +9,22 @@ mod connect;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mcprove_client::session::{CallError, ConnectError, Reply, Session};
-use mcprove_servers::mock::MockError;
-use mcprove_settings::message::Spelling;
+use mcprove_client::session::{CallError, Reply, Session};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::{ErrorCategory, Json};
-use serde_json::{Value, json};
-use thiserror::Error;
+use serde_json::{Map, Value, json};
 
 use super::model::Later;
-use super::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
-use crate::plan::{Environment, FillError, ServerPlan};
+use super::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::error::TestError;
+use crate::plan::{Environment, ServerPlan};
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Why the tools of a server cannot be had.
-#[derive(Debug, Error)]
-pub enum ToolboxSetupError {
-    /// A text names a variable that is not set.
-    #[error("server {server:?} cannot be started: {error}")]
-    Unfilled {
-        /// The server.
-        server: String,
-        /// Why.
-        error: FillError,
-    },
-    /// The mock is not possible.
-    #[error("the mock {server:?} cannot be made: {error}")]
-    Mock {
-        /// The server.
-        server: String,
-        /// Why.
-        error: MockError,
-    },
-    /// No session came about.
-    #[error("server {server:?} cannot be used: {error}")]
-    Connect {
-        /// The server.
-        server: String,
-        /// Why.
-        error: ConnectError,
-    },
-    /// It does not list its tools.
-    #[error("server {server:?} does not list its tools: {message}")]
-    List {
-        /// The server.
-        server: String,
-        /// Why.
-        message: String,
-    },
-}
-
-impl ToolboxSetupError {
-    /// What to try.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Unfilled { .. } => "set the variable, or write ${NAME:-otherwise}".to_owned(),
-            Self::Mock { .. } => "check the file of its tools with `mcprove validate`".to_owned(),
-            Self::Connect { error, .. } => error.hint().spelled(Spelling::Yaml),
-            Self::List { .. } => "look at the server with `mcprove probe`".to_owned(),
-        }
-    }
-
-    /// The last of what the server wrote to stderr.
-    pub fn stderr(&self) -> &str {
-        match self {
-            Self::Connect { error, .. } => error.stderr(),
-            _ => "",
-        }
-    }
-}
-
 /// Sessions with the servers of one run.
+#[derive(Default)]
 pub struct LiveToolbox {
     sessions: Vec<(String, Session)>,
     tools: Vec<OfferedTool>,
@@ -102,17 +44,12 @@ impl LiveToolbox {
         servers: &[&ServerPlan],
         environment: &Environment,
         seed: u64,
-    ) -> Result<Self, ToolboxSetupError> {
-        let connecting: Vec<_> = servers
+    ) -> Result<Self, TestError> {
+        let connecting = servers
             .iter()
-            .map(|plan| connect::connect(plan, environment, seed))
-            .collect();
+            .map(|plan| connect::connect(plan, environment, seed));
         let connected = join_all(connecting).await;
-        let mut toolbox = Self {
-            sessions: Vec::new(),
-            tools: Vec::new(),
-            warnings: Vec::new(),
-        };
+        let mut toolbox = Self::default();
         let mut failure = None;
         for (plan, outcome) in servers.iter().zip(connected) {
             match outcome {
@@ -177,7 +114,7 @@ impl Toolbox for LiveToolbox {
         tool: &'a str,
         args: &'a Value,
         timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         Box::pin(async move { Ok(self.ask(server, tool, args, timeout).await) })
     }
 }
@@ -208,18 +145,11 @@ fn of_error(error: &CallError, duration: Duration) -> ToolAnswer {
     let Some(told) = &error.error else {
         return lost(error.category(), &error.to_string(), duration);
     };
-    let mut result = json!({ "error": { "code": told.code, "message": told.message } });
-    if let (Some(data), Some(fields)) = (
-        &told.data,
-        result.get_mut("error").and_then(Value::as_object_mut),
-    ) {
-        fields.insert("data".to_owned(), data.clone());
-    }
-    ToolAnswer {
-        result: result.into(),
-        is_error: true,
-        duration,
-    }
+    let mut error = Map::new();
+    error.insert("code".to_owned(), told.code.into());
+    error.insert("message".to_owned(), told.message.as_str().into());
+    error.extend(told.data.clone().map(|data| ("data".to_owned(), data)));
+    failed(error.into(), duration)
 }
 
 /// The answer to a call that the server did not answer. It has no code, for no server gave it one.
@@ -231,6 +161,10 @@ fn lost(category: ErrorCategory, why: &str, duration: Duration) -> ToolAnswer {
         _ => why.to_owned(),
     };
     let error = json!({ "category": category, "message": message });
+    failed(error, duration)
+}
+
+fn failed(error: Value, duration: Duration) -> ToolAnswer {
     ToolAnswer {
         result: json!({ "error": error }).into(),
         is_error: true,

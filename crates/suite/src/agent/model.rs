@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::error::TestError;
+
 /// Something that is ready later.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -63,13 +65,33 @@ pub enum WireError {
     #[error("the model did not answer within {0:?}")]
     Timeout(Duration),
     /// A recording has no answer to this request: it names the nearest one, and the difference.
-    #[error("{message}")]
-    NotRecorded {
-        /// What is missing.
-        message: String,
-        /// What to try.
-        hint: String,
-    },
+    #[error(transparent)]
+    NotRecorded(TestError),
+}
+
+impl WireError {
+    /// How long it took.
+    pub(super) const fn duration(&self) -> Duration {
+        match self {
+            Self::Unreachable { duration, .. }
+            | Self::Refused { duration, .. }
+            | Self::TooLarge { duration, .. }
+            | Self::Timeout(duration) => *duration,
+            Self::NotRecorded(_) => Duration::ZERO,
+        }
+    }
+
+    /// The same, where it took this long.
+    pub(super) fn lasting(mut self, lasted: Duration) -> Self {
+        match &mut self {
+            Self::Unreachable { duration, .. }
+            | Self::Refused { duration, .. }
+            | Self::TooLarge { duration, .. }
+            | Self::Timeout(duration) => *duration = lasted,
+            Self::NotRecorded(_) => {}
+        }
+        self
+    }
 }
 
 /// The way to a provider: the network, or a recording.

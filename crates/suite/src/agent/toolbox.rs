@@ -3,23 +3,30 @@
 use std::time::Duration;
 
 use mcprove_trace::{Json, ToolHints};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thiserror::Error;
 
 use super::model::Later;
+use crate::error::TestError;
 
-/// A tool that an agent is offered.
-#[derive(Debug, Clone, PartialEq)]
+/// A tool that was offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FitsTool")]
 pub struct OfferedTool {
-    /// The name of its server in the suite.
+    /// The name of its server in the suite; a cassette has the tools below their server.
+    #[serde(skip)]
     pub server: String,
-    /// Its own name, without the server's.
+    /// Its name.
     pub name: String,
     /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What its arguments must be.
     pub input_schema: Value,
     /// What it says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolHints>,
 }
 
@@ -34,25 +41,12 @@ pub struct ToolAnswer {
     pub duration: Duration,
 }
 
-/// Why a call has no answer that an agent could be given.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ToolboxError {
-    /// A recording has no such call: it names the nearest one, and the difference.
-    #[error("{message}")]
-    NotRecorded {
-        /// What is missing.
-        message: String,
-        /// What to try.
-        hint: String,
-    },
-}
-
 /// The tools of the servers of one run.
 pub trait Toolbox: Send + Sync {
     /// All of them, in the order of the servers.
     fn tools(&self) -> &[OfferedTool];
 
-    /// Calls one. A server that hangs, dies or talks nonsense gives an answer that is an error, as an
+    /// Calls one; an error is that a recording has no such call. A server that hangs, dies or talks nonsense gives an answer that is an error, as an
     /// agent would see it.
     fn call<'a>(
         &'a self,
@@ -60,5 +54,5 @@ pub trait Toolbox: Send + Sync {
         tool: &'a str,
         args: &'a Value,
         timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>>;
+    ) -> Later<'a, Result<ToolAnswer, TestError>>;
 }

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use mcprove_client::transport::http::post::Post;
 use mcprove_client::transport::{Detail, Failure};
-use thiserror::Error;
 
 use super::live_toolbox::whole_micros;
 use super::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use super::provider::{self, Entry};
-use crate::plan::{Environment, FillError, ModelPlan};
+use crate::error::{SET_VARIABLE, TestError};
+use crate::plan::{Environment, ModelPlan};
 
 /// The largest answer of a model that is read.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -20,45 +20,6 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 const HTTPS_PORT: u16 = 443;
 /// Who we say we are.
 const USER_AGENT: &str = concat!("mcprove/", env!("CARGO_PKG_VERSION"));
-
-/// Why a model cannot be asked at all.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum WireSetupError {
-    /// There is no key.
-    #[error("there is no key for the model {model}: {variable} is not set")]
-    NoKey {
-        /// The model.
-        model: String,
-        /// The variable that should have it.
-        variable: String,
-    },
-    /// The address names a variable that is not set.
-    #[error("the base_url of the model {model} cannot be used: {error}")]
-    Unfilled {
-        /// The model.
-        model: String,
-        /// Why.
-        error: FillError,
-    },
-    /// The address cannot be used.
-    #[error("{0}")]
-    Address(String),
-}
-
-impl WireSetupError {
-    /// What to try.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NoKey { variable, .. } => format!(
-                "set {variable}, name another variable with provider: {{ api_key_env: … }}, or replay a recording"
-            ),
-            Self::Unfilled { .. } => "set the variable, or write ${NAME:-otherwise}".to_owned(),
-            Self::Address(_) => {
-                "give base_url as in http://127.0.0.1:11434/v1, without a key in it".to_owned()
-            }
-        }
-    }
-}
 
 /// A provider, over the network.
 pub struct LiveWire {
@@ -68,19 +29,14 @@ pub struct LiveWire {
 
 impl LiveWire {
     /// The way to this model. Nothing is sent yet. What is taken from the environment is a secret from now on.
-    pub fn new(plan: &ModelPlan, environment: &Environment) -> Result<Self, WireSetupError> {
+    pub fn new(plan: &ModelPlan, environment: &Environment) -> Result<Self, TestError> {
         let entry = provider::entry(plan.provider);
         let told = match &plan.base_url {
-            Some(base) => {
-                Some(
-                    environment
-                        .fill(base)
-                        .map_err(|error| WireSetupError::Unfilled {
-                            model: plan.model.clone(),
-                            error,
-                        })?,
-                )
-            }
+            Some(base) => Some(environment.fill(base).map_err(|error| {
+                let model = &plan.model;
+                let message = format!("the base_url of the model {model} cannot be used: {error}");
+                TestError::new(message, SET_VARIABLE)
+            })?),
             None => environment.get(entry.base_url_env),
         };
         let told = told.filter(|base| !base.trim().is_empty());
@@ -97,9 +53,13 @@ impl LiveWire {
             ("user-agent", USER_AGENT.to_owned()),
         ];
         headers.extend((entry.headers)(key.as_deref()));
-        let url = url(entry, &base);
-        let post = Post::new(&url, &headers, ANSWER_BYTES_MAX)
-            .map_err(|failure| WireSetupError::Address(failure.to_string()))?;
+        let post = Post::new(&url(entry, &base), &headers, ANSWER_BYTES_MAX);
+        let post = post.map_err(|failure| {
+            TestError::new(
+                failure.to_string(),
+                "give base_url as in http://127.0.0.1:11434/v1, without a key in it",
+            )
+        })?;
         Ok(Self {
             post,
             path: entry.path,
@@ -167,7 +127,7 @@ fn key(
     entry: &Entry,
     environment: &Environment,
     place: Place,
-) -> Result<Option<String>, WireSetupError> {
+) -> Result<Option<String>, TestError> {
     let variable = plan.api_key_env.as_deref();
     if variable.is_none() && place == Place::OfTheFile {
         return Ok(None);
@@ -175,10 +135,15 @@ fn key(
     let name = variable.unwrap_or(entry.api_key_env);
     let key = environment.get(name).filter(|key| !key.trim().is_empty());
     if key.is_none() && (variable.is_some() || place == Place::Own) {
-        return Err(WireSetupError::NoKey {
-            model: plan.model.clone(),
-            variable: name.to_owned(),
-        });
+        return Err(TestError::new(
+            format!(
+                "there is no key for the model {}: {name} is not set",
+                plan.model
+            ),
+            format!(
+                "set {name}, name another variable with provider: {{ api_key_env: … }}, or replay a recording"
+            ),
+        ));
     }
     Ok(key.map(|key| key.trim().to_owned()))
 }
@@ -276,7 +241,7 @@ mod tests {
             error.to_string().contains("ANTHROPIC_API_KEY is not set"),
             "{error}"
         );
-        assert!(error.hint().contains("api_key_env"));
+        assert!(error.hint.contains("api_key_env"));
         let elsewhere = ModelPlan {
             base_url: Some("http://127.0.0.1:1".to_owned()),
             ..plan(Provider::OpenAi)
@@ -345,7 +310,7 @@ mod tests {
             };
             let error = LiveWire::new(&plan, &none).err().unwrap();
             assert!(!error.to_string().contains("hunter2"), "{error}");
-            assert!(!error.hint().is_empty());
+            assert!(!error.hint.is_empty());
         }
     }
 }

@@ -9,8 +9,8 @@ use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 
 use super::SHOWN_MAX;
-use super::variables::{Part, Rewrite, Variables, is_name, parts};
-use crate::plan::Environment;
+use super::variables::{Rewrite, Variables, is_name};
+use crate::plan::{Environment, Part, parts};
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \

@@ -8,7 +8,7 @@ use mcprove_settings::tree::{Data, Field, Node};
 
 use super::kinds::split_words;
 use super::safety::programs;
-use super::variables::{Part, parts};
+use crate::plan::{Part, parts};
 
 /// Programs that run a program, a package or a piece of code that they are given, with their options.
 const LAUNCHERS: &str = include_str!("launchers.txt");

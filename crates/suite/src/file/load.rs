@@ -85,9 +85,9 @@ fn spell(node: &mut Node, known: &[&Setting]) {
             match &mut field.value.data {
                 Data::List(nodes) => nodes.iter_mut().for_each(|node| spell(node, &known)),
                 Data::Table(fields) => {
-                    fields
-                        .iter_mut()
-                        .for_each(|field| spell(&mut field.value, &known));
+                    for field in fields {
+                        spell(&mut field.value, &known);
+                    }
                 }
                 _ => {}
             }

@@ -9,6 +9,7 @@ use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Field, Node};
 
 use super::SHOWN_MAX;
+use crate::plan::{Part, parts};
 
 /// The most that variables may add to a file, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -24,82 +25,6 @@ pub(super) struct Variables {
     /// What is left of [`FILLED_BYTES_MAX`].
     room: usize,
     is_full: bool,
-}
-
-/// A part of a text.
-pub(super) enum Part<'t> {
-    /// As it stands.
-    Plain(&'t str),
-    /// `$${`, which stands for `${`.
-    Escape,
-    /// `${name}`, or `${name:-otherwise}`.
-    Variable {
-        name: &'t str,
-        whole: &'t str,
-        otherwise: Option<&'t str>,
-    },
-    /// `${name:-${other}}`: a variable within a variable, which nobody fills in.
-    Nested(&'t str),
-    /// `${` without an end, and everything after it.
-    Open(&'t str),
-}
-
-/// The parts of a text.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while let Some(begin) = rest.find("${") {
-        let (before, after) = rest.split_at(begin);
-        let inside = after.strip_prefix("${").unwrap_or_default();
-        if let Some(before) = before.strip_suffix('$') {
-            parts.push(Part::Plain(before));
-            parts.push(Part::Escape);
-            rest = inside;
-            continue;
-        }
-        parts.push(Part::Plain(before));
-        let Some((variable, behind)) = inside.split_once('}') else {
-            parts.push(Part::Open(after));
-            return parts;
-        };
-        if variable.contains("${") {
-            let end = end_of_nested(after);
-            let (whole, behind) = after.split_at_checked(end).unwrap_or((after, ""));
-            parts.push(Part::Nested(whole));
-            rest = behind;
-            continue;
-        }
-        let (name, otherwise) = match variable.split_once(":-") {
-            Some((name, otherwise)) => (name, Some(otherwise)),
-            None => (variable, None),
-        };
-        let whole = after.strip_suffix(behind).unwrap_or(after);
-        parts.push(Part::Variable {
-            name,
-            whole,
-            otherwise,
-        });
-        rest = behind;
-    }
-    parts.push(Part::Plain(rest));
-    parts
-}
-
-/// Where a text that begins with a variable within a variable has closed all of them; its whole length where
-/// it does not.
-fn end_of_nested(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut before = ' ';
-    for (index, character) in text.char_indices() {
-        match character {
-            '{' if before == '$' => depth += 1,
-            '}' if depth == 1 => return index + 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        before = character;
-    }
-    text.len()
 }
 
 /// Whether a text names a variable of either kind, or may be meant to.

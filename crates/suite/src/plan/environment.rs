@@ -4,12 +4,15 @@
 //! noted, so that whoever writes something down can take it out. Not so what is no secret to anybody: the paths of
 //! this machine, and what is part of the name of a server, a tool or a model.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 
+use mcprove_client::server::{Server, Transport};
 use mcprove_settings::secret::{self, Redactor};
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::sync::lock;
 
 /// Tells the value of a variable, if it has one.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -22,9 +25,6 @@ pub struct Environment {
     /// Names that the suites tell.
     names: Arc<Mutex<BTreeSet<String>>>,
 }
-
-/// A text without variables.
-pub type Filled = String;
 
 /// Why a text cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,6 +45,95 @@ const NOT_OF_NAME_CHARS_MIN: usize = 8;
 fn is_of_name(value: &str) -> bool {
     let is_of_word = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
     value.chars().count() < NOT_OF_NAME_CHARS_MIN || value.bytes().all(is_of_word)
+}
+
+/// A part of a text.
+pub(crate) enum Part<'t> {
+    /// As it stands.
+    Plain(&'t str),
+    /// `$${`, which stands for `${`.
+    Escape,
+    /// `${name}`, or `${name:-otherwise}`.
+    Variable {
+        name: &'t str,
+        whole: &'t str,
+        otherwise: Option<&'t str>,
+    },
+    /// `${name:-${other}}`: a variable within a variable, which nobody fills in.
+    Nested(&'t str),
+    /// `${` without an end, and everything after it.
+    Open(&'t str),
+}
+
+/// The parts of a text.
+pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find("${") {
+        let (before, after) = rest.split_at(begin);
+        let inside = after.strip_prefix("${").unwrap_or_default();
+        if let Some(before) = before.strip_suffix('$') {
+            parts.push(Part::Plain(before));
+            parts.push(Part::Escape);
+            rest = inside;
+            continue;
+        }
+        parts.push(Part::Plain(before));
+        let Some((variable, behind)) = inside.split_once('}') else {
+            parts.push(Part::Open(after));
+            return parts;
+        };
+        if variable.contains("${") {
+            let end = end_of_nested(after);
+            let (whole, behind) = after.split_at_checked(end).unwrap_or((after, ""));
+            parts.push(Part::Nested(whole));
+            rest = behind;
+            continue;
+        }
+        let (name, otherwise) = match variable.split_once(":-") {
+            Some((name, otherwise)) => (name, Some(otherwise)),
+            None => (variable, None),
+        };
+        let whole = after.strip_suffix(behind).unwrap_or(after);
+        parts.push(Part::Variable {
+            name,
+            whole,
+            otherwise,
+        });
+        rest = behind;
+    }
+    parts.push(Part::Plain(rest));
+    parts
+}
+
+/// Where a text that begins with a variable within a variable has closed all of them; its whole length where
+/// it does not.
+fn end_of_nested(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for (index, character) in text.char_indices() {
+        match character {
+            '{' if before == '$' => depth += 1,
+            '}' if depth == 1 => return index + 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = character;
+    }
+    text.len()
+}
+
+/// The texts of a server that may name variables: its arguments, its environment, its address and its headers.
+pub(crate) fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
+    let (url, headers) = match &mut server.transport {
+        Transport::Stdio => (None, None),
+        Transport::Http { url, headers }
+        | Transport::Sse { url, headers }
+        | Transport::WebSocket { url, headers } => (Some(url), Some(headers)),
+    };
+    let headers = headers.into_iter().flat_map(BTreeMap::values_mut);
+    let own = server.args.iter_mut().chain(server.env.values_mut());
+    own.chain(url).chain(headers)
 }
 
 impl Environment {
@@ -78,14 +167,12 @@ impl Environment {
         if secret::is_path(value) {
             return;
         }
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.insert(value.to_owned());
+        lock(&self.used).insert(value.to_owned());
     }
 
     /// Takes a name that a suite tells for one: no part of it is a secret.
     pub fn note_name(&self, name: &str) {
-        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        names.insert(name.to_owned());
+        lock(&self.names).insert(name.to_owned());
     }
 
     /// All secrets so far.
@@ -95,8 +182,7 @@ impl Environment {
 
     /// All secrets so far but the words of these names, which servers and models chose.
     pub fn secrets_beside(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
-        let own = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let (own, used) = (lock(&self.names), lock(&self.used));
         let is_in =
             |names: &BTreeSet<String>, value: &str| names.iter().any(|name| name.contains(value));
         let secrets = used.iter().filter(|value| {
@@ -112,37 +198,31 @@ impl Environment {
     }
 
     /// The text with its variables filled in; `$${` stands for `${`.
-    pub fn fill(&self, text: &str) -> Result<Filled, FillError> {
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(begin) = rest.find("${") {
-            let (before, after) = rest.split_at(begin);
-            let inside = after.strip_prefix("${").unwrap_or(after);
-            if let Some(before) = before.strip_suffix('$') {
-                filled.push_str(before);
-                filled.push_str("${");
-                rest = inside;
-                continue;
-            }
-            filled.push_str(before);
-            let (variable, behind) = inside
-                .split_once('}')
-                .ok_or_else(|| FillError::Open(text.to_owned()))?;
-            let (name, otherwise) = match variable.split_once(":-") {
-                Some((name, otherwise)) => (name, Some(otherwise)),
-                None => (variable, None),
-            };
-            match (self.get(name), otherwise) {
+    pub fn fill(&self, text: &str) -> Result<String, FillError> {
+        let filled = parts(text).into_iter().map(|part| match part {
+            Part::Plain(text) | Part::Nested(text) => Ok(text.to_owned()),
+            Part::Escape => Ok("${".to_owned()),
+            Part::Open(_) => Err(FillError::Open(text.to_owned())),
+            Part::Variable {
+                name, otherwise, ..
+            } => match (self.get(name), otherwise) {
                 // As in shells: `:-` is for what is not set, and for what is empty.
-                (Some(value), Some(otherwise)) if value.is_empty() => filled.push_str(otherwise),
-                (Some(value), _) => filled.push_str(&value),
-                (None, Some(otherwise)) => filled.push_str(otherwise),
-                (None, None) => return Err(FillError::Unset(name.to_owned())),
-            }
-            rest = behind;
+                (None, Some(otherwise)) => Ok(otherwise.to_owned()),
+                (Some(value), Some(otherwise)) if value.is_empty() => Ok(otherwise.to_owned()),
+                (Some(value), _) => Ok(value),
+                (None, None) => Err(FillError::Unset(name.to_owned())),
+            },
+        });
+        filled.collect()
+    }
+
+    /// The server with the variables in its texts filled in. The program and the host have none.
+    pub fn fill_server(&self, server: &Server) -> Result<Server, FillError> {
+        let mut server = server.clone();
+        for text in texts_of(&mut server) {
+            *text = self.fill(text)?;
         }
-        filled.push_str(rest);
-        Ok(filled)
+        Ok(server)
     }
 
     /// The same for every text in a value.

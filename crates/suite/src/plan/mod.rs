@@ -13,13 +13,14 @@ use std::time::Duration;
 use mcprove_score::gate::{Expectation, Gates};
 use serde_json::Value;
 
-pub use environment::{Environment, FillError, Filled};
+pub use environment::{Environment, FillError};
+pub(crate) use environment::{Part, parts, texts_of};
 
 use mcprove_check::negative_path::Probe;
 use mcprove_client::server::Server;
 use mcprove_fault::FaultSpec;
 use mcprove_load::config::{LoadConfig, SessionSettings};
-use mcprove_servers::mock::MockSpec;
+use mcprove_servers::mock::{Mock, MockError, MockSpec, Options};
 use mcprove_settings::error::Place;
 use mcprove_settings::setting::Settings;
 
@@ -74,6 +75,16 @@ pub enum Reach {
         /// The faults that its calls meet, live.
         faults: Vec<FaultSpec>,
     },
+}
+
+/// The mock that a server of a suite is.
+pub(crate) fn mock(spec: MockSpec, faults: &[FaultSpec], seed: u64) -> Result<Mock, MockError> {
+    let options = Options {
+        faults: faults.to_vec(),
+        seed,
+        ..Options::default()
+    };
+    Mock::new(spec, options)
 }
 
 /// What every test has.

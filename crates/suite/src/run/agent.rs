@@ -23,10 +23,12 @@ use mcprove_settings::whole_file::write_private;
 use mcprove_trace::AgentTrace;
 
 use super::context::{CassetteMode, Context, SuiteOptions};
+use super::masking::mask;
 use super::report::{TestKind, TestOutcome, TestReport};
 use crate::agent::cassette::{
     self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict,
 };
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, SuitePlan};
 
 /// Where the traces of agents are written, in the folder of results.
@@ -34,13 +36,13 @@ const TRACES: &str = "agents";
 
 /// What a test is run with.
 #[derive(Clone, Copy)]
-struct Setting<'a> {
+struct AgentContext<'a> {
     plan: &'a SuitePlan,
     options: &'a SuiteOptions,
 }
 
 /// The runs of a test.
-struct Made {
+struct AgentRuns {
     /// Every run that was begun, in order; of one that broke, what it had done.
     trace: AgentTrace,
     /// What a reader should know of each run.
@@ -56,30 +58,19 @@ struct Made {
 }
 
 /// Why there are no runs to judge.
-struct NotMade {
-    errors: Vec<ScoreError>,
-}
+type AgentRunsError = TestError;
 
-impl NotMade {
-    fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
-        Self {
-            errors: vec![error(None, message, hint)],
-        }
-    }
-}
-
-impl From<CassetteError> for NotMade {
+impl From<CassetteError> for AgentRunsError {
     fn from(error: CassetteError) -> Self {
-        Self::of(error.to_string(), error.hint())
+        Self::new(error.to_string(), error.hint())
     }
 }
 
-fn error(run: Option<usize>, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
+/// What went wrong with one of the runs.
+fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
-        target: None,
-        run,
-        message: message.into(),
-        hint: hint.into().text(),
+        run: Some(run),
+        ..TestError::new(message, hint).into()
     }
 }
 
@@ -87,10 +78,10 @@ fn error(run: Option<usize>, message: impl Into<String>, hint: impl Into<Message
 pub(crate) async fn run(test: &AgentTestPlan, context: Context<'_>) -> TestReport {
     // Servers are not shared: an agent may leave them in any state.
     let Context { plan, options, .. } = context;
-    run_in(test, Setting { plan, options }).await
+    run_in(test, AgentContext { plan, options }).await
 }
 
-async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
+async fn run_in(test: &AgentTestPlan, context: AgentContext<'_>) -> TestReport {
     let test = &*mock_faults::injected(test, context.plan);
     let report = TestReport::new(TestKind::Agent, &test.head, context.plan);
     let path = cassette_path(test, context.plan);
@@ -101,10 +92,10 @@ async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
         // All that is judged is without secrets already.
         Ok(made) => {
             let (report, made) = judge::judge_aside(report, test, made).await;
-            told(report, test, context, made, &path)
+            write_artifacts(report, test, context, made, &path)
         }
-        Err(not_made) => {
-            let mut report = not_run(report, not_made, context, &path);
+        Err(error) => {
+            let mut report = not_run(report, error, context, &path);
             if !is_replay {
                 redact(&mut report, &context.options.environment.redactor());
             }
@@ -119,11 +110,11 @@ async fn run_in(test: &AgentTestPlan, context: Setting<'_>) -> TestReport {
 }
 
 /// The report of these runs, which are judged. Their trace is written, and their recording.
-fn told(
+fn write_artifacts(
     mut report: TestReport,
     test: &AgentTestPlan,
-    context: Setting<'_>,
-    made: Made,
+    context: AgentContext<'_>,
+    made: AgentRuns,
     path: &Path,
 ) -> TestReport {
     if !made.trace.runs.is_empty() {
@@ -149,12 +140,16 @@ fn redact(report: &mut TestReport, redactor: &Redactor) {
     let errors = report.errors.iter_mut();
     let texts = errors.flat_map(|error| [&mut error.message, &mut error.hint]);
     for text in texts.chain(&mut report.notes) {
-        *text = redactor.text(text).into_owned();
+        mask(text, redactor);
     }
 }
 
 /// Makes the runs, in the way that the options say.
-async fn make(test: &AgentTestPlan, context: Setting<'_>, path: &Path) -> Result<Made, NotMade> {
+async fn make(
+    test: &AgentTestPlan,
+    context: AgentContext<'_>,
+    path: &Path,
+) -> Result<AgentRuns, AgentRunsError> {
     let mode = context.options.cassettes;
     if mode == CassetteMode::Replay {
         if let Some(cassette) = cassette::read(path)? {
@@ -182,11 +177,11 @@ async fn make(test: &AgentTestPlan, context: Setting<'_>, path: &Path) -> Result
 /// The report of a test that has no runs to judge. A recording that was to be made anew stays as it was.
 fn not_run(
     mut report: TestReport,
-    not_made: NotMade,
-    context: Setting<'_>,
+    error: AgentRunsError,
+    context: AgentContext<'_>,
     path: &Path,
 ) -> TestReport {
-    report.errors = not_made.errors;
+    report.errors.push(error.into());
     if context.options.cassettes == CassetteMode::Record {
         report.notes.push(nothing_recorded(path));
     }
@@ -219,15 +214,19 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
     match cassette::write(path, &tape) {
         Ok(()) => report,
         Err(failure) => {
-            let failure = error(None, failure.to_string(), failure.hint());
-            report.errors.push(failure);
+            report.errors.push(AgentRunsError::from(failure).into());
             report.judged()
         }
     }
 }
 
 /// A cassette of a test of which nothing is recorded yet.
-fn empty_tape(test: &AgentTestPlan, plan: &SuitePlan, fits: cassette::Fits, seed: u64) -> Cassette {
+fn empty_tape(
+    test: &AgentTestPlan,
+    plan: &SuitePlan,
+    fits: cassette::CassetteInputs,
+    seed: u64,
+) -> Cassette {
     Cassette {
         schema: CASSETTE_FORMAT.to_owned(),
         agent: test.head.name.clone(),
@@ -291,13 +290,13 @@ fn suite_folder(file: &str) -> String {
     parts.collect::<Vec<String>>().join("/")
 }
 
-fn trace_path(test: &AgentTestPlan, context: Setting<'_>) -> PathBuf {
+fn trace_path(test: &AgentTestPlan, context: AgentContext<'_>) -> PathBuf {
     let name = trace_name(test, context.plan);
     context.options.output_dir.join(name)
 }
 
 /// Removes the trace of an earlier run, which nobody shall take for that of this one.
-fn remove_trace(test: &AgentTestPlan, context: Setting<'_>) -> std::io::Result<()> {
+fn remove_trace(test: &AgentTestPlan, context: AgentContext<'_>) -> std::io::Result<()> {
     match std::fs::remove_file(trace_path(test, context)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -306,7 +305,7 @@ fn remove_trace(test: &AgentTestPlan, context: Setting<'_>) -> std::io::Result<(
 
 fn write_trace(
     test: &AgentTestPlan,
-    context: Setting<'_>,
+    context: AgentContext<'_>,
     trace: &AgentTrace,
 ) -> std::io::Result<()> {
     let path = trace_path(test, context);

@@ -1,14 +1,13 @@
 //! Starting one server of a suite, with its variables filled in.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{CallError, ConnectError, Session};
 use mcprove_client::transport::Failure;
+use mcprove_fault::FaultSpec;
 use mcprove_load::drive::{Stop, StopLevel};
-use mcprove_servers::mock::{self, Mock, MockError};
+use mcprove_servers::mock::{Mock, MockError, MockSpec};
 use mcprove_settings::message::Spelling;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
@@ -17,7 +16,9 @@ use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::EventStream;
 
 use super::declined::{Declined, Watching};
-use crate::plan::{Environment, FillError, Reach, ServerPlan};
+use crate::error::{last_lines, with_stderr};
+use crate::plan::{self, Environment, FillError, Reach, ServerPlan};
+use crate::sync::lock;
 
 /// How much of what a server wrote to stderr is told.
 const STDERR_LINES_MAX: usize = 10;
@@ -129,12 +130,14 @@ impl Connector {
         let recorder = self.stream.recorder();
         let session = match &self.plan.reach {
             Reach::Server(server) => {
-                let server =
-                    filled(server, &self.environment).map_err(|error| self.unset(&error))?;
+                let server = self.environment.fill_server(server);
+                let server = server.map_err(|error| self.unset(&error))?;
                 Session::connect_recorded(&server, options, recorder).await
             }
-            Reach::Mock { .. } => {
-                let mock = self.mock(which).map_err(|error| self.no_mock(&error))?;
+            Reach::Mock { spec, faults } => {
+                let mock = self.mock(spec, faults, which).map_err(|error| {
+                    self.failed(&error.to_string(), "mend the tools file of the mock".into())
+                })?;
                 let (output, input) = mock.spawn_in_memory();
                 Session::connect_streams(output, input, options, recorder).await
             }
@@ -143,21 +146,12 @@ impl Connector {
         Ok((session, declined))
     }
 
-    fn mock(&self, which: Which) -> Result<Mock, MockError> {
-        let mut kept = self.mock.lock().unwrap_or_else(PoisonError::into_inner);
+    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec], which: Which) -> Result<Mock, MockError> {
+        let mut kept = lock(&self.mock);
         if let (Some(mock), Which::Same) = (&*kept, which) {
             return Ok(mock.clone());
         }
-        let (spec, faults) = match &self.plan.reach {
-            Reach::Mock { spec, faults } => (spec.as_ref().clone(), faults.clone()),
-            Reach::Server(_) => Default::default(),
-        };
-        let options = mock::Options {
-            faults,
-            seed: self.seed,
-            ..mock::Options::default()
-        };
-        let mock = Mock::new(spec, options)?;
+        let mock = plan::mock(spec.clone(), faults, self.seed)?;
         if which == Which::Same {
             *kept = Some(mock.clone());
         }
@@ -174,20 +168,9 @@ impl Connector {
         self.failed(&error.to_string(), hint)
     }
 
-    fn no_mock(&self, error: &MockError) -> StartError {
-        self.failed(&error.to_string(), "mend the tools file of the mock".into())
-    }
-
     fn unreachable(&self, error: &ConnectError) -> StartError {
-        let lines: Vec<&str> = error.stderr().trim_end().lines().collect();
-        let first = lines.len().saturating_sub(STDERR_LINES_MAX);
-        let tail = lines.get(first..).unwrap_or_default().join("\n");
-        let what = error.to_string();
-        let message = if tail.trim().is_empty() {
-            what
-        } else {
-            format!("{what}; its stderr ends with:\n{tail}")
-        };
+        let stderr = last_lines(error.stderr(), STDERR_LINES_MAX);
+        let message = with_stderr(error.to_string(), &stderr);
         self.failed(&message, error.hint().spelled(Spelling::Yaml))
     }
 
@@ -212,30 +195,4 @@ impl Connector {
 fn endless(limit: Duration) -> CallError {
     let message = format!("no whole list within {}", describe_duration(limit));
     CallError::unsent(Failure::new(ErrorCategory::Timeout, message))
-}
-
-/// The server with the variables in its arguments, its environment, its headers and its address filled in.
-pub(super) fn filled(server: &Server, environment: &Environment) -> Result<Server, FillError> {
-    let fill_all =
-        |values: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, FillError> {
-            values
-                .iter()
-                .map(|(name, value)| Ok((name.clone(), environment.fill(value)?)))
-                .collect()
-        };
-    let mut server = server.clone();
-    for argument in &mut server.args {
-        *argument = environment.fill(argument)?;
-    }
-    server.env = fill_all(&server.env)?;
-    match &mut server.transport {
-        Transport::Stdio => {}
-        Transport::Http { url, headers }
-        | Transport::Sse { url, headers }
-        | Transport::WebSocket { url, headers } => {
-            *url = environment.fill(url)?;
-            *headers = fill_all(headers)?;
-        }
-    }
-    Ok(server)
 }

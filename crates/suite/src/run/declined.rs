@@ -1,11 +1,13 @@
 //! What a server asked of its client and did not get, because mcprove declines unless told otherwise. What
 //! comes of a call after that says nothing of the tool.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcprove_client::session::{Responder, Response};
 use mcprove_trace::protocol::Revision;
 use serde_json::Value;
+
+use crate::sync::lock;
 
 /// What was declined in a session: how much, and the last of it.
 #[derive(Debug, Default)]
@@ -16,17 +18,17 @@ pub(crate) struct Declined {
 impl Declined {
     /// How much was declined so far.
     pub(crate) fn count(&self) -> u64 {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).0
+        lock(&self.seen).0
     }
 
     /// What was asked for last, if anything was declined since there had been so much.
     pub(crate) fn since(&self, count: u64) -> Option<String> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         (seen.0 > count).then(|| seen.1.clone())
     }
 
     fn add(&self, method: &str) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         *seen = (seen.0 + 1, method.to_owned());
     }
 }

@@ -12,23 +12,19 @@ use mcprove_client::server::Server;
 use mcprove_load::config::{LoadConfig, OutputSettings};
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Run, RunError};
-use mcprove_score::gate::ScoreError;
-use mcprove_servers::mock::{Kind, Listening, Mock, Options};
+use mcprove_servers::mock::{Kind, Listening};
 use mcprove_settings::message::{Diagnostic, Spelling};
 use mcprove_settings::secret::Redactor;
 
-use super::connect::filled;
 use super::context::Context;
 use super::masking::masked;
 use super::progress::{SuiteEvent, SuiteListener};
 use super::report::{TestKind, TestReport};
-use crate::plan::{FillError, LoadTestPlan, Reach, ServerPlan};
+use crate::error::{TestError, last_lines, with_stderr};
+use crate::plan::{self, FillError, LoadTestPlan, Reach, ServerPlan};
 
 /// How many lines of what a server said last are told.
 const STDERR_LINES_MAX: usize = 20;
-
-/// Why a load could not be made.
-type Unmade = (String, String);
 
 /// Runs one test. Whatever goes wrong is in the report.
 pub(crate) async fn run(
@@ -37,13 +33,8 @@ pub(crate) async fn run(
     listener: &SuiteListener,
 ) -> TestReport {
     let mut report = TestReport::new(TestKind::Load, &test.head, context.plan);
-    if let Err((message, hint)) = execute(test, context, listener, &mut report).await {
-        report.errors.push(ScoreError {
-            target: None,
-            run: None,
-            message,
-            hint,
-        });
+    if let Err(error) = execute(test, context, listener, &mut report).await {
+        report.errors.push(error.into());
         report = report.judged();
     }
     masked(report, &context.options.environment.redactor())
@@ -54,12 +45,12 @@ async fn execute(
     context: Context<'_>,
     listener: &SuiteListener,
     report: &mut TestReport,
-) -> Result<(), Unmade> {
+) -> Result<(), TestError> {
     let Context { plan, options, .. } = context;
     let server = plan.servers.get(&test.server).ok_or_else(|| {
-        (
+        TestError::new(
             format!("there is no server {:?}", test.server),
-            "name one of those under `servers:`".to_owned(),
+            "name one of those under `servers:`",
         )
     })?;
     let mut config = test.config.clone();
@@ -69,7 +60,7 @@ async fn execute(
         call.args = options
             .environment
             .fill_value(&call.args)
-            .map_err(unfilled)?;
+            .map_err(|error| unfilled(&error))?;
     }
     let (reached, listening) = reach(server, context).await?;
     // What was filled in stays out of the file.
@@ -138,55 +129,47 @@ fn engine(
 async fn reach(
     server: &ServerPlan,
     context: Context<'_>,
-) -> Result<(Server, Option<Listening>), Unmade> {
+) -> Result<(Server, Option<Listening>), TestError> {
     match &server.reach {
         Reach::Server(plan) => {
-            let server = filled(plan, &context.options.environment);
-            Ok((server.map_err(unfilled)?, None))
+            let server = context.options.environment.fill_server(plan);
+            Ok((server.map_err(|error| unfilled(&error))?, None))
         }
         Reach::Mock { spec, faults } => {
-            let options = Options {
-                faults: faults.clone(),
-                seed: context.options.seed,
-                ..Options::default()
-            };
-            let mock = Mock::new((**spec).clone(), options)
-                .map_err(|error| (error.to_string(), "mend the file of the mock".to_owned()))?;
+            let mock = plan::mock((**spec).clone(), faults, context.options.seed)
+                .map_err(|error| TestError::new(error.to_string(), "mend the file of the mock"))?;
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             let listening = mock.listen(Kind::Http, address).await.map_err(|error| {
                 let hint = "check that this machine lets programs listen on 127.0.0.1";
-                (error.to_string(), hint.to_owned())
+                TestError::new(error.to_string(), hint)
             })?;
             Ok((Server::http(listening.url()), Some(listening)))
         }
     }
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
-fn unfilled(error: FillError) -> Unmade {
-    let hint = match &error {
+fn unfilled(error: &FillError) -> TestError {
+    let hint = match error {
         FillError::Unset(name) => format!("set {name} in the environment"),
         FillError::Open(_) => "write ${NAME}, or $${ for the characters themselves".to_owned(),
     };
-    (error.to_string(), hint)
+    TestError::new(error.to_string(), hint)
 }
 
-fn unmade(error: &RunError, server: &str) -> Unmade {
+fn unmade(error: &RunError, server: &str) -> TestError {
     let Diagnostic { message, hint } = error.diagnostic();
     let message = message.spelled(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {
-            let lines: Vec<&str> = said.lines().collect();
-            let first = lines.len().saturating_sub(STDERR_LINES_MAX);
-            let tail = lines.get(first..).unwrap_or_default().join("\n");
-            format!("the server `{server}` does not run; its stderr ends with:\n{tail}")
+            let message = format!("the server `{server}` does not run");
+            with_stderr(message, &last_lines(said, STDERR_LINES_MAX))
         }
         RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
             format!("the server `{server}` does not run: {message}")
         }
         _ => message,
     };
-    (message, hint.unwrap_or_default().spelled(Spelling::Yaml))
+    TestError::new(message, hint.unwrap_or_default().spelled(Spelling::Yaml))
 }
 
 #[cfg(test)]

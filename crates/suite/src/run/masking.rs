@@ -33,7 +33,7 @@ pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport 
     report
 }
 
-fn mask(text: &mut String, redactor: &Redactor) {
+pub(super) fn mask(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(masked) = redactor.text(text) {
         *text = masked;
     }

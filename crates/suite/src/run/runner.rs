@@ -10,7 +10,6 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use mcprove_client::server::SHUTDOWN_TIMEOUT;
 use mcprove_load::drive::StopLevel;
-use mcprove_score::gate::ScoreError;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::contained::contain;
 
@@ -23,6 +22,7 @@ use super::selection::{NothingSelected, Selection};
 use super::servers::Servers;
 use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
+use crate::error::TestError;
 use crate::plan::{Reach, SuitePlan};
 
 /// Why a test was not run after another failed.
@@ -224,12 +224,7 @@ fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
             "please report this, with the suite that led to it",
         ),
     };
-    report.errors.push(ScoreError {
-        target: None,
-        run: None,
-        message,
-        hint: hint.to_owned(),
-    });
+    report.errors.push(TestError::new(message, hint).into());
     report.judged()
 }
 

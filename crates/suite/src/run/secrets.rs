@@ -8,7 +8,7 @@ use mcprove_client::server::Transport;
 use mcprove_settings::secret;
 
 use crate::agent::provider;
-use crate::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan, SuitePlan};
+use crate::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan, SuitePlan, texts_of};
 
 /// Looks up all that these suites name. What is not set is for those to tell who need it.
 pub(super) fn look_up(plans: &[SuitePlan], environment: &Environment) {
@@ -56,16 +56,18 @@ fn of_server(server: &ServerPlan, environment: &Environment) {
             environment.note(&secret);
         }
     }
-    fill_all(&server.args, environment);
-    fill_values(&server.env, environment);
-    match &server.transport {
-        Transport::Stdio => {}
-        Transport::Http { url, headers }
-        | Transport::Sse { url, headers }
-        | Transport::WebSocket { url, headers } => {
-            fill_all([url], environment);
-            fill_values(headers, environment);
-        }
+    fill_all(
+        texts_of(&mut server.clone()).map(|text| &*text),
+        environment,
+    );
+    let headers = match &server.transport {
+        Transport::Stdio => None,
+        Transport::Http { headers, .. }
+        | Transport::Sse { headers, .. }
+        | Transport::WebSocket { headers, .. } => Some(headers),
+    };
+    for values in headers.into_iter().chain([&server.env]) {
+        fill_values(values, environment);
     }
 }
 

@@ -10,7 +10,7 @@ mod lease;
 mod remarks;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_check::pulse::Pulse;
@@ -23,6 +23,7 @@ use super::connect::{Connector, Listed, StartError, Which};
 use super::context::SuiteOptions;
 use super::declined::Declined;
 use crate::plan::SuitePlan;
+use crate::sync::lock;
 
 pub use lease::Lease;
 
@@ -114,8 +115,7 @@ impl Servers {
         let mut endings = tokio::task::JoinSet::new();
         for pool in self.pools.values() {
             let current = pool.current.lock().await.take();
-            let idle =
-                std::mem::take(&mut *pool.idle.lock().unwrap_or_else(PoisonError::into_inner));
+            let idle = std::mem::take(&mut *lock(&pool.idle));
             for connected in current.into_iter().chain(idle) {
                 endings.spawn(async move {
                     connected.session.end().await;
@@ -164,18 +164,11 @@ impl Pool {
         which: Which,
         limit: Option<Duration>,
     ) -> Result<Arc<Connected>, StartError> {
-        let idle = || {
-            self.idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop()
-        };
-        while let Some(connected) = idle() {
-            if connected.is_fit() {
-                return Ok(connected);
-            }
+        let idle = std::iter::from_fn(|| lock(&self.idle).pop()).find(|it| it.is_fit());
+        match idle {
+            Some(connected) => Ok(connected),
+            None => self.start(which, limit).await,
         }
-        self.start(which, limit).await
     }
 
     /// Starts one more, unless that has failed too often.
@@ -184,11 +177,11 @@ impl Pool {
         which: Which,
         limit: Option<Duration>,
     ) -> Result<Arc<Connected>, StartError> {
-        if let Some(failure) = &self.lock_past().failure {
+        if let Some(failure) = &lock(&self.past).failure {
             return Err(failure.clone());
         }
         let started = self.connector.connect(which, limit).await;
-        let mut past = self.lock_past();
+        let mut past = lock(&self.past);
         match started {
             Ok(opened) => {
                 past.has_run = true;
@@ -211,10 +204,6 @@ impl Pool {
                 Err(error)
             }
         }
-    }
-
-    fn lock_past(&self) -> std::sync::MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

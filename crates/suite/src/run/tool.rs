@@ -15,6 +15,7 @@ use std::time::Instant;
 use mcprove_client::permission::{Permission, Reason, judge};
 use mcprove_load::drive::{Stop, StopLevel};
 use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_settings::message::Message;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Era, Tool};
@@ -25,8 +26,9 @@ use self::called::Called;
 use super::connect::StartError;
 use super::context::Context;
 use super::masking::masked;
-use super::report::{TestKind, TestOutcome, TestReport};
+use super::report::{TestKind, TestReport};
 use super::servers::{Lease, Turn};
+use crate::error::TestError;
 use crate::plan::{FillError, ToolTestPlan};
 
 /// How often a session that had ended before the call was sent is replaced.
@@ -36,25 +38,22 @@ const UNSENT_MAX: u32 = 3;
 pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
     let mut report = TestReport::new(TestKind::Tool, &test.head, context.plan);
     if let Some(reason) = &test.head.skip {
-        return skipped(report, reason.clone());
+        return report.not_run(reason);
     }
     let end = tokio::select! {
         end = carry_out(test, context, &mut report) => end,
-        () = context.options.stop.requested(StopLevel::Now) => End::Error(ScoreError {
-            target: None,
-            run: None,
-            message: "interrupted during the test".to_owned(),
-            hint: "run again to finish it".to_owned(),
-        }),
+        () = context.options.stop.requested(StopLevel::Now) => {
+            End::of("interrupted during the test", "run again to finish it")
+        }
     };
-    match end {
-        End::Judged => {}
-        End::Skipped(reason) => report = skipped(report, reason),
-        End::Error(error) => report.errors.push(error),
-    }
-    if report.outcome != TestOutcome::Skipped {
-        report = report.judged();
-    }
+    let report = match end {
+        End::Judged => report.judged(),
+        End::Skipped(reason) => report.not_run(reason),
+        End::Error(error) => {
+            report.errors.push(error);
+            report.judged()
+        }
+    };
     masked(report, &context.options.environment.redactor())
 }
 
@@ -68,10 +67,10 @@ enum End {
     Error(ScoreError),
 }
 
-fn skipped(mut report: TestReport, reason: String) -> TestReport {
-    report.outcome = TestOutcome::Skipped;
-    report.skipped = Some(reason);
-    report
+impl End {
+    fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+        Self::Error(TestError::new(message, hint).into())
+    }
 }
 
 async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestReport) -> End {
@@ -104,12 +103,7 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
         // What did not hold may be our own doing.
         Some(limit) if !report.failures.is_empty() => {
             report.failures.clear();
-            End::Error(ScoreError {
-                target: None,
-                run: None,
-                message: limit.to_string(),
-                hint: limit.hint().to_owned(),
-            })
+            End::of(limit.to_string(), limit.hint())
         }
         _ => end,
     }
@@ -204,7 +198,7 @@ async fn call(
             lease.hurt();
         }
     } else if is_doubtful && called.is_end() && !called.is_tool_stuck() {
-        return Err(End::Error(in_company(&called, stop)));
+        return Err(in_company(&called, stop));
     }
     for remark in lease.remarks() {
         if !report.notes.contains(&remark) {
@@ -216,10 +210,10 @@ async fn call(
     // Who writes down that requests are declined wants to see what comes of it.
     if turn.plan().session.accept_requests.is_none() {
         if let Some(method) = declined {
-            return Err(End::Error(declines(&method, &called)));
+            return Err(declines(&method, &called));
         }
         if called.is_given_up() {
-            return Err(End::Error(declines("input", &called)));
+            return Err(declines("input", &called));
         }
     }
     if let Some(remark) = listed.remark(test) {
@@ -289,47 +283,34 @@ fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
     is_idempotent || may_call || (is_silent && !seems_to_write(&test.tool))
 }
 
-fn in_company(called: &Called, stop: &Stop) -> ScoreError {
+fn in_company(called: &Called, stop: &Stop) -> End {
     let why = if stop.is_running() {
         "it seems to write"
     } else {
         "the run was interrupted"
     };
-    ScoreError {
-        target: None,
-        run: None,
-        message: format!(
-            "inconclusive: the call ended with {} while other tests used the same server, and {why}, so \
-             that it was not made again",
-            called.describe()
-        ),
-        hint: "give the server `parallel: 1`, or `fresh: true`, to see whose fault it is"
-            .to_owned(),
-    }
+    let message = format!(
+        "inconclusive: the call ended with {} while other tests used the same server, and {why}, so \
+         that it was not made again",
+        called.describe()
+    );
+    let hint = "give the server `parallel: 1`, or `fresh: true`, to see whose fault it is";
+    End::of(message, hint)
 }
 
-fn declines(method: &str, called: &Called) -> ScoreError {
-    ScoreError {
-        target: None,
-        run: None,
-        message: format!(
-            "inconclusive: the server asked its client for {method}, which mcprove declines, so that what \
-             came of the call ({}) says nothing of the tool",
-            called.describe()
-        ),
-        hint: "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
-               to judge what it does without"
-            .to_owned(),
-    }
+fn declines(method: &str, called: &Called) -> End {
+    let message = format!(
+        "inconclusive: the server asked its client for {method}, which mcprove declines, so that what \
+         came of the call ({}) says nothing of the tool",
+        called.describe()
+    );
+    let hint = "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
+                to judge what it does without";
+    End::of(message, hint)
 }
 
 fn not_running(error: StartError) -> End {
-    End::Error(ScoreError {
-        target: None,
-        run: None,
-        message: error.message,
-        hint: error.hint,
-    })
+    End::of(error.message, error.hint)
 }
 
 fn unset(error: &FillError) -> ScoreError {

@@ -9,7 +9,7 @@ use mcprove_client::permission::Allowance;
 use mcprove_settings::phrase::count;
 use mcprove_settings::printable::printable;
 use mcprove_settings::whole_file::write_whole;
-use mcprove_suite::draft::{Draft, DraftError, DraftOptions, Place, draft};
+use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
 
 use super::probe;
 use crate::{ExitCode, Failure, OutputFile, ServerArguments, SessionArguments};

@@ -9,7 +9,7 @@ use mcprove_trace::{AgentRun, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fits::Fits;
+use super::inputs::CassetteInputs;
 
 /// The name of the format.
 pub const CASSETTE_FORMAT: &str = "cassette.v1";
@@ -35,7 +35,7 @@ pub struct Cassette {
     /// The file of the suite that it is of.
     pub suite: String,
     /// What it is a recording of: a test that differs in any of it cannot be replayed.
-    pub fits: Fits,
+    pub fits: CassetteInputs,
     /// The seed of the recording, by which faults choose their calls.
     pub seed: u64,
     /// The variables of the environment that were used. Null is a secret.
@@ -180,4 +180,9 @@ pub struct ToolExchange {
 pub(super) fn microseconds(duration: Duration) -> u64 {
     let most = DURATION_MAX.as_micros();
     u64::try_from(duration.as_micros().min(most)).unwrap_or_default()
+}
+
+/// A duration in whole milliseconds.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

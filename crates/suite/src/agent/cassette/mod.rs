@@ -1,6 +1,6 @@
 //! Cassettes: all runs of an agent, recorded, and replayed without a network, a server or a process.
 //!
-//! A [`Cassette`] (format `cassette.v1`) holds what it is a recording of ([`Fits`]), and of each run every exchange with
+//! A [`Cassette`] (format `cassette.v1`) holds what it is a recording of ([`CassetteInputs`]), and of each run every exchange with
 //! the model and every call of a tool, byte for byte but for [redactions](Redactor), which are marked. A
 //! [`Recorder`] stands before the wire and the tools of a run, a [`Replayer`] in their place: it finds the answer to
 //! a request by what the request says. Of an agent that is a process the trace is kept, for it cannot be run again.
@@ -10,8 +10,8 @@
 mod difference;
 mod error;
 mod file;
-mod fits;
 mod format;
+mod inputs;
 mod name;
 mod other_model;
 mod record;
@@ -24,11 +24,11 @@ mod tests;
 
 pub use error::CassetteError;
 pub use file::{BYTES_MAX, read, write};
-pub use fits::{Fits, FitsBudget, FitsMock, FitsServer, FitsTool};
 pub use format::{
     Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
     RecordedRun, ToolExchange, Verdict, WireFailure,
 };
+pub use inputs::{CassetteInputs, FitsBudget, FitsMock, FitsServer};
 pub use name::{FOLDER, file_name, same_file, same_file_of_suites};
 pub use other_model::none_of_another_model;
 pub use record::{RECORDED_BYTES_MAX, Recorder, Take};

@@ -4,16 +4,20 @@
 //! taken out at the end, when all secrets are known; the run itself sees everything as it is. Only times are rounded
 //! on the way, to what a cassette keeps, so that a replay counts the same.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcprove_settings::secret::{PLACES_MAX, Redactor};
 use mcprove_trace::Json;
 use serde_json::Value;
 
-use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure, microseconds};
+use super::format::{
+    Body, ModelExchange, RecordedRun, ToolExchange, WireFailure, microseconds, milliseconds,
+};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::error::TestError;
+use crate::sync::lock;
 
 /// The most bytes of one run that are recorded; a larger run has no cassette.
 pub const RECORDED_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -29,9 +33,15 @@ pub struct Recorder<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Take {
     /// In the order in which they began; one that was given up has no end.
-    model: Vec<Option<ModelExchange>>,
-    tools: Vec<Option<ToolExchange>>,
+    exchanges: Vec<Option<Exchange>>,
     bytes: usize,
+}
+
+/// Something that was asked and answered.
+#[derive(Debug, Clone)]
+enum Exchange {
+    Model(ModelExchange),
+    Tool(ToolExchange),
 }
 
 impl<'a> Recorder<'a> {
@@ -46,24 +56,40 @@ impl<'a> Recorder<'a> {
 
     /// What was noted.
     pub fn finish(self) -> Take {
-        self.take
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *lock(&self.take))
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Take) -> T) -> T {
-        let mut take = self.take.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut take)
+    /// Notes that something begins; its place.
+    fn begin(&self) -> usize {
+        let exchanges = &mut lock(&self.take).exchanges;
+        exchanges.push(None);
+        exchanges.len() - 1
+    }
+
+    /// Notes how it ended, with so many bytes, while there is room.
+    fn end(&self, place: usize, exchange: Exchange, bytes: usize) {
+        let mut take = lock(&self.take);
+        take.bytes = take.bytes.saturating_add(bytes);
+        if take.bytes <= RECORDED_BYTES_MAX
+            && let Some(slot) = take.exchanges.get_mut(place)
+        {
+            *slot = Some(exchange);
+        }
     }
 }
 
 impl ModelWire for Recorder<'_> {
     fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
-        let place = self.with(Take::model_begins);
+        let place = self.begin();
         Box::pin(async move {
             let reply = rounded_reply(self.wire.send(request).await);
             if let Some(exchange) = exchange(request, &reply) {
-                self.with(|take| take.model_ends(place, exchange));
+                let bodies = [Some(&exchange.request), exchange.response.as_ref()];
+                let sizes = bodies.into_iter().flatten().map(|body| match body {
+                    Body::Text(text) | Body::Base64(text) => text.len(),
+                });
+                let bytes = sizes.sum();
+                self.end(place, Exchange::Model(exchange), bytes);
             }
             reply
         })
@@ -85,8 +111,8 @@ impl Toolbox for Recorder<'_> {
         tool: &'a str,
         args: &'a Value,
         timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
-        let place = self.with(Take::tool_begins);
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+        let place = self.begin();
         Box::pin(async move {
             let mut answer = self.toolbox.call(server, tool, args, timeout).await?;
             answer.duration = rounded(answer.duration);
@@ -99,7 +125,8 @@ impl Toolbox for Recorder<'_> {
                 duration_us: microseconds(answer.duration),
                 redacted: Vec::new(),
             };
-            self.with(|take| take.tool_ends(place, exchange));
+            let bytes = exchange.args.text().len() + exchange.result.text().len();
+            self.end(place, Exchange::Tool(exchange), bytes);
             Ok(answer)
         })
     }
@@ -118,22 +145,11 @@ fn rounded_reply(reply: Result<ModelReply, WireError>) -> Result<ModelReply, Wir
             reply.retry_after = wait.map(|wait| Duration::from_millis(milliseconds(wait)));
             Ok(reply)
         }
-        Err(WireError::Unreachable { message, duration }) => Err(WireError::Unreachable {
-            message,
-            duration: rounded(duration),
-        }),
-        Err(WireError::Refused { message, duration }) => Err(WireError::Refused {
-            message,
-            duration: rounded(duration),
-        }),
-        Err(WireError::Timeout(duration)) => Err(WireError::Timeout(rounded(duration))),
-        // Nothing comes after these.
-        Err(error @ (WireError::TooLarge { .. } | WireError::NotRecorded { .. })) => Err(error),
+        Err(error) => {
+            let duration = rounded(error.duration());
+            Err(error.lasting(duration))
+        }
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What is noted of a request; `None` for what no recording has.
@@ -158,73 +174,36 @@ fn exchange(
             exchange.response = Some(Body::of(&reply.body));
             exchange.duration_us = microseconds(reply.duration);
         }
-        // A replay meets it as often as it was met, so that it need not be told apart.
-        Err(
-            WireError::Unreachable { message, duration } | WireError::Refused { message, duration },
-        ) => {
-            exchange.failure = Some(WireFailure::Unreachable(message.clone()));
-            exchange.duration_us = microseconds(*duration);
+        Err(error) => {
+            exchange.failure = Some(match error {
+                // A replay meets it as often as it was met, so that it need not be told apart.
+                WireError::Unreachable { message, .. } | WireError::Refused { message, .. } => {
+                    WireFailure::Unreachable(message.clone())
+                }
+                WireError::Timeout(_) => WireFailure::Timeout,
+                // A run that ends so is not recorded.
+                WireError::TooLarge { .. } | WireError::NotRecorded(_) => return None,
+            });
+            exchange.duration_us = microseconds(error.duration());
         }
-        Err(WireError::Timeout(duration)) => {
-            exchange.failure = Some(WireFailure::Timeout);
-            exchange.duration_us = microseconds(*duration);
-        }
-        // A run that ends so is not recorded.
-        Err(WireError::TooLarge { .. } | WireError::NotRecorded { .. }) => return None,
     }
     Some(exchange)
 }
 
 impl Take {
-    fn model_begins(&mut self) -> usize {
-        self.model.push(None);
-        self.model.len() - 1
-    }
-
-    fn model_ends(&mut self, place: usize, exchange: ModelExchange) {
-        let size = |body: Option<&Body>| match body {
-            Some(Body::Text(text) | Body::Base64(text)) => text.len(),
-            None => 0,
-        };
-        let bytes = size(Some(&exchange.request)) + size(exchange.response.as_ref());
-        if self.has_room(bytes)
-            && let Some(slot) = self.model.get_mut(place)
-        {
-            *slot = Some(exchange);
-        }
-    }
-
-    fn tool_begins(&mut self) -> usize {
-        self.tools.push(None);
-        self.tools.len() - 1
-    }
-
-    fn tool_ends(&mut self, place: usize, exchange: ToolExchange) {
-        let bytes = exchange.args.text().len() + exchange.result.text().len();
-        if self.has_room(bytes)
-            && let Some(slot) = self.tools.get_mut(place)
-        {
-            *slot = Some(exchange);
-        }
-    }
-
-    fn has_room(&mut self, bytes: usize) -> bool {
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.bytes <= RECORDED_BYTES_MAX
-    }
-
     /// The run as a cassette has it; `None` if it was too large to be recorded.
     pub fn redacted(self, redactor: &Redactor) -> Option<RecordedRun> {
         if self.bytes > RECORDED_BYTES_MAX {
             return None;
         }
-        let model = self.model.into_iter().flatten();
-        let tools = self.tools.into_iter().flatten();
-        Some(RecordedRun {
-            model: model.map(|it| redacted_model(it, redactor)).collect(),
-            tools: tools.map(|it| redacted_tool(it, redactor)).collect(),
-            ..RecordedRun::default()
-        })
+        let mut run = RecordedRun::default();
+        for exchange in self.exchanges.into_iter().flatten() {
+            match exchange {
+                Exchange::Model(it) => run.model.push(redacted_model(it, redactor)),
+                Exchange::Tool(it) => run.tools.push(redacted_tool(it, redactor)),
+            }
+        }
+        Some(run)
     }
 }
 

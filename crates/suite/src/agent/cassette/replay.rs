@@ -4,7 +4,7 @@
 //! say the same get the recorded answers in their order. Where a secret was taken out of the recording, any text may stand.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcprove_settings::secret::{Redactor, fits};
@@ -15,7 +15,9 @@ use super::difference::first_difference;
 use super::error::record_or_live;
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::error::TestError;
+use crate::sync::lock;
 
 /// Answers from one recorded run. It knows no network and no process.
 pub struct Replayer<'a> {
@@ -37,34 +39,31 @@ struct Track {
 }
 
 impl Track {
-    fn new(keys: Vec<String>, redacted: Vec<usize>) -> Mutex<Self> {
-        let mut by_key: HashMap<String, VecDeque<usize>> = HashMap::with_capacity(keys.len());
-        for (index, key) in keys.iter().enumerate() {
-            by_key.entry(key.clone()).or_default().push_back(index);
+    /// Of what each exchange says, and whether something was taken out of it.
+    fn new(exchanges: impl Iterator<Item = (String, bool)>) -> Mutex<Self> {
+        let mut track = Self::default();
+        for (place, (key, is_redacted)) in exchanges.enumerate() {
+            let places = track.by_key.entry(key.clone()).or_default();
+            places.push_back(place);
+            track.redacted.extend(is_redacted.then_some(place));
+            track.keys.push(key);
+            track.used.push(false);
         }
-        Mutex::new(Self {
-            used: vec![false; keys.len()],
-            keys,
-            by_key,
-            redacted,
-        })
+        Mutex::new(track)
     }
 
     /// The next exchange that answers this.
     fn take(&mut self, key: &str) -> Option<usize> {
-        let exact = self.by_key.get_mut(key).and_then(|places| {
-            let unused = |place: &usize| self.used.get(*place) == Some(&false);
-            std::iter::from_fn(|| places.pop_front()).find(unused)
-        });
+        let is_unused = |place: &usize| self.used.get(*place) == Some(&false);
+        let exact = self.by_key.get_mut(key);
+        let exact =
+            exact.and_then(|places| std::iter::from_fn(|| places.pop_front()).find(is_unused));
         let found = exact.or_else(|| {
-            let unused = |place: &&usize| self.used.get(**place) == Some(&false);
-            let mut left = self.redacted.iter().filter(unused);
-            let is_it = |place: &&usize| self.keys.get(**place).is_some_and(|own| fits(own, key));
-            left.find(is_it).copied()
+            let is_it = |place: &usize| self.keys.get(*place).is_some_and(|own| fits(own, key));
+            let mut left = self.redacted.iter().copied().filter(is_unused);
+            left.find(is_it)
         })?;
-        if let Some(used) = self.used.get_mut(found) {
-            *used = true;
-        }
+        *self.used.get_mut(found)? = true;
         Some(found)
     }
 
@@ -86,29 +85,16 @@ impl Track {
 impl<'a> Replayer<'a> {
     /// Answers from this run, with these tools.
     pub fn new(run: &'a RecordedRun, tools: &'a [OfferedTool], redactor: Redactor) -> Self {
-        let redacted = |marks: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-            let marked = marks.enumerate().filter(|(_, is_marked)| *is_marked);
-            marked.map(|(place, _)| place).collect()
-        };
-        let model = run.model.iter();
-        let keys = model.map(|exchange| {
-            let text = match &exchange.request {
-                Body::Text(text) | Body::Base64(text) => text,
-            };
-            model_key(&exchange.path, text, &redactor)
+        let model = run.model.iter().map(|it| {
+            let (Body::Text(text) | Body::Base64(text)) = &it.request;
+            let key = model_key(&it.path, text, &redactor);
+            (key, !it.redacted.is_empty())
         });
-        let model = Track::new(
-            keys.collect(),
-            redacted(&mut run.model.iter().map(|it| !it.redacted.is_empty())),
-        );
-        let keys = run
-            .tools
-            .iter()
-            .map(|it| tool_key(&it.server, &it.tool, it.args.text(), &redactor));
-        let calls = Track::new(
-            keys.collect(),
-            redacted(&mut run.tools.iter().map(|it| !it.redacted.is_empty())),
-        );
+        let calls = run.tools.iter().map(|it| {
+            let key = tool_key(&it.server, &it.tool, it.args.text(), &redactor);
+            (key, !it.redacted.is_empty())
+        });
+        let (model, calls) = (Track::new(model), Track::new(calls));
         Self {
             run,
             tools,
@@ -121,73 +107,63 @@ impl<'a> Replayer<'a> {
     fn answer(&self, request: &ModelRequest) -> Result<ModelReply, WireError> {
         let body = String::from_utf8_lossy(&request.body);
         let key = model_key(&request.path, &body, &self.redactor);
-        let mut track = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut track = lock(&self.model);
         let found = track.take(&key);
         if let Some(exchange) = found.and_then(|place| self.run.model.get(place)) {
             return reply(exchange);
         }
         // By what it says: the address is the same for nearly all.
-        let nearest = track.nearest(&key, strip).map(|(place, is_unused)| {
-            let path = self.run.model.get(place).map(|it| it.path.clone());
-            let path = path.unwrap_or_default();
-            let own = track.keys.get(place).map_or("", String::as_str);
-            if path == request.path {
-                let told = difference(strip(own), strip(&key), is_unused);
-                format!(
-                    "the nearest is request {} of the recording: {told}",
-                    place + 1
-                )
+        let nearest = track.nearest(&key, strip).and_then(|(place, is_unused)| {
+            let path = &self.run.model.get(place)?.path;
+            let number = place + 1;
+            Some(if *path == request.path {
+                let told = difference(track.keys.get(place)?, &key, is_unused);
+                format!("the nearest is request {number} of the recording: {told}")
             } else {
                 format!(
-                    "the nearest, request {} of the recording, was sent to {path}, this one to {}",
-                    place + 1,
+                    "the nearest, request {number} of the recording, was sent to {path}, this one to {}",
                     request.path
                 )
-            }
+            })
         });
         let nearest = nearest.unwrap_or_else(|| "it has no request at all".to_owned());
-        Err(WireError::NotRecorded {
-            message: format!("the cassette has no answer to this request; {nearest}"),
-            hint: record_or_live().text(),
-        })
+        let message = format!("the cassette has no answer to this request; {nearest}");
+        let missing = TestError::new(message, record_or_live());
+        Err(WireError::NotRecorded(missing))
     }
 
-    fn result(&self, server: &str, tool: &str, args: &Value) -> Result<ToolAnswer, ToolboxError> {
+    fn result(&self, server: &str, tool: &str, args: &Value) -> Result<ToolAnswer, TestError> {
         let key = tool_key(server, tool, &args.to_string(), &self.redactor);
-        let mut track = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut track = lock(&self.calls);
         let found = track.take(&key);
         if let Some(exchange) = found.and_then(|place| self.run.tools.get(place)) {
-            return Ok(answer(exchange));
-        }
-        let nearest = track
-            .nearest(&key, |whole| whole)
-            .and_then(|(place, is_unused)| {
-                let exchange = self.run.tools.get(place)?;
-                let own = track.keys.get(place)?;
-                Some(
-                    if (exchange.server.as_str(), exchange.tool.as_str()) == (server, tool) {
-                        let told = difference(strip(own), strip(&key), is_unused);
-                        format!("the nearest is call {} of the recording: {told}", place + 1)
-                    } else {
-                        format!(
-                            "the nearest is a call of {} of {}",
-                            exchange.tool, exchange.server
-                        )
-                    },
-                )
+            return Ok(ToolAnswer {
+                result: exchange.result.clone(),
+                is_error: exchange.is_error,
+                duration: Duration::from_micros(exchange.duration_us),
             });
+        }
+        let nearest = track.nearest(&key, |whole| whole);
+        let nearest = nearest.and_then(|(place, is_unused)| {
+            let exchange = self.run.tools.get(place)?;
+            Some(if exchange.server == server && exchange.tool == tool {
+                let told = difference(track.keys.get(place)?, &key, is_unused);
+                format!("the nearest is call {} of the recording: {told}", place + 1)
+            } else {
+                let ToolExchange { server, tool, .. } = exchange;
+                format!("the nearest is a call of {tool} of {server}")
+            })
+        });
         let nearest = nearest.unwrap_or_else(|| "it has no call at all".to_owned());
-        Err(ToolboxError::NotRecorded {
-            message: format!("the cassette has no call of {tool} of {server} like this; {nearest}"),
-            hint: record_or_live().text(),
-        })
+        let message =
+            format!("the cassette has no call of {tool} of {server} like this; {nearest}");
+        Err(TestError::new(message, record_or_live()))
     }
 }
 
 impl ModelWire for Replayer<'_> {
     fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
-        let answer = self.answer(request);
-        Box::pin(std::future::ready(answer))
+        Box::pin(std::future::ready(self.answer(request)))
     }
 
     fn wait(&self, _: Duration) -> Later<'_, ()> {
@@ -206,9 +182,8 @@ impl Toolbox for Replayer<'_> {
         tool: &'a str,
         args: &'a Value,
         _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
-        let answer = self.result(server, tool, args);
-        Box::pin(std::future::ready(answer))
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+        Box::pin(std::future::ready(self.result(server, tool, args)))
     }
 }
 
@@ -233,11 +208,11 @@ fn strip(key: &str) -> &str {
     key.split_once('\n').map_or(key, |(_, rest)| rest)
 }
 
-/// What differs, or that the recorded answer was given already.
+/// What differs between two keys, or that the recorded answer was given already.
 fn difference(recorded: &str, now: &str, is_unused: bool) -> String {
-    let parse = |text: &str| {
-        let value: Option<Value> = serde_json::from_str(text).ok();
-        value.unwrap_or_else(|| Value::from(text))
+    let parse = |key: &str| {
+        let text = strip(key);
+        serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
     };
     match first_difference(&parse(recorded), &parse(now)) {
         Some(difference) if difference.path.is_empty() => difference.told,
@@ -266,13 +241,5 @@ fn reply(exchange: &ModelExchange) -> Result<ModelReply, WireError> {
                 .unwrap_or_default(),
             duration,
         }),
-    }
-}
-
-fn answer(exchange: &ToolExchange) -> ToolAnswer {
-    ToolAnswer {
-        result: exchange.result.clone(),
-        is_error: exchange.is_error,
-        duration: Duration::from_micros(exchange.duration_us),
     }
 }

@@ -4,11 +4,12 @@
 //! short for one is what it was; what was not set is not set.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcprove_settings::secret::{REDACTED, Redactor};
 
 use crate::plan::Environment;
+use crate::sync::lock;
 
 /// The variables that were looked up and had a value.
 #[derive(Debug, Clone, Default)]
@@ -20,15 +21,14 @@ impl Variables {
         let (variables, environment) = (self.clone(), environment.clone());
         Environment::new(move |name| {
             let value = environment.get(name)?;
-            let mut used = variables.0.lock().unwrap_or_else(PoisonError::into_inner);
-            used.insert(name.to_owned(), value.clone());
+            lock(&variables.0).insert(name.to_owned(), value.clone());
             Some(value)
         })
     }
 
     /// As a cassette has them, with its secrets taken out.
     pub fn redacted(&self, redactor: &Redactor) -> BTreeMap<String, Option<String>> {
-        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = lock(&self.0);
         let redacted = used.iter().map(|(name, value)| {
             let text = redactor.text(value);
             let is_kept = text != REDACTED;

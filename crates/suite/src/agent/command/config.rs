@@ -13,10 +13,12 @@
 use std::path::{Path, PathBuf};
 
 use mcprove_client::server::Server;
+use mcprove_settings::whole_file::write_private;
 use serde_json::{Map, Value, json};
 
-use super::stand::Stand;
-use super::{CommandError, Ground};
+use super::proxies::Proxy;
+use super::{CommandContext, of_file};
+use crate::error::{SET_VARIABLE, TestError};
 use crate::plan::{AgentTestPlan, CommandPlan, Environment};
 
 /// The variable with the path of the configuration, which arguments of the command may name too.
@@ -29,6 +31,12 @@ pub const PROMPT_VARIABLE: &str = "MCPROVE_PROMPT";
 pub const TURNS_VARIABLE: &str = "MCPROVE_TURNS";
 /// A longer value of a variable is left out: systems refuse to start what has it.
 const VARIABLE_BYTES_MAX: usize = 100_000;
+
+/// A text with its variables filled in; `of` is whose text it is.
+fn filled(of: &str, text: &str, environment: &Environment) -> Result<String, TestError> {
+    let filled = environment.fill(text);
+    filled.map_err(|error| TestError::new(format!("{of}: {error}"), SET_VARIABLE))
+}
 
 /// What an agent is told, with its variables filled in.
 pub(super) struct Spoken {
@@ -45,15 +53,8 @@ impl Spoken {
         test: &AgentTestPlan,
         environment: &Environment,
         folder: &Path,
-    ) -> Result<Self, CommandError> {
-        let fill = |text: &String| {
-            environment
-                .fill(text)
-                .map_err(|error| CommandError::Unfilled {
-                    of: "the task of the agent".to_owned(),
-                    error,
-                })
-        };
+    ) -> Result<Self, TestError> {
+        let fill = |text: &String| filled("the task of the agent", text, environment);
         let config = folder.join("mcp.json");
         let (path, inherited) = (config.to_string_lossy().into_owned(), environment.clone());
         Ok(Self {
@@ -79,31 +80,20 @@ impl Spoken {
     pub fn command(
         &self,
         command: &CommandPlan,
-        stands: &[Stand],
-        ground: Ground<'_>,
-    ) -> Result<Server, CommandError> {
-        let entries = stands.iter();
-        let entries = entries.map(|stand| (stand.name.clone(), stand.entry.clone()));
+        proxies: &[Proxy],
+        context: CommandContext<'_>,
+    ) -> Result<Server, TestError> {
+        let entries = proxies.iter();
+        let entries = entries.map(|proxy| (proxy.name.clone(), proxy.entry.clone()));
         let entries: Map<String, Value> = entries.collect();
         let servers = json!({ "mcpServers": entries }).to_string();
-        mcprove_settings::whole_file::write_private(&self.config, &servers).map_err(|source| {
-            CommandError::File {
-                what: "the configuration of the agent cannot be written".to_owned(),
-                source,
-            }
-        })?;
-        let fill = |text: &String| {
-            self.environment
-                .fill(text)
-                .map_err(|error| CommandError::Unfilled {
-                    of: "the command of the agent".to_owned(),
-                    error,
-                })
-        };
+        write_private(&self.config, &servers)
+            .map_err(|error| of_file("the configuration of the agent cannot be written", &error))?;
+        let fill = |text: &String| filled("the command of the agent", text, &self.environment);
         let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
         let mut server = Server::stdio(&command.program).args(args);
-        server.supervisor = ground.supervisor.map(Path::to_owned);
-        let folder = command.working_dir.as_deref().unwrap_or(ground.folder);
+        server.supervisor = context.supervisor.map(Path::to_owned);
+        let folder = command.working_dir.as_deref().unwrap_or(context.folder);
         if !folder.as_os_str().is_empty() {
             server = server.working_dir(folder);
         }

@@ -9,16 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::time::UNIX_EPOCH;
 
-use mcprove_import::{Format, ImportError, import_as};
+use mcprove_import::{Format, import_as};
+use mcprove_settings::number::count;
 use mcprove_trace::AgentRun;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::CommandError;
 use super::process::{Ended, How};
+use super::proxies::Written;
 use super::reached::never_reached;
 use super::setup::Kept;
-use super::stand::Written;
+use super::{CommandRun, of_file};
+use crate::error::TestError;
 
 /// The largest recording that is read; the rest is left out.
 const RECORDING_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -28,14 +30,12 @@ const ENDED: &str = "agent_ended";
 /// The name of the line that says when the client of a session left.
 const LEFT: &str = "left";
 
-/// A run, as far as proxies saw it.
-pub(super) struct Merged {
-    pub run: AgentRun,
-    pub notes: Vec<String>,
-}
-
 /// Reads what the proxies of these servers wrote down until their agent ended.
-pub fn merge(names: &[&str], written: &[Written], ended: &Ended) -> Result<Merged, CommandError> {
+pub(super) fn merge(
+    names: &[&str],
+    written: &[Written],
+    ended: &Ended,
+) -> Result<CommandRun, TestError> {
     let mut texts = Vec::new();
     for (name, written) in names.iter().zip(written) {
         let missing = match (&written.kept, &ended.how) {
@@ -45,20 +45,22 @@ pub fn merge(names: &[&str], written: &[Written], ended: &Ended) -> Result<Merge
             (Kept::Unbegun | Kept::All, _) => None,
         };
         if let Some(reason) = missing {
-            return Err(CommandError::Incomplete {
-                server: (*name).to_owned(),
-                reason: reason.to_owned(),
-            });
+            return Err(TestError::new(
+                format!("the recording of the server {name:?} is not complete: {reason}"),
+                "check the space on the disk of the temporary folder; let the agent close its servers' input, or end them with SIGTERM, instead of SIGKILL",
+            ));
         }
-        let text = text_of(written).map_err(|source| CommandError::File {
-            what: format!("the recording of the server {name:?} cannot be read"),
-            source,
+        let text = text_of(written).map_err(|error| {
+            let what = format!("the recording of the server {name:?} cannot be read");
+            of_file(what, &error)
         })?;
         if let Some(message) = never_reached(&text) {
-            return Err(CommandError::Unreached {
-                server: (*name).to_owned(),
-                message,
-            });
+            return Err(TestError::new(
+                format!("the server {name:?} could not be started or reached: {message}"),
+                format!(
+                    "check the command or the address of {name:?} under `servers`, and try it by itself: mcprove probe"
+                ),
+            ));
         }
         // A server that the agent never started has none.
         if !text.trim().is_empty() {
@@ -93,9 +95,7 @@ pub(super) fn until(mut text: String, end: &Ended) -> String {
             How::TimedOut => BTreeSet::new(),
             How::Done | How::Failed { .. } => still_there(&text),
         };
-        let left = sessions.into_iter().map(|session| {
-            json!({ "ts": time, "kind": "scenario_event", "name": LEFT, "message": "", "data": { "session": session } })
-        });
+        let left = sessions.into_iter().map(|session| left_line(time, session));
         let over = json!({ "ts": time, "kind": "scenario_event", "name": ENDED, "message": "" });
         for line in left.chain([over]) {
             text.push_str(&line.to_string());
@@ -103,6 +103,17 @@ pub(super) fn until(mut text: String, end: &Ended) -> String {
         }
     }
     text
+}
+
+/// The line that says that the client of a session left.
+fn left_line(time: f64, session: u64) -> Value {
+    json!({
+        "ts": time,
+        "kind": "scenario_event",
+        "name": LEFT,
+        "message": "",
+        "data": { "session": session },
+    })
 }
 
 /// The sessions of a recording whose client did not leave.
@@ -139,10 +150,10 @@ struct SessionData {
     session: Option<u64>,
 }
 
-pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<Merged, CommandError> {
+pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<CommandRun, TestError> {
     let (server, text) = match texts {
         [] => {
-            return Ok(Merged {
+            return Ok(CommandRun {
                 run: AgentRun::default(),
                 notes: vec!["the agent started none of its servers".to_owned()],
             });
@@ -150,11 +161,12 @@ pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<Merged, CommandErr
         [(server, text)] => (*server, text.clone()),
         [(server, _), ..] => (*server, as_one(texts)),
     };
-    let failed = |error: ImportError| CommandError::Recording {
-        server: server.to_owned(),
-        error: Box::new(error),
-    };
-    let imported = import_as(&text, Format::Recording).map_err(failed)?;
+    let imported = import_as(&text, Format::Recording).map_err(|error| {
+        TestError::new(
+            format!("what the proxy of the server {server:?} wrote down cannot be read: {error}"),
+            "run it again; an agent that kills its servers may cut what they write",
+        )
+    })?;
     let mut run = imported.trace.runs.into_iter().next().unwrap_or_default();
     for call in &mut run.tool_calls {
         if texts.len() < 2 {
@@ -176,7 +188,7 @@ pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<Merged, CommandErr
             *note = note.replace(&prefix(name), "");
         }
     }
-    Ok(Merged { run, notes })
+    Ok(CommandRun { run, notes })
 }
 
 /// What stands before the names of a server's tools until they are read. No name has such a character.
@@ -189,7 +201,7 @@ type Line = serde_json::Map<String, Value>;
 
 /// The lines of all recordings as those of one session.
 fn as_one(texts: &[(&str, String)]) -> String {
-    let mut lines: Vec<(f64, Line)> = Vec::new();
+    let mut lines: Vec<(f64, Value)> = Vec::new();
     let mut left: Option<f64> = None;
     let mut open: BTreeSet<(usize, u64)> = BTreeSet::new();
     let mut numbers = Numbers::default();
@@ -209,29 +221,28 @@ fn as_one(texts: &[(&str, String)]) -> String {
                 .get("session")
                 .or_else(|| line.get("data")?.get("session"));
             let session = session.and_then(Value::as_u64).unwrap_or_default();
-            if line.get("name").and_then(Value::as_str) != Some(ENDED) {
-                open.insert((place, session));
-            }
-            if line.get("name").and_then(Value::as_str) == Some(LEFT) {
-                left = left.map(|left| left.max(time)).or(Some(time));
-                open.remove(&(place, session));
-                continue;
+            match line.get("name").and_then(Value::as_str) {
+                Some(LEFT) => {
+                    left = Some(left.map_or(time, |left| left.max(time)));
+                    open.remove(&(place, session));
+                    continue;
+                }
+                Some(ENDED) => {}
+                _ => {
+                    open.insert((place, session));
+                }
             }
             rewrite(&mut line, (place, session), server, &mut numbers);
             line.insert("ts".to_owned(), json!(time));
             line.remove("schema");
-            lines.push((time, line));
+            lines.push((time, Value::Object(line)));
         }
     }
     if let Some(time) = left.filter(|_| open.is_empty()) {
-        let line = json!({ "ts": time, "kind": "scenario_event", "name": LEFT, "message": "", "data": { "session": 0 } });
-        if let Value::Object(line) = line {
-            lines.push((time, line));
-        }
+        lines.push((time, left_line(time, 0)));
     }
     lines.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    let texts = lines.into_iter().map(|(_, line)| Value::Object(line));
-    let texts: Vec<String> = texts.map(|line| line.to_string()).collect();
+    let texts: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
     texts.join("\n")
 }
 
@@ -241,14 +252,19 @@ fn started(text: &str) -> Option<u64> {
     first.get("data")?.get("started_at_ms")?.as_u64()
 }
 
-/// The numbers of requests in the one session.
-#[derive(Default)]
-struct Numbers(BTreeMap<(usize, u64, u64), u64>);
+/// The numbers of requests in the one session, by recording, session and number there.
+type Numbers = BTreeMap<(usize, u64, u64), u64>;
 
-impl Numbers {
-    fn of(&mut self, (place, session): (usize, u64), request: u64) -> u64 {
-        let next = u64::try_from(self.0.len()).unwrap_or(u64::MAX);
-        *self.0.entry((place, session, request)).or_insert(next)
+/// Gives an object the one session, and its request a number there.
+fn renumber(object: &mut Line, (place, session): (usize, u64), numbers: &mut Numbers) {
+    if let Some(own) = object.get_mut("session") {
+        *own = json!(0);
+    }
+    if let Some(request) = object.get_mut("request_id")
+        && let Some(number) = request.as_u64()
+    {
+        let next = count(numbers.len());
+        *request = json!(numbers.entry((place, session, number)).or_insert(next));
     }
 }
 
@@ -256,43 +272,26 @@ impl Numbers {
 fn rewrite(line: &mut Line, key: (usize, u64), server: &str, numbers: &mut Numbers) {
     let (place, session) = key;
     let own_id = |id: &Value| Value::from(format!("{place}.{session}.{id}"));
-    let own_tool = |name: &str| Value::from(format!("{}{name}", prefix(server)));
-    if let Some(own) = line.get_mut("session") {
-        *own = json!(0);
-    }
-    if let Some(request) = line.get_mut("request_id")
-        && let Some(number) = request.as_u64()
-    {
-        *request = json!(numbers.of(key, number));
-    }
+    let own_tool = |name: &str| format!("{}{name}", prefix(server));
+    renumber(line, key, numbers);
     if let Some(id) = line.get_mut("client_id") {
         *id = own_id(id);
     }
     if let Some(Value::String(tool)) = line.get_mut("tool") {
-        let tool_now = own_tool(tool);
-        line.insert("tool".to_owned(), tool_now);
+        *tool = own_tool(tool);
     }
     let is_list = line.get("method").and_then(Value::as_str) == Some("tools/list");
     if is_list && let Some(tools) = line.get_mut("result").and_then(|it| it.get_mut("tools")) {
         for tool in tools.as_array_mut().into_iter().flatten() {
-            if let Some(name) = tool.get_mut("name")
-                && let Some(text) = name.as_str()
-            {
-                *name = own_tool(text);
+            if let Some(Value::String(name)) = tool.get_mut("name") {
+                *name = own_tool(name);
             }
         }
     }
     let Some(Value::Object(data)) = line.get_mut("data") else {
         return;
     };
-    if let Some(own) = data.get_mut("session") {
-        *own = json!(0);
-    }
-    if let Some(request) = data.get_mut("request_id")
-        && let Some(number) = request.as_u64()
-    {
-        *request = json!(numbers.of(key, number));
-    }
+    renumber(data, key, numbers);
     if let Some(id) = data
         .get_mut("params")
         .and_then(|it| it.get_mut("requestId"))

@@ -9,36 +9,38 @@
 //! proxy listens in this process.
 
 mod config;
-mod error;
 mod folder;
 mod merge;
 mod output;
 mod process;
+mod proxies;
 mod reached;
 mod setup;
-mod stand;
 
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Display;
+use std::io;
 use std::path::Path;
 
+use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::phrase;
 use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens};
 
 use self::folder::Folder;
 use self::output::Output;
 use self::process::{Ended, How};
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
 
 pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
-pub use error::CommandError;
 pub use process::OUTPUT_BYTES_MAX;
 pub use setup::{ProxySetup, RecordingReport};
 
 /// What an agent is run with.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'a> {
+pub struct CommandContext<'a> {
     /// Where the values of variables come from.
     pub environment: &'a Environment,
     /// What decides for faults that have no seed of their own.
@@ -65,34 +67,54 @@ pub async fn run_once(
     test: &AgentTestPlan,
     command: &CommandPlan,
     servers: &[&ServerPlan],
-    ground: Ground<'_>,
-) -> Result<CommandRun, CommandError> {
-    let folder = Folder::create().map_err(CommandError::Folder)?;
-    let stands = stand::put_up(servers, &test.inject, ground, folder.path()).await?;
-    let spoken = config::Spoken::fill(test, ground.environment, folder.path())?;
-    let server = spoken.command(command, &stands, ground)?;
-    let redactor = ground.environment.redactor();
+    context: CommandContext<'_>,
+) -> Result<CommandRun, TestError> {
+    let folder = Folder::create()
+        .map_err(|error| of_file("no temporary folder can be made for the agent", &error))?;
+    let proxies = proxies::start(servers, &test.inject, context, folder.path()).await?;
+    let spoken = config::Spoken::fill(test, context.environment, folder.path())?;
+    let server = spoken.command(command, &proxies, context)?;
+    let redactor = context.environment.redactor();
     let ended = process::run(&server, spoken.input(), test.budget.time, redactor).await;
     // First the proxies: what they wrote down is whole then.
-    let recordings = stand::take_down(stands).await;
-    let ended = ended?;
+    let recordings = proxies::stop(proxies).await;
+    let ended = ended.map_err(|error| {
+        TestError::new(
+            format!("the agent cannot be started: {error}"),
+            error.hint(),
+        )
+    })?;
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
     let merged = merge::merge(&names, &recordings, &ended)?;
-    let mut told = told(test, command, merged, &ended)?;
-    told.run.prompt = spoken.prompts.into_iter().next();
-    Ok(told)
+    let mut finished = finish(test, command, merged, &ended)?;
+    finished.run.prompt = spoken.prompts.into_iter().next();
+    Ok(finished)
+}
+
+/// What cannot be done with a file of the agent, or of one of its proxies.
+fn of_file(what: impl Display, source: &io::Error) -> TestError {
+    let hint = OwnLimit::of(source).map_or(
+        "check the permissions of the temporary folder and the space on the disk",
+        |limit| limit.hint(),
+    );
+    TestError::new(format!("{what}: {source}"), hint)
 }
 
 /// The run, as far as it is known: what the proxies saw, and what the process said.
-fn told(
+fn finish(
     test: &AgentTestPlan,
     command: &CommandPlan,
-    merged: merge::Merged,
+    merged: CommandRun,
     ended: &Ended,
-) -> Result<CommandRun, CommandError> {
-    let merge::Merged { mut run, mut notes } = merged;
+) -> Result<CommandRun, TestError> {
+    let CommandRun { mut run, mut notes } = merged;
     let output = match ended.how {
-        How::Done => Output::read(&ended.stdout).map_err(CommandError::Output)?,
+        How::Done => Output::read(&ended.stdout).map_err(|wrong| {
+            TestError::new(
+                format!("what the agent printed is not right: {wrong}"),
+                "print a text, or one JSON object: final_response is a text, tokens has whole numbers from 0 up (prompt, completion, total), turns is a list of objects with role and text",
+            )
+        })?,
         // It did not come to its end, so what it says need not be whole.
         How::Failed { .. } | How::TimedOut => {
             Output::read(&ended.stdout).unwrap_or_else(|_| Output::text(&ended.stdout))

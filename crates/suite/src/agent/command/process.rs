@@ -4,14 +4,14 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use mcprove_client::process::{Child, StderrLog};
+use mcprove_client::process::{Child, SpawnError, StderrLog};
 use mcprove_client::server::Server;
 use mcprove_settings::secret::Redactor;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
-use super::CommandError;
+use crate::error::last_lines;
 
 /// How much of the standard output of an agent is kept.
 pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -54,7 +54,7 @@ pub(super) async fn run(
     input: Vec<u8>,
     time: Duration,
     redactor: Redactor,
-) -> Result<Ended, CommandError> {
+) -> Result<Ended, SpawnError> {
     let began = Instant::now();
     let stderr = Arc::new(StderrLog::new().with_redactor(redactor));
     let (child, stdin, stdout) = Child::spawn(server, Arc::clone(&stderr)).await?;
@@ -74,7 +74,7 @@ pub(super) async fn run(
         Some(status) if status.success() => How::Done,
         Some(status) => How::Failed {
             status: in_words(status),
-            stderr: last_lines(&stderr.tail()),
+            stderr: last_lines(&stderr.tail(), STDERR_LINES_MAX),
         },
     };
     let mut stdout = String::from_utf8_lossy(&stdout).into_owned();
@@ -115,10 +115,4 @@ fn in_words(status: ExitStatus) -> String {
         Some(code) => format!("exit code {code}"),
         None => status.to_string(),
     }
-}
-
-fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    let first = lines.len().saturating_sub(STDERR_LINES_MAX);
-    lines.get(first..).unwrap_or_default().join("\n")
 }

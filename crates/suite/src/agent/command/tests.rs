@@ -6,10 +6,10 @@ use mcprove_settings::error::Place;
 use mcprove_trace::AgentRun;
 use serde_json::json;
 
+use super::finish;
 use super::merge::{merge_texts, until};
 use super::output::Output;
 use super::process::{Ended, How};
-use super::told;
 use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, TestHead};
 
 #[test]
@@ -181,7 +181,7 @@ fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How
         inject: Vec::new(),
         gates: Gates::default(),
     };
-    let told = told(&test, &command, merged, &ended);
+    let told = finish(&test, &command, merged, &ended);
     told.unwrap_or_else(|error| panic!("{error}")).run
 }
 

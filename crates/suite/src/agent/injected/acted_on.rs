@@ -1,6 +1,6 @@
 //! A call that a fault acts on by itself, as it would on a live one: the fault says what becomes of it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +9,9 @@ use mcprove_trace::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{PlannedCall, failed};
-use crate::agent::toolbox::{ToolAnswer, ToolboxError};
+use crate::agent::toolbox::ToolAnswer;
+use crate::error::TestError;
+use crate::sync::lock;
 
 /// The id of the request that a fault sees.
 const ID: &str = "1";
@@ -18,14 +20,13 @@ const ID: &str = "1";
 pub(super) async fn acted_on(
     injection: &Injection,
     call: PlannedCall<'_>,
-) -> Result<ToolAnswer, ToolboxError> {
+) -> Result<ToolAnswer, TestError> {
     let acted = ActedOn {
         call,
         state: Mutex::default(),
     };
     injection.apply(&acted).await;
-    let state = acted.state.into_inner();
-    let state = state.unwrap_or_else(PoisonError::into_inner);
+    let state = std::mem::take(&mut *acted.state());
     match (state.error, state.answer) {
         (Some(error), _) => Err(error),
         (None, Some(answer)) => Ok(ToolAnswer {
@@ -45,14 +46,14 @@ struct ActedOn<'a> {
 #[derive(Default)]
 struct State {
     answer: Option<ToolAnswer>,
-    error: Option<ToolboxError>,
+    error: Option<TestError>,
     /// How long the real call took.
     duration: Duration,
 }
 
 impl ActedOn<'_> {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn end(&self, answer: ToolAnswer) -> BoxFuture<'_, ()> {

@@ -43,7 +43,7 @@ impl Toolbox for Counting {
         _: &'a str,
         _: &'a Value,
         _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let answer = ToolAnswer {
             result: (&self.result).into(),

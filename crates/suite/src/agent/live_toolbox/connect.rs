@@ -1,22 +1,18 @@
 //! One server of a suite: its texts filled in, a session with it, and its tools.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{Session, ViolationKind};
-use mcprove_fault::FaultSpec;
-use mcprove_servers::mock::{Mock, MockSpec, Options};
+use mcprove_servers::mock::MockSpec;
+use mcprove_settings::message::Spelling;
 use mcprove_trace::ToolHints;
-use mcprove_trace::protocol::Tool;
+use mcprove_trace::protocol::{METHOD_NOT_FOUND, Tool};
 use mcprove_trace::stream::EventStream;
 use serde_json::Value;
 
-use super::ToolboxSetupError;
 use crate::agent::toolbox::OfferedTool;
-use crate::plan::{Environment, FillError, Reach, ServerPlan};
-
-/// What a server says of a method that it does not have.
-const METHOD_NOT_FOUND: i64 = -32_601;
+use crate::error::{SET_VARIABLE, TestError, with_stderr};
+use crate::plan::{self, Environment, Reach, ServerPlan};
 
 /// A server that answers.
 pub(super) struct Connected {
@@ -29,13 +25,40 @@ pub(super) async fn connect(
     plan: &ServerPlan,
     environment: &Environment,
     seed: u64,
-) -> Result<Connected, ToolboxSetupError> {
+) -> Result<Connected, TestError> {
+    let name = &plan.name;
+    let (options, recorder) = (plan.session.options(), EventStream::unobserved().recorder());
     let session = match &plan.reach {
-        Reach::Server(server) => start(plan, server, environment).await?,
-        Reach::Mock { spec, faults } => mock(plan, spec, faults, seed).await?,
+        Reach::Server(server) => {
+            let server = environment.fill_server(server).map_err(|error| {
+                let message = format!("server {name:?} cannot be started: {error}");
+                TestError::new(message, SET_VARIABLE)
+            })?;
+            Session::connect_recorded(&server, options, recorder).await
+        }
+        Reach::Mock { spec, faults } => {
+            // Faults are aimed at it by the name that it has in the suite.
+            let spec = MockSpec {
+                name: name.clone(),
+                ..(**spec).clone()
+            };
+            let mock = plan::mock(spec, faults, seed).map_err(|error| {
+                TestError::new(
+                    format!("the mock {name:?} cannot be made: {error}"),
+                    "check the file of its tools with `mcprove validate`",
+                )
+            })?;
+            let (output, input) = mock.spawn_in_memory();
+            Session::connect_streams(output, input, options, recorder).await
+        }
     };
+    let session = session.map_err(|error| {
+        let message = format!("server {name:?} cannot be used: {error}");
+        let hint = error.hint().spelled(Spelling::Yaml);
+        TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
+    })?;
     let mut warnings = Vec::new();
-    match list(&plan.name, &session, &mut warnings).await {
+    match list(name, &session, &mut warnings).await {
         Ok(tools) => Ok(Connected {
             session,
             tools,
@@ -43,95 +66,12 @@ pub(super) async fn connect(
         }),
         Err(message) => {
             session.end().await;
-            Err(ToolboxSetupError::List {
-                server: plan.name.clone(),
-                message,
-            })
+            Err(TestError::new(
+                format!("server {name:?} does not list its tools: {message}"),
+                "look at the server with `mcprove probe`",
+            ))
         }
     }
-}
-
-async fn start(
-    plan: &ServerPlan,
-    server: &Server,
-    environment: &Environment,
-) -> Result<Session, ToolboxSetupError> {
-    let server = fill(server, environment).map_err(|error| ToolboxSetupError::Unfilled {
-        server: plan.name.clone(),
-        error,
-    })?;
-    let recorder = EventStream::unobserved().recorder();
-    let session = Session::connect_recorded(&server, plan.session.options(), recorder).await;
-    session.map_err(|error| ToolboxSetupError::Connect {
-        server: plan.name.clone(),
-        error,
-    })
-}
-
-/// The server with the variables in its texts filled in. The program and the host have none.
-fn fill(server: &Server, environment: &Environment) -> Result<Server, FillError> {
-    let fill_all =
-        |texts: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, FillError> {
-            let filled = texts
-                .iter()
-                .map(|(name, text)| Ok((name.clone(), environment.fill(text)?)));
-            filled.collect()
-        };
-    let args: Result<Vec<String>, FillError> = server
-        .args
-        .iter()
-        .map(|text| environment.fill(text))
-        .collect();
-    let transport = match &server.transport {
-        Transport::Stdio => Transport::Stdio,
-        Transport::Http { url, headers } => Transport::Http {
-            url: environment.fill(url)?,
-            headers: fill_all(headers)?,
-        },
-        Transport::Sse { url, headers } => Transport::Sse {
-            url: environment.fill(url)?,
-            headers: fill_all(headers)?,
-        },
-        Transport::WebSocket { url, headers } => Transport::WebSocket {
-            url: environment.fill(url)?,
-            headers: fill_all(headers)?,
-        },
-    };
-    Ok(Server {
-        args: args?,
-        env: fill_all(&server.env)?,
-        transport,
-        ..server.clone()
-    })
-}
-
-async fn mock(
-    plan: &ServerPlan,
-    spec: &MockSpec,
-    faults: &[FaultSpec],
-    seed: u64,
-) -> Result<Session, ToolboxSetupError> {
-    // Faults are aimed at it by the name that it has in the suite.
-    let spec = MockSpec {
-        name: plan.name.clone(),
-        ..spec.clone()
-    };
-    let options = Options {
-        faults: faults.to_vec(),
-        seed,
-        ..Options::default()
-    };
-    let mock = Mock::new(spec, options).map_err(|error| ToolboxSetupError::Mock {
-        server: plan.name.clone(),
-        error,
-    })?;
-    let (output, input) = mock.spawn_in_memory();
-    let recorder = EventStream::unobserved().recorder();
-    let session = Session::connect_streams(output, input, plan.session.options(), recorder).await;
-    session.map_err(|error| ToolboxSetupError::Connect {
-        server: plan.name.clone(),
-        error,
-    })
 }
 
 /// The tools, each once. A server that says it has none has none.

@@ -78,42 +78,28 @@ impl Running<'_> {
         &mut self,
         request: &ModelRequest,
     ) -> Result<Result<ModelAnswer, FailedTry>, End> {
-        let mut is_refused = false;
-        let message = match self.wire.send(request).await {
+        let error = match self.wire.send(request).await {
             Ok(reply) => {
                 self.pass(reply.duration);
                 return self.read(&reply);
             }
-            Err(WireError::NotRecorded { message, hint }) => {
-                return Err(RunFailure::NotRecorded { message, hint }.into());
-            }
-            Err(WireError::Unreachable { message, duration }) => {
-                self.pass(duration);
-                message
-            }
-            Err(WireError::Refused { message, duration }) => {
-                self.pass(duration);
-                is_refused = true;
-                message
-            }
-            Err(WireError::TooLarge { limit, duration }) => {
-                self.pass(duration);
-                return Err(RunFailure::TooLarge { limit }.into());
-            }
-            Err(error @ WireError::Timeout(duration)) => {
-                self.pass(duration);
-                error.to_string()
-            }
+            Err(error) => error,
         };
+        self.pass(error.duration());
+        match error {
+            WireError::NotRecorded(missing) => return Err(RunFailure::NotRecorded(missing).into()),
+            WireError::TooLarge { limit, .. } => return Err(RunFailure::TooLarge { limit }.into()),
+            _ => {}
+        }
         // A model that is too slow for the budget has used it up.
         if self.time_left().is_zero() {
             return Err(End::of(StopReason::TimeBudget));
         }
         Ok(Err(FailedTry {
             status: None,
-            message: shorten(&message, MESSAGE_CHARACTERS_MAX),
+            message: shorten(&error.to_string(), MESSAGE_CHARACTERS_MAX),
             retry_after: None,
-            is_refused,
+            is_refused: matches!(error, WireError::Refused { .. }),
         }))
     }
 

@@ -13,8 +13,9 @@ use crate::agent::injected::{MetCall, PlannedCall, failed};
 use crate::agent::model::Later;
 use crate::agent::model_content::shown;
 use crate::agent::provider::{Arguments, CallResult, Message, ModelAnswer, Stop, ToolUse};
-use crate::agent::toolbox::{OfferedTool, ToolboxError};
+use crate::agent::toolbox::OfferedTool;
 use crate::agent::wire_name::taken_apart;
+use crate::error::TestError;
 
 /// How many calls of one answer are under way at once.
 const CALLS_AT_ONCE_MAX: usize = 64;
@@ -67,9 +68,7 @@ impl Running<'_> {
                 Next::Ask
             }
             Ok(_) => Next::End(End::of(StopReason::ToolCallBudget)),
-            Err(ToolboxError::NotRecorded { message, hint }) => {
-                Next::End(RunFailure::NotRecorded { message, hint }.into())
-            }
+            Err(missing) => Next::End(RunFailure::NotRecorded(missing).into()),
         }
     }
 
@@ -84,7 +83,7 @@ impl Running<'_> {
     async fn carry_out(
         &mut self,
         uses: &[(&ToolUse, Option<&str>)],
-    ) -> Result<Vec<CallResult>, ToolboxError> {
+    ) -> Result<Vec<CallResult>, TestError> {
         if uses.is_empty() {
             return Ok(Vec::new());
         }
@@ -100,8 +99,7 @@ impl Running<'_> {
         let mut outcomes = Vec::with_capacity(uses.len());
         for plans in plans.chunks(CALLS_AT_ONCE_MAX) {
             let calls = plans.iter().map(|plan| self.make(plan, timeout));
-            let made: Result<Vec<MetCall>, ToolboxError> =
-                join_all(calls).await.into_iter().collect();
+            let made: Result<Vec<MetCall>, TestError> = join_all(calls).await.into_iter().collect();
             let made = made?;
             let times = made.iter().map(|met| met.answer.duration);
             self.pass(times.max().unwrap_or_default());
@@ -164,7 +162,7 @@ impl Running<'_> {
         &'c self,
         plan: &'c Plan<'c>,
         timeout: Duration,
-    ) -> Later<'c, Result<MetCall, ToolboxError>> {
+    ) -> Later<'c, Result<MetCall, TestError>> {
         Box::pin(async move {
             match plan {
                 Plan::Refuse(why) => Ok(MetCall {

@@ -4,6 +4,7 @@ use mcprove_settings::message::{message, setting};
 use thiserror::Error;
 
 use crate::agent::provider::AnswerError;
+use crate::error::TestError;
 
 /// What kept a run from its end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -17,7 +18,7 @@ pub enum RunFailure {
         message: String,
     },
     /// The provider could not be asked, often enough.
-    #[error("the model gave no answer in {}, the last time: {message}", in_words(*tries))]
+    #[error("the model gave no answer in {tries} {}, the last time: {message}", if *tries == 1 { "try" } else { "tries" })]
     Unanswered {
         /// How often it was tried.
         tries: u32,
@@ -36,13 +37,8 @@ pub enum RunFailure {
     #[error(transparent)]
     NotUnderstood(#[from] AnswerError),
     /// A recording has no answer to a request or a call.
-    #[error("{message}")]
-    NotRecorded {
-        /// What is missing.
-        message: String,
-        /// What to try.
-        hint: String,
-    },
+    #[error(transparent)]
+    NotRecorded(TestError),
 }
 
 impl RunFailure {
@@ -81,16 +77,8 @@ impl RunFailure {
             Self::NotUnderstood(_) => {
                 "check that base_url is of the provider that `provider` says".to_owned()
             }
-            Self::NotRecorded { hint, .. } => hint.clone(),
+            Self::NotRecorded(missing) => missing.hint.clone(),
         }
-    }
-}
-
-fn in_words(tries: u32) -> String {
-    if tries == 1 {
-        "1 try".to_owned()
-    } else {
-        format!("{tries} tries")
     }
 }
 

@@ -6,16 +6,18 @@
 use std::collections::BTreeSet;
 
 use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{Message, message, setting};
+use mcprove_settings::message::{message, setting};
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
 use serde_json::{Map, Value};
 
-use super::{Made, Setting, empty_tape, error};
-use crate::agent::cassette::{Cassette, Fits, RecordedRun, Take, Variables};
+use super::{AgentContext, AgentRuns, empty_tape, error};
+use crate::agent::cassette::{Cassette, CassetteInputs, RecordedRun, Take, Variables};
 use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver};
+use crate::run::masking::mask;
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";
@@ -43,34 +45,36 @@ pub(super) enum Outcome {
     NotBegun,
 }
 
-/// Why a run broke, what to try, and what it had done, where it had begun.
+/// Why a run broke, and what it had done, where it had begun.
 pub(super) struct Breakage {
-    pub message: String,
-    pub hint: String,
-    pub run: Option<Box<AgentRun>>,
+    pub error: TestError,
+    run: Option<Box<AgentRun>>,
+}
+
+impl From<TestError> for Breakage {
+    fn from(error: TestError) -> Self {
+        Self { error, run: None }
+    }
 }
 
 impl Breakage {
-    /// Of a run that had done nothing.
-    pub(super) fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into().text(),
-            run: None,
-        }
-    }
-
     /// Of a run that had done this.
     pub(super) fn of_run(run: AgentRun, failure: &RunFailure) -> Self {
         Self {
+            error: TestError::new(failure.to_string(), failure.hint()),
             run: Some(Box::new(run)),
-            ..Self::of(failure.to_string(), failure.hint())
         }
+    }
+
+    /// The run as far as it is known.
+    pub(super) fn run(&mut self, test: &AgentTestPlan) -> Box<AgentRun> {
+        let unknown = || Box::new(broken_run(test, &self.error.message));
+        self.run.take().unwrap_or_else(unknown)
     }
 }
 
 /// A run of which nothing is known but why it ended.
-pub(super) fn broken_run(test: &AgentTestPlan, error: &str) -> AgentRun {
+fn broken_run(test: &AgentTestPlan, error: &str) -> AgentRun {
     let model = match &test.driver {
         Driver::Model(plan) => Some(plan.model.clone()),
         Driver::Command(plan) => plan.model.clone(),
@@ -91,10 +95,10 @@ pub(super) fn broken_run(test: &AgentTestPlan, error: &str) -> AgentRun {
 pub(super) fn gather(
     mut outcomes: Vec<Outcome>,
     (test, filled): (&AgentTestPlan, &AgentTestPlan),
-    context: Setting<'_>,
+    context: AgentContext<'_>,
     variables: &Variables,
     is_recorded: bool,
-) -> Made {
+) -> AgentRuns {
     let redactor = Redactor::new(
         context
             .options
@@ -120,8 +124,8 @@ pub(super) fn gather(
                 (run, notes)
             }
             Outcome::Broken { run, mut error } => {
-                error.message = redactor.text(&error.message).into_owned();
-                error.hint = redactor.text(&error.hint).into_owned();
+                mask(&mut error.message, &redactor);
+                mask(&mut error.hint, &redactor);
                 errors.push(error);
                 (*run, Vec::new())
             }
@@ -133,21 +137,19 @@ pub(super) fn gather(
         notes.push(told.collect::<Vec<String>>());
     }
     if !is_whole && errors.is_empty() {
-        errors.push(error(None, "interrupted", "run it again to finish"));
+        errors.push(TestError::new("interrupted", "run it again to finish").into());
     }
     let mut tape = None;
     if is_recorded && is_whole {
-        let fits = Fits::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
-        let redacted = redactor.of_json(&fits).ok_or_else(|| {
-            error(
-                None,
-                "what the test is cannot be redacted, so nothing is recorded",
-                "give its variables values that are no words of the suite",
-            )
+        let inputs = CassetteInputs::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
+        let redacted = redactor.of_json(&inputs).ok_or_else(|| {
+            let message = "what the test is cannot be redacted, so nothing is recorded";
+            let hint = "give its variables values that are no words of the suite";
+            TestError::new(message, hint).into()
         });
-        let recorded = redacted.and_then(|fits| {
+        let recorded = redacted.and_then(|inputs| {
             let runs = recorded(test, takes, &runs, &notes, &redactor)?;
-            let mut tape = empty_tape(test, context.plan, fits, context.options.seed);
+            let mut tape = empty_tape(test, context.plan, inputs, context.options.seed);
             tape.variables = variables.redacted(&redactor);
             Ok(Cassette { runs, ..tape })
         });
@@ -156,7 +158,7 @@ pub(super) fn gather(
             Err(unrecorded) => errors.push(unrecorded),
         }
     }
-    Made {
+    AgentRuns {
         trace: AgentTrace::new(runs),
         notes,
         tape,
@@ -200,7 +202,7 @@ fn recorded(
     let all = all.map(|(index, ((take, run), notes))| {
         let Some(recorded) = take.redacted(redactor) else {
             return Err(error(
-                Some(index),
+                index,
                 format!("run {index} is too large to be recorded"),
                 message!["ask for less, or run without ", setting("record")],
             ));

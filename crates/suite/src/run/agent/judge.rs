@@ -7,7 +7,7 @@ use mcprove_settings::phrase;
 use mcprove_trace::{AgentRun, AgentTrace, StopReason};
 
 use super::super::report::TestReport;
-use super::{Made, error};
+use super::{AgentRuns, error};
 use crate::plan::{AgentTestPlan, Budget, Driver};
 
 /// The target of how a run ended.
@@ -19,8 +19,8 @@ const STABILITY: &str = "stability.score";
 pub(super) async fn judge_aside(
     report: TestReport,
     test: &AgentTestPlan,
-    mut made: Made,
-) -> (TestReport, Made) {
+    mut made: AgentRuns,
+) -> (TestReport, AgentRuns) {
     let test = test.clone();
     let judging = tokio::task::spawn_blocking(move || {
         let report = judge(report, &test, &mut made);
@@ -34,7 +34,7 @@ pub(super) async fn judge_aside(
 }
 
 /// Puts into the report what came of these runs, and into each that is judged whether it passed.
-fn judge(report: TestReport, test: &AgentTestPlan, made: &mut Made) -> TestReport {
+fn judge(report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> TestReport {
     let rest = made.trace.runs.split_off(made.judged);
     let notes = made.notes.get(..made.judged).unwrap_or_default();
     let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
@@ -57,7 +57,7 @@ fn judge(report: TestReport, test: &AgentTestPlan, made: &mut Made) -> TestRepor
 }
 
 /// How many of several runs came to their end, and what was judged of them.
-fn how_many(made: &Made, runs: usize) -> Option<String> {
+fn how_many(made: &AgentRuns, runs: usize) -> Option<String> {
     let ended = made.ended;
     let judged = match made.judged {
         _ if runs < 2 => return None,
@@ -123,14 +123,14 @@ fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<Score
                 "have the agent print one JSON object with final_response and tokens, or leave budget.tokens out"
             }
         };
-        Some(error(Some(index), message, hint))
+        Some(error(index, message, hint))
     });
     let silent =
         runs.filter(|(_, run)| gates.get(Stability::ABOUT.name).is_some() && run.turns().is_none());
     let silent = silent.map(|(index, _)| ScoreError {
         target: Some(STABILITY.to_owned()),
         ..error(
-            Some(index),
+            index,
             format!("inconclusive: run {index} does not tell its turns, without which nothing is known of its stability"),
             "have the agent print one JSON object with final_response and turns, or leave the stability block out",
         )

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::{StreamExt as _, stream};
 use mcprove_load::drive::StopLevel;
 
-use super::gathered::{Breakage, LiveRun, Outcome, broken_run, gather};
-use super::{Made, NotMade, Setting, error, mock_faults, replay, seed_of};
+use super::gathered::{Breakage, LiveRun, Outcome, gather};
+use super::{AgentContext, AgentRuns, AgentRunsError, error, mock_faults, replay, seed_of};
 use crate::agent::cassette::{Recorder, Take, Variables};
-use crate::agent::command::{self, Ground};
+use crate::agent::command::{self, CommandContext};
 use crate::agent::live_toolbox::LiveToolbox;
 use crate::agent::model::ModelWire;
 use crate::agent::run::{fill_texts, run_once};
 use crate::agent::toolbox::Toolbox as _;
 use crate::agent::wire::LiveWire;
+use crate::error::SET_VARIABLE;
 use crate::plan::{AgentTestPlan, CommandPlan, Driver, Environment, ModelPlan, ServerPlan};
 
 /// How many runs are made at once where no server says otherwise.
@@ -26,7 +27,7 @@ struct Live<'a> {
     /// The test with its texts filled in.
     filled: &'a AgentTestPlan,
     servers: &'a [&'a ServerPlan],
-    context: Setting<'a>,
+    context: AgentContext<'a>,
     environment: &'a Environment,
     /// Whether a run broke, so that no further one is begun.
     is_broken: AtomicBool,
@@ -35,18 +36,14 @@ struct Live<'a> {
 /// Makes all runs, several at once where the servers allow it.
 pub(super) async fn make(
     test: &AgentTestPlan,
-    context: Setting<'_>,
+    context: AgentContext<'_>,
     is_recorded: bool,
-) -> Result<Made, NotMade> {
+) -> Result<AgentRuns, AgentRunsError> {
     let options = context.options;
     let variables = Variables::default();
     let environment = variables.watch(&options.environment);
-    let filled = fill_texts(test, &environment).map_err(|error| {
-        NotMade::of(
-            error.to_string(),
-            "set the variable, or write ${NAME:-otherwise}",
-        )
-    })?;
+    let filled = fill_texts(test, &environment)
+        .map_err(|error| AgentRunsError::new(error.to_string(), SET_VARIABLE))?;
     let found = servers_of(test, context)?;
     let servers: Vec<&ServerPlan> = found.iter().map(|server| &**server).collect();
     let live = Live {
@@ -58,10 +55,7 @@ pub(super) async fn make(
         is_broken: AtomicBool::new(false),
     };
     let wire = match &test.driver {
-        Driver::Model(model) => Some(
-            LiveWire::new(model, &options.environment)
-                .map_err(|error| NotMade::of(error.to_string(), error.hint()))?,
-        ),
+        Driver::Model(model) => Some(LiveWire::new(model, &options.environment)?),
         Driver::Command(_) => None,
     };
     let wire = wire.as_ref().map(|wire| wire as &dyn ModelWire);
@@ -78,19 +72,23 @@ pub(super) async fn make(
 
 /// What was recorded, as a replay will see it: where a text of ours has a word that is a secret, that is not what was
 /// seen now.
-async fn as_replayed(mut made: Made, test: &AgentTestPlan, context: Setting<'_>) -> Made {
+async fn as_replayed(
+    mut made: AgentRuns,
+    test: &AgentTestPlan,
+    context: AgentContext<'_>,
+) -> AgentRuns {
     let Some(tape) = &made.tape else {
         return made;
     };
-    let failed = match replay::replay(test, context.plan, tape).await {
+    let failed: Vec<String> = match replay::replay(test, context.plan, tape).await {
         Ok(replayed) if replayed.errors.is_empty() => {
             made.trace.runs = replayed.trace.runs;
             return made;
         }
-        Ok(replayed) => replayed.errors,
-        Err(failed) => failed.errors,
+        Ok(replayed) => replayed.errors.into_iter().map(|it| it.message).collect(),
+        Err(failed) => vec![failed.message],
     };
-    let told = failed.into_iter().map(|error| error.message);
+    let told = failed.iter();
     let told = told.map(|why| format!("the recording cannot be replayed: {why}"));
     if let Some(first) = made.notes.first_mut() {
         first.extend(told);
@@ -100,13 +98,13 @@ async fn as_replayed(mut made: Made, test: &AgentTestPlan, context: Setting<'_>)
 
 fn servers_of<'a>(
     test: &AgentTestPlan,
-    context: Setting<'a>,
-) -> Result<Vec<Cow<'a, ServerPlan>>, NotMade> {
+    context: AgentContext<'a>,
+) -> Result<Vec<Cow<'a, ServerPlan>>, AgentRunsError> {
     let servers = test.servers.iter().map(|name| {
         let server = context.plan.servers.get(name);
         let server = server.map(|server| mock_faults::as_found_by(&test.driver, server));
         server.ok_or_else(|| {
-            NotMade::of(
+            AgentRunsError::new(
                 format!("the suite has no server {name:?}"),
                 "name one that stands under `servers`",
             )
@@ -133,7 +131,9 @@ impl Live<'_> {
             match (&self.test.driver, wire) {
                 (Driver::Model(model), Some(wire)) => self.ask(model, wire, index).await,
                 (Driver::Command(command), _) => self.start(command, index).await,
-                (Driver::Model(_), None) => Err(Breakage::of("there is no way to the model", "")),
+                (Driver::Model(_), None) => {
+                    Err(AgentRunsError::new("there is no way to the model", "").into())
+                }
             }
         };
         let made = tokio::select! {
@@ -143,15 +143,16 @@ impl Live<'_> {
         };
         match made {
             Ok(run) => Outcome::Done(Box::new(run)),
-            Err(Breakage { message, hint, run }) => {
+            Err(mut broken) => {
                 self.is_broken.store(true, Ordering::Relaxed);
-                let run = run.unwrap_or_else(|| Box::new(broken_run(self.filled, &message)));
+                let run = broken.run(self.filled);
+                let AgentRunsError { message, hint } = broken.error;
                 let message = if self.test.runs > 1 {
                     format!("run {index}: {message}")
                 } else {
                     message
                 };
-                let error = error(Some(index), message, hint);
+                let error = error(index, message, hint);
                 Outcome::Broken { run, error }
             }
         }
@@ -169,23 +170,13 @@ impl Live<'_> {
         index: usize,
     ) -> Result<LiveRun, Breakage> {
         let seed = self.seed(index);
-        let toolbox = LiveToolbox::connect(self.servers, self.environment, seed)
-            .await
-            .map_err(|error| {
-                let stderr = error.stderr().trim_end();
-                let message = if stderr.is_empty() {
-                    error.to_string()
-                } else {
-                    format!("{error}; its stderr ends with:\n{stderr}")
-                };
-                Breakage::of(message, error.hint())
-            })?;
+        let toolbox = LiveToolbox::connect(self.servers, self.environment, seed).await?;
         let recorder = Recorder::new(wire, &toolbox);
         let finished = run_once(self.filled, model, &recorder, &recorder, seed).await;
         let take = recorder.finish();
         toolbox.close().await;
         if let Some(limit) = toolbox.own_limit() {
-            return Err(Breakage::of(limit.to_string(), limit.hint().to_owned()));
+            return Err(AgentRunsError::new(limit.to_string(), limit.hint()).into());
         }
         match finished.failure {
             Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
@@ -201,15 +192,14 @@ impl Live<'_> {
     /// A run of the user's process.
     async fn start(&self, plan: &CommandPlan, index: usize) -> Result<LiveRun, Breakage> {
         let options = self.context.options;
-        let ground = Ground {
+        let context = CommandContext {
             environment: self.environment,
             seed: self.seed(index),
             proxy_program: options.proxy_program.as_deref(),
             supervisor: options.supervisor.as_deref(),
             folder: &self.context.plan.folder,
         };
-        let done = command::run_once(self.test, plan, self.servers, ground).await;
-        let done = done.map_err(|error| Breakage::of(error.to_string(), error.hint()))?;
+        let done = command::run_once(self.test, plan, self.servers, context).await?;
         Ok(LiveRun {
             run: done.run,
             notes: done.notes,

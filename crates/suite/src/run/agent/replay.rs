@@ -4,8 +4,8 @@ use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace};
 
-use super::gathered::{Breakage, broken_run};
-use super::{Made, NotMade, error, seed_of, suite_name};
+use super::gathered::Breakage;
+use super::{AgentRuns, AgentRunsError, error, seed_of, suite_name};
 use crate::agent::cassette::{Cassette, CassetteError, RecordedRun, Replayer, file_name, recorded};
 use crate::agent::run::{fill_texts, run_once};
 use crate::agent::toolbox::OfferedTool;
@@ -16,7 +16,7 @@ pub(super) async fn replay(
     test: &AgentTestPlan,
     plan: &SuitePlan,
     cassette: &Cassette,
-) -> Result<Made, NotMade> {
+) -> Result<AgentRuns, AgentRunsError> {
     let mut changes = cassette.fits.changes(test, plan);
     let suite = suite_name(plan);
     if cassette.suite != suite {
@@ -34,7 +34,7 @@ pub(super) async fn replay(
     }
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
-        .map_err(|error| NotMade::of(error.to_string(), record_again()))?;
+        .map_err(|error| AgentRunsError::new(error.to_string(), record_again()))?;
     // What is left in a cassette is no secret.
     let redactor = Redactor::default();
     let tools = cassette.fits.tools();
@@ -45,18 +45,18 @@ pub(super) async fn replay(
         let run = replay_run(&filled, recorded, &tools, &redactor, seed).await;
         match run {
             Ok(run) => runs.push(run),
-            Err(broken) => {
-                let Breakage { message, hint, run } = broken;
-                let run = run.unwrap_or_else(|| Box::new(broken_run(&filled, &message)));
+            Err(mut broken) => {
+                let run = broken.run(&filled);
                 runs.push(redactor.of_json(&*run).unwrap_or_default());
-                errors.push(error(Some(index), format!("run {index}: {message}"), hint));
+                let AgentRunsError { message, hint } = broken.error;
+                errors.push(error(index, format!("run {index}: {message}"), hint));
                 break;
             }
         }
         ended += 1;
     }
     let notes = cassette.runs.iter().map(|run| run.notes.clone());
-    Ok(Made {
+    Ok(AgentRuns {
         notes: notes.take(ended).collect(),
         trace: AgentTrace::new(runs),
         tape: None,
@@ -79,10 +79,8 @@ async fn replay_run(
         }
         (Driver::Model(model), _) => model,
         (Driver::Command(_), None) => {
-            return Err(Breakage::of(
-                "the cassette has no trace of it",
-                record_again(),
-            ));
+            let message = "the cassette has no trace of it";
+            return Err(AgentRunsError::new(message, record_again()).into());
         }
     };
     let replayer = Replayer::new(recorded, tools, redactor.clone());

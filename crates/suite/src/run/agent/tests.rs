@@ -116,11 +116,11 @@ impl Bench {
 
     pub async fn run(&mut self, mode: CassetteMode) -> TestReport {
         self.options.cassettes = mode;
-        let setting = Setting {
+        let context = AgentContext {
             plan: &self.plan,
             options: &self.options,
         };
-        run_in(&self.plan.agents[0], setting).await
+        run_in(&self.plan.agents[0], context).await
     }
 
     pub fn cassette(&self) -> PathBuf {
@@ -299,7 +299,7 @@ async fn judging_does_not_hold_up_the_clocks_of_others() {
         final_response: Some("I created the issue, and told nobody of it. ".repeat(5_000)),
         ..mcprove_trace::AgentRun::default()
     };
-    let made = Made {
+    let made = AgentRuns {
         trace: AgentTrace::new(vec![run]),
         notes: vec![Vec::new()],
         tape: None,
@@ -337,7 +337,7 @@ fn turns_that_are_not_told_leave_stability_open() {
             }),
             ..mcprove_trace::AgentRun::default()
         };
-        let made = Made {
+        let made = AgentRuns {
             trace: AgentTrace::new(vec![run.clone(), run]),
             notes: vec![Vec::new(), Vec::new()],
             tape: None,

@@ -11,16 +11,14 @@ use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde_json::{Value, json};
 
+use crate::error::TestError;
 use crate::run::report::{TestOutcome, TestReport};
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 pub(super) fn broken_off() -> ScoreError {
-    ScoreError {
-        target: None,
-        run: None,
-        message: "inconclusive: broken off, because the run was interrupted".to_owned(),
-        hint: "let it run to its end; the numbers are those up to then".to_owned(),
-    }
+    let message = "inconclusive: broken off, because the run was interrupted";
+    let hint = "let it run to its end; the numbers are those up to then";
+    TestError::new(message, hint).into()
 }
 
 /// The values of `metrics.json` that a test has as its targets, by their paths there.

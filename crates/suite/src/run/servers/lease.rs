@@ -1,7 +1,7 @@
 //! A session while one test uses it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use mcprove_check::pulse::AfterAnswer;
@@ -11,6 +11,7 @@ use mcprove_trace::protocol::Tool;
 
 use super::remarks::{of_violations, silence};
 use super::{Connected, Pool};
+use crate::sync::lock;
 
 /// A session while one test uses it.
 pub struct Lease<'a> {
@@ -156,9 +157,7 @@ impl<'a> Lease<'a> {
     pub(crate) async fn done(self) {
         match self.afterwards {
             Afterwards::PutBack if self.connected.is_fit() => {
-                let idle = self.pool.idle.lock();
-                let mut idle = idle.unwrap_or_else(PoisonError::into_inner);
-                idle.push(Arc::clone(&self.connected));
+                lock(&self.pool.idle).push(Arc::clone(&self.connected));
             }
             // One that is of no use is not waited for.
             Afterwards::End if self.connected.is_fit() => {

@@ -7,9 +7,11 @@ use mcprove_check::tool_result::Fault;
 use mcprove_client::session::{CallError, Reply};
 use mcprove_client::transport::{Detail, Failure};
 use mcprove_settings::quantity::describe_duration;
+use mcprove_settings::text::shorten;
 use mcprove_trace::ErrorCategory;
 use serde_json::{Map, Value, json};
 
+use crate::error::{last_lines, with_stderr};
 use crate::plan::ToolTestPlan;
 use crate::run::servers::Lease;
 
@@ -265,18 +267,11 @@ impl FailedCall {
 
 /// The end of what a server wrote to stderr, to be put behind a message.
 pub(super) fn stderr_end(tail: &str) -> String {
-    let lines: Vec<&str> = tail.trim_end().lines().collect();
-    let first = lines.len().saturating_sub(STDERR_LINES_MAX);
-    let last: Vec<String> = lines
-        .get(first..)
-        .unwrap_or_default()
-        .iter()
-        .map(|line| mcprove_settings::text::shorten(line, STDERR_CHARACTERS_MAX))
-        .collect();
-    if last.iter().all(|line| line.trim().is_empty()) {
-        return String::new();
-    }
-    format!("; its stderr ends with:\n{}", last.join("\n"))
+    let last = last_lines(tail, STDERR_LINES_MAX);
+    let last = last
+        .lines()
+        .map(|line| shorten(line, STDERR_CHARACTERS_MAX));
+    with_stderr("", &last.collect::<Vec<String>>().join("\n"))
 }
 
 /// Microseconds are enough, and keep the JSON readable.

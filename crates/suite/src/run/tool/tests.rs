@@ -8,7 +8,7 @@ use mcprove_load::drive::Stop;
 use mcprove_servers::fixture::{self, Kind, Listening};
 use serde_json::json;
 
-use super::TestOutcome::{Error, Failed, Passed, Skipped};
+use crate::run::TestOutcome::{self, Error, Failed, Passed, Skipped};
 use super::*;
 use crate::file::parse_yaml;
 use crate::plan::{Environment, SuitePlan};

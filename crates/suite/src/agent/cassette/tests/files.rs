@@ -13,7 +13,7 @@ fn cassette() -> Cassette {
         schema: CASSETTE_FORMAT.to_owned(),
         agent: "find".to_owned(),
         suite: "suite.yml".to_owned(),
-        fits: Fits::of(&test, &[a_tool("search")]),
+        fits: CassetteInputs::of(&test, &[a_tool("search")]),
         seed: 7,
         variables: [("A".to_owned(), None)].into(),
         verdict: Verdict {
@@ -172,7 +172,7 @@ type Odd = (fn(&mut Value), &'static str);
 fn the_trace_of_a_process_is_held_to_what_traces_are() {
     let test = a_command("find", "agent");
     let mut whole = serde_json::to_value(Cassette {
-        fits: Fits::of(&test, &[]),
+        fits: CassetteInputs::of(&test, &[]),
         runs: vec![RecordedRun::default()],
         ..cassette()
     })

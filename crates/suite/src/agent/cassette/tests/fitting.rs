@@ -9,9 +9,10 @@ use super::{a_command, a_suite, a_test, a_tool};
 use crate::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan};
 
 fn changes(old: &AgentTestPlan, new: &AgentTestPlan) -> Vec<String> {
-    let fits = Fits::of(old, &[a_tool("search")]);
+    let fits = CassetteInputs::of(old, &[a_tool("search")]);
     // As it comes from a file.
-    let fits: Fits = serde_json::from_str(&serde_json::to_string(&fits).unwrap()).unwrap();
+    let fits: CassetteInputs =
+        serde_json::from_str(&serde_json::to_string(&fits).unwrap()).unwrap();
     fits.changes(new, &a_suite(vec![new.clone()]))
 }
 
@@ -113,7 +114,7 @@ fn changed_tools_of_a_mock_are_told() {
         .get("description")
         .and_then(|it| it.as_str())
         .map(str::to_owned);
-    let fits = Fits::of(&test, &[tool]);
+    let fits = CassetteInputs::of(&test, &[tool]);
     assert_eq!(fits.changes(&test, &mock("search")), Vec::<String>::new());
     let told = fits.changes(&test, &mock("lookup")).join("; ");
     assert!(told.starts_with("the tools of api[0]"), "{told}");
@@ -179,7 +180,7 @@ fn what_a_mock_answers_and_its_faults_are_compared() {
     };
     let recorded = suite("found", &[]);
     let offered = offered_by("api", &recorded);
-    let fits = Fits::of(&test, &offered).with_mocks(&recorded);
+    let fits = CassetteInputs::of(&test, &offered).with_mocks(&recorded);
     assert_eq!(fits.changes(&test, &recorded), Vec::<String>::new());
     let told = fits.changes(&test, &suite("nothing", &[])).join("; ");
     assert!(told.starts_with("the answers of api: recorded"), "{told}");

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::super::*;
 use super::a_tool;
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::error::TestError;
 
 struct Model(Mutex<VecDeque<Result<ModelReply, WireError>>>);
 
@@ -40,7 +41,7 @@ impl Toolbox for Tools {
         tool: &'a str,
         args: &'a Value,
         _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         Box::pin(async move {
             let count = {
                 let mut count = self.1.lock().unwrap();
@@ -165,7 +166,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         let replayer = &replayer;
         async move {
             match replayer.send(&ask(&body)).await {
-                Err(WireError::NotRecorded { message, hint }) => {
+                Err(WireError::NotRecorded(TestError { message, hint })) => {
                     assert!(hint.contains("`record`") && hint.contains("`live`"));
                     message
                 }
@@ -186,13 +187,13 @@ async fn a_miss_names_the_nearest_and_the_difference() {
 
     let (query, none) = (json!({ "query": "y" }), json!({}));
     let missed = replayer.call("api", "search", &query, Duration::ZERO);
-    let ToolboxError::NotRecorded { message, .. } = missed.await.unwrap_err();
+    let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
         message.contains("query: recorded \"x\", now \"y\""),
         "{message}"
     );
     let missed = replayer.call("api", "drop", &none, Duration::ZERO);
-    let ToolboxError::NotRecorded { message, .. } = missed.await.unwrap_err();
+    let TestError { message, .. } = missed.await.unwrap_err();
     assert!(message.contains("a call of search of api"), "{message}");
 }
 

@@ -14,8 +14,9 @@ use serde_json::Value;
 use crate::agent::live_toolbox::LiveToolbox;
 use crate::agent::model::Later;
 use crate::agent::run::{FinishedRun, run_once};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
 use crate::agent::wire::LiveWire;
+use crate::error::TestError;
 use crate::gates;
 use crate::plan::{
     AgentTestPlan, Budget, Driver, Environment, ModelPlan, Provider, Reach, ServerPlan, TestHead,
@@ -120,7 +121,7 @@ impl Toolbox for Noting<'_> {
         tool: &'a str,
         args: &'a Value,
         timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         self.reached.lock().unwrap().push(tool.to_owned());
         self.inner.call(server, tool, args, timeout)
     }

@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::support::{BOTH, injecting, model, play_with, test};
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::run::{FinishedRun, RunFailure, fill_texts, run_once};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox, ToolboxError};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Environment, Provider};
 
 /// A wire that says what it is told to, and does not wait.
@@ -44,7 +45,7 @@ impl Toolbox for Empty {
         _: &'a str,
         _: &'a Value,
         _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         unreachable!("there are no tools")
     }
 }
@@ -171,10 +172,10 @@ async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
 
 #[tokio::test]
 async fn what_is_not_recorded_is_not_the_agents_doing() {
-    let missing = Err(WireError::NotRecorded {
+    let missing = Err(WireError::NotRecorded(TestError {
         message: "no such request".to_owned(),
         hint: "record it".to_owned(),
-    });
+    }));
     let (finished, waits) = told(vec![missing], |_| {}).await;
     assert!(waits.is_empty());
     assert_eq!(finished.failure.unwrap().hint(), "record it");
@@ -211,7 +212,7 @@ impl Toolbox for Together {
         tool: &'a str,
         _: &'a Value,
         _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, ToolboxError>> {
+    ) -> Later<'a, Result<ToolAnswer, TestError>> {
         Box::pin(async move {
             self.barrier.wait().await;
             let seconds = if tool == "fetch_page" { 9 } else { 2 };

@@ -12,13 +12,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::difference::{first_difference, shortened};
+use super::format::milliseconds;
+use crate::agent::provider;
 use crate::agent::toolbox::OfferedTool;
-use crate::plan::{AgentTestPlan, Driver, Provider, Reach, SuitePlan};
+use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Fits {
+#[schemars(rename = "Fits")]
+pub struct CassetteInputs {
     /// The model; of a command, what it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -82,7 +85,7 @@ pub struct FitsServer {
     pub name: String,
     /// Its tools, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<FitsTool>,
+    pub tools: Vec<OfferedTool>,
     /// Of a mock: what it answers and the faults of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mock: Option<FitsMock>,
@@ -99,28 +102,10 @@ pub struct FitsMock {
     pub faults: Vec<String>,
 }
 
-/// A tool that was offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FitsTool {
-    /// Its name.
-    pub name: String,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// What its arguments must be.
-    pub input_schema: Value,
-    /// What it says of itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<mcprove_trace::ToolHints>,
-}
-
-impl Fits {
+impl CassetteInputs {
     /// What a test is, with the tools that its servers offer.
     pub fn of(test: &AgentTestPlan, tools: &[OfferedTool]) -> Self {
         let budget = &test.budget;
-        let milliseconds =
-            |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let mut fits = Self {
             model: None,
             provider: None,
@@ -149,7 +134,7 @@ impl Fits {
         match &test.driver {
             Driver::Model(model) => {
                 fits.model = Some(model.model.clone());
-                fits.provider = Some(provider_name(model.provider).to_owned());
+                fits.provider = Some(provider::entry(model.provider).name.to_owned());
                 fits.max_tokens = Some(model.max_tokens);
                 fits.temperature = model.temperature;
                 // The time of a process is its own.
@@ -193,10 +178,7 @@ impl Fits {
         let offered = self.servers.iter().flat_map(|server| {
             server.tools.iter().map(|tool| OfferedTool {
                 server: server.name.clone(),
-                name: tool.name.clone(),
-                description: tool.description.clone(),
-                input_schema: tool.input_schema.clone(),
-                annotations: tool.annotations,
+                ..tool.clone()
             })
         });
         offered.collect()
@@ -211,51 +193,34 @@ impl Fits {
         let mut changes = Vec::new();
         let mut compare = |what: &str, old: Value, new: Value| {
             if !same(&old, &new) {
-                changes.push(match first_difference(&old, &new) {
-                    Some(difference) if !difference.path.is_empty() => {
-                        format!("{what}{}: {}", dotted(&difference.path), difference.told)
+                let (path, told) = match first_difference(&old, &new) {
+                    Some(difference) => (dotted(&difference.path), difference.told),
+                    None => {
+                        let (old, new) = (shortened(&old), shortened(&new));
+                        (String::new(), format!("recorded {old}, now {new}"))
                     }
-                    Some(difference) => format!("{what}: {}", difference.told),
-                    None => format!(
-                        "{what}: recorded {}, now {}",
-                        shortened(&old),
-                        shortened(&new)
-                    ),
-                });
+                };
+                changes.push(format!("{what}{path}: {told}"));
             }
         };
-        let words = |text: &Option<String>| Value::from(text.clone());
-        compare("model", words(&self.model), words(&now.model));
-        compare("provider", words(&self.provider), words(&now.provider));
-        compare(
-            "command",
-            Value::from(self.command.clone()),
-            Value::from(now.command.clone()),
-        );
-        compare("system", words(&self.system), words(&now.system));
+        let (old, new) = (as_value(self), as_value(&now));
+        let of = |inputs: &Value, key: &str| inputs.get(key).cloned().unwrap_or_default();
+        for key in ["model", "provider", "command", "system"] {
+            compare(key, of(&old, key), of(&new, key));
+        }
         match (self.prompts.as_slice(), now.prompts.as_slice()) {
             ([old], [new]) => compare("prompt", old.as_str().into(), new.as_str().into()),
             (old, new) => compare("turns", old.into(), new.into()),
         }
-        compare("max_tokens", self.max_tokens.into(), now.max_tokens.into());
-        compare(
-            "temperature",
-            self.temperature.into(),
-            now.temperature.into(),
-        );
-        let budget = |budget: &FitsBudget| serde_json::to_value(budget).unwrap_or_default();
-        compare("budget", budget(&self.budget), budget(&now.budget));
-        compare("runs", self.runs.into(), now.runs.into());
-        compare(
-            "inject",
-            self.faults.clone().into(),
-            now.faults.clone().into(),
-        );
+        for key in ["max_tokens", "temperature", "budget", "runs"] {
+            compare(key, of(&old, key), of(&new, key));
+        }
+        compare("inject", as_value(&self.faults), as_value(&now.faults));
         // With other faults it is said already.
         if let (Some(old), Some(new)) = (self.max_detection_ms, now.max_detection_ms) {
             compare("recovery.max_detection_ms", old.into(), new.into());
         }
-        let names = |fits: &Self| -> Value { fits.env.keys().cloned().collect::<Vec<_>>().into() };
+        let names = |inputs: &Self| -> Value { inputs.env.keys().cloned().collect() };
         compare("env", names(self), names(&now));
         for (name, old) in &self.env {
             if now.env.get(name).is_some_and(|new| new != old) {
@@ -266,17 +231,17 @@ impl Fits {
                 );
             }
         }
-        let names = |fits: &Self| -> Value {
-            let names = fits.servers.iter().map(|server| server.name.as_str());
-            names.collect::<Vec<&str>>().into()
+        let names = |inputs: &Self| -> Value {
+            let servers = inputs.servers.iter();
+            servers.map(|server| server.name.as_str()).collect()
         };
         compare("servers", names(self), names(&now));
         for server in &self.servers {
             let now = answers(&server.name, plan);
             if let (Some(old), Some(new)) = (&server.mock, now) {
                 let name = &server.name;
-                let faults = |mock: &FitsMock| Value::from(mock.faults.clone());
-                compare(&format!("the faults of {name}"), faults(old), faults(&new));
+                let (were, are) = (as_value(&old.faults), as_value(&new.faults));
+                compare(&format!("the faults of {name}"), were, are);
                 let digest = |mock: &FitsMock| Value::from(format!("those of {}", mock.digest));
                 compare(&format!("the answers of {name}"), digest(old), digest(&new));
             }
@@ -285,39 +250,32 @@ impl Fits {
         let listed = self.servers.iter().filter(|_| !self.is_command());
         for server in listed {
             if let Some(offered) = mocked(&server.name, plan) {
-                let recorded = serde_json::to_value(&server.tools).unwrap_or_default();
-                let offered = serde_json::to_value(&offered).unwrap_or_default();
                 let what = format!("the tools of {}", server.name);
-                compare(&what, recorded, offered);
+                compare(&what, as_value(&server.tools), as_value(&offered));
             }
         }
         changes
     }
 }
 
+fn as_value(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
 /// A path behind what it is a path into.
 fn dotted(path: &str) -> String {
-    if path.starts_with('[') {
+    if path.is_empty() || path.starts_with('[') {
         path.to_owned()
     } else {
         format!(".{path}")
     }
 }
 
-const fn provider_name(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Anthropic => "anthropic",
-        Provider::OpenAi => "openai",
-    }
-}
-
 fn server(name: &str, tools: &[OfferedTool]) -> FitsServer {
     let own = tools.iter().filter(|tool| tool.server == name);
-    let own = own.map(|tool| FitsTool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
-        annotations: tool.annotations,
+    let own = own.map(|tool| OfferedTool {
+        server: String::new(),
+        ..tool.clone()
     });
     FitsServer {
         name: name.to_owned(),
@@ -344,28 +302,22 @@ fn digest(text: &str) -> String {
 }
 
 /// The tools that a mock of the suite lists; `None` for any other server.
-fn mocked(name: &str, plan: &SuitePlan) -> Option<Vec<FitsTool>> {
+fn mocked(name: &str, plan: &SuitePlan) -> Option<Vec<OfferedTool>> {
     let Reach::Mock { spec, .. } = &plan.servers.get(name)?.reach else {
         return None;
     };
     let tools = spec.tools.iter().map(|tool| {
-        let listed = |key: &str| tool.listed.get(key).cloned();
-        FitsTool {
-            name: text(listed("name")).unwrap_or_default(),
-            description: text(listed("description")),
-            input_schema: listed("inputSchema").unwrap_or_default(),
-            annotations: listed("annotations")
-                .and_then(|annotations| serde_json::from_value(annotations).ok()),
+        let text = |key: &str| tool.listed.get(key)?.as_str().map(str::to_owned);
+        let value = |key: &str| tool.listed.get(key).cloned().unwrap_or_default();
+        OfferedTool {
+            server: String::new(),
+            name: text("name").unwrap_or_default(),
+            description: text("description"),
+            input_schema: value("inputSchema"),
+            annotations: serde_json::from_value(value("annotations")).ok().flatten(),
         }
     });
     Some(tools.collect())
-}
-
-fn text(value: Option<Value>) -> Option<String> {
-    match value {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    }
 }
 
 /// Whether a recorded value is this one, but for what was taken out.

@@ -1,6 +1,5 @@
 //! The proxies before the servers of one run.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -8,32 +7,33 @@ use mcprove_client::server::{Server, Transport};
 use mcprove_fault::FaultSpec;
 use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
-use mcprove_servers::mock::{Kind, Listening, Mock, Options};
+use mcprove_servers::mock::{Kind, Listening};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::setup::{Kept, Offer, ProxySetup};
-use super::{CommandError, Ground};
-use crate::plan::{Environment, FillError, Reach, ServerPlan};
+use super::{CommandContext, of_file};
+use crate::error::{SET_VARIABLE, TestError};
+use crate::plan::{self, Reach, ServerPlan};
 
 /// Any free port of this machine.
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A proxy before one server.
-pub(super) struct Stand {
+pub(super) struct Proxy {
     /// The name of the server.
     pub name: String,
     /// How the agent reaches it, as in `mcpServers`.
     pub entry: Value,
     record: PathBuf,
-    listening: Option<Proxy>,
+    listening: Option<ListeningProxy>,
     /// Tells the proxies of a process what to do, and hears of their recordings.
     setup: Option<Offer>,
 }
 
 /// A proxy that listens in this process.
-struct Proxy {
+struct ListeningProxy {
     stop: oneshot::Sender<()>,
     task: JoinHandle<http::Ended>,
     /// The mock behind it, which goes when this is dropped.
@@ -47,74 +47,73 @@ pub(super) struct Written {
 }
 
 /// Puts a proxy before each server.
-pub(super) async fn put_up(
+pub(super) async fn start(
     servers: &[&ServerPlan],
     faults: &[FaultSpec],
-    ground: Ground<'_>,
+    context: CommandContext<'_>,
     folder: &Path,
-) -> Result<Vec<Stand>, CommandError> {
-    let mut stands = Vec::with_capacity(servers.len());
+) -> Result<Vec<Proxy>, TestError> {
+    let mut proxies = Vec::with_capacity(servers.len());
     for (index, plan) in servers.iter().enumerate() {
         // Not after the server: its name may be anything.
         let record = folder.join(format!("{index}.jsonl"));
-        let stand = match &plan.reach {
+        let started = match &plan.reach {
             Reach::Server(server) => {
-                let server =
-                    filled(server, ground.environment).map_err(|error| CommandError::Unfilled {
-                        of: format!("the server {:?}", plan.name),
-                        error,
-                    })?;
+                let server = context.environment.fill_server(server).map_err(|error| {
+                    let message = format!("the server {:?}: {error}", plan.name);
+                    TestError::new(message, SET_VARIABLE)
+                })?;
                 if server.transport == Transport::Stdio {
                     let setup = folder.join(format!("{index}.json"));
-                    before_process(plan, server, faults, ground, (setup, record)).await?
+                    before_process(plan, server, faults, context, (setup, record)).await?
                 } else {
-                    before_address(plan, &server, faults, ground, record, None).await?
+                    before_address(plan, &server, faults, context, record, None).await?
                 }
             }
             Reach::Mock {
                 spec,
                 faults: own_faults,
             } => {
-                let options = Options {
-                    faults: own_faults.clone(),
-                    seed: ground.seed,
-                    ..Options::default()
-                };
-                let server = || plan.name.clone();
-                let mock =
-                    Mock::new((**spec).clone(), options).map_err(|error| CommandError::Mock {
-                        server: server(),
-                        error: Box::new(error),
-                    })?;
+                let mock = plan::mock((**spec).clone(), own_faults, context.seed);
+                let mock = mock.map_err(|error| {
+                    TestError::new(
+                        format!("the mock {:?} cannot be made: {error}", plan.name),
+                        "check the tools of the mock with `mcprove validate`",
+                    )
+                })?;
                 let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
-                    CommandError::MockListen {
-                        server: server(),
-                        error,
-                    }
+                    TestError::new(
+                        format!("the mock {:?} cannot be reached: {error}", plan.name),
+                        "check that 127.0.0.1 can be listened on",
+                    )
                 })?;
                 let server = Server::http(format!("http://{}/mcp", listening.addr));
-                before_address(plan, &server, faults, ground, record, Some(listening)).await?
+                before_address(plan, &server, faults, context, record, Some(listening)).await?
             }
         };
-        stands.push(stand);
+        proxies.push(started);
     }
-    Ok(stands)
+    Ok(proxies)
 }
 
 async fn before_process(
     plan: &ServerPlan,
     server: Server,
     faults: &[FaultSpec],
-    ground: Ground<'_>,
+    context: CommandContext<'_>,
     (setup, record): (PathBuf, PathBuf),
-) -> Result<Stand, CommandError> {
-    let Some(program) = ground.proxy_program else {
-        return Err(CommandError::NoProxy {
-            server: plan.name.clone(),
-        });
+) -> Result<Proxy, TestError> {
+    let Some(program) = context.proxy_program else {
+        return Err(TestError::new(
+            format!(
+                "there is no program that could stand before the server {:?} as a proxy",
+                plan.name
+            ),
+            "set `proxy_program` of the options to the program `mcprove`",
+        ));
     };
     let shutdown = server.shutdown_timeout.as_millis();
-    let mut secrets = ground.environment.secrets();
+    let mut secrets = context.environment.secrets();
     secrets.extend(server.secrets());
     let told = ProxySetup {
         server_name: plan.name.clone(),
@@ -125,16 +124,14 @@ async fn before_process(
         working_dir: std::path::absolute(server.working_dir.unwrap_or_else(|| ".".into())).ok(),
         shutdown_timeout_ms: u64::try_from(shutdown).unwrap_or(u64::MAX),
         faults: faults.iter().map(ToString::to_string).collect(),
-        seed: ground.seed,
+        seed: context.seed,
         record: record.clone(),
         secrets: secrets.into_iter().collect(),
     };
     let offered = told.offer(&setup).await;
-    let offered = offered.map_err(|source| CommandError::File {
-        what: "the settings of a proxy cannot be offered".to_owned(),
-        source,
-    })?;
-    Ok(Stand {
+    let offered =
+        offered.map_err(|error| of_file("the settings of a proxy cannot be offered", &error))?;
+    Ok(Proxy {
         name: plan.name.clone(),
         entry: json!({ "command": program, "args": ["proxy", "--setup", setup] }),
         record,
@@ -147,39 +144,42 @@ async fn before_address(
     plan: &ServerPlan,
     reached: &Server,
     faults: &[FaultSpec],
-    ground: Ground<'_>,
+    context: CommandContext<'_>,
     record: PathBuf,
     mock: Option<Listening>,
-) -> Result<Stand, CommandError> {
-    let server = || plan.name.clone();
+) -> Result<Proxy, TestError> {
     let transport = &reached.transport;
     let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = transport else {
-        return Err(CommandError::WebSocket { server: server() });
+        return Err(TestError::new(
+            format!(
+                "no proxy can stand before the server {:?}: it speaks WebSocket",
+                plan.name
+            ),
+            "give the server an http:// address, or a command",
+        ));
     };
     let mut origin = Origin::new("proxy", &plan.name);
-    origin.seed = Some(ground.seed);
+    origin.seed = Some(context.seed);
     origin.faults = faults.iter().map(ToString::to_string).collect();
     let secrets = reached.secrets();
-    let redactor = ground.environment.redactor().with_secrets(secrets);
+    let redactor = context.environment.redactor().with_secrets(secrets);
     let recording = Recording::create(&record, &origin, &redactor);
-    let recording = recording.map_err(|source| CommandError::File {
-        what: "the recording of a proxy cannot be written".to_owned(),
-        source,
-    })?;
+    let recording =
+        recording.map_err(|error| of_file("the recording of a proxy cannot be written", &error))?;
     let settings = Settings {
         server_name: plan.name.clone(),
         faults: faults.to_vec(),
-        seed: ground.seed,
+        seed: context.seed,
         recording: Some(recording),
         counts_calls: false,
     };
-    let headers = headers.iter();
-    let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
-    let proxy = http::listen(ANY_PORT, url, headers.collect(), settings)
+    let headers = headers.clone().into_iter().collect();
+    let proxy = http::listen(ANY_PORT, url, headers, settings)
         .await
-        .map_err(|error| CommandError::Listen {
-            server: server(),
-            error,
+        .map_err(|error| {
+            let name = &plan.name;
+            let message = format!("the proxy of the server {name:?} cannot listen: {error}");
+            TestError::new(message, error.hint())
         })?;
     let kind = match transport {
         Transport::Sse { .. } => "sse",
@@ -191,11 +191,11 @@ async fn before_address(
         // Dropped is stopped too.
         let _ = stopped.await;
     }));
-    Ok(Stand {
+    Ok(Proxy {
         name: plan.name.clone(),
         entry,
         record,
-        listening: Some(Proxy {
+        listening: Some(ListeningProxy {
             stop,
             task,
             _mock: mock,
@@ -205,11 +205,11 @@ async fn before_address(
 }
 
 /// Ends the proxies, so that what they wrote down is whole.
-pub(super) async fn take_down(stands: Vec<Stand>) -> Vec<Written> {
-    let mut written = Vec::with_capacity(stands.len());
-    for stand in stands {
+pub(super) async fn stop(proxies: Vec<Proxy>) -> Vec<Written> {
+    let mut written = Vec::with_capacity(proxies.len());
+    for started in proxies {
         let mut kept = Kept::All;
-        if let Some(proxy) = stand.listening {
+        if let Some(proxy) = started.listening {
             let _ = proxy.stop.send(());
             let failure = match proxy.task.await {
                 Ok(ended) => ended.summary.recording.and_then(|it| it.failure),
@@ -217,34 +217,11 @@ pub(super) async fn take_down(stands: Vec<Stand>) -> Vec<Written> {
             };
             kept = failure.map_or(kept, Kept::Lost);
         }
-        if let Some(setup) = stand.setup {
+        if let Some(setup) = started.setup {
             kept = setup.end().await;
         }
-        let path = stand.record;
+        let path = started.record;
         written.push(Written { path, kept });
     }
     written
-}
-
-/// The server with the variables in its texts filled in.
-fn filled(server: &Server, environment: &Environment) -> Result<Server, FillError> {
-    let fill_all = |texts: &mut BTreeMap<String, String>| {
-        texts.values_mut().try_for_each(|text| {
-            *text = environment.fill(text)?;
-            Ok(())
-        })
-    };
-    let mut server = server.clone();
-    for argument in &mut server.args {
-        *argument = environment.fill(argument)?;
-    }
-    fill_all(&mut server.env)?;
-    if let Transport::Http { url, headers }
-    | Transport::Sse { url, headers }
-    | Transport::WebSocket { url, headers } = &mut server.transport
-    {
-        *url = environment.fill(url)?;
-        fill_all(headers)?;
-    }
-    Ok(server)
 }

@@ -1,0 +1,56 @@
+//! Why a test cannot be carried out, in words: the server, the model or the recording that it needs is not there.
+
+use mcprove_score::gate::ScoreError;
+use mcprove_settings::message::Message;
+use thiserror::Error;
+
+/// Why a test cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct TestError {
+    /// What happened.
+    pub message: String,
+    /// What to try.
+    pub hint: String,
+}
+
+/// What to do about a variable that is not set.
+pub(crate) const SET_VARIABLE: &str = "set the variable, or write ${NAME:-otherwise}";
+
+impl TestError {
+    /// With what to try.
+    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into().text(),
+        }
+    }
+}
+
+/// As the report of a test has it.
+impl From<TestError> for ScoreError {
+    fn from(TestError { message, hint }: TestError) -> Self {
+        Self {
+            target: None,
+            run: None,
+            message,
+            hint,
+        }
+    }
+}
+
+/// The last lines of a text.
+pub(crate) fn last_lines(text: &str, most: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let first = lines.len().saturating_sub(most);
+    lines.get(first..).unwrap_or_default().join("\n")
+}
+
+/// A message, and what a program wrote to stderr, if it wrote anything.
+pub(crate) fn with_stderr(message: impl Into<String>, stderr: &str) -> String {
+    let message = message.into();
+    if stderr.trim().is_empty() {
+        return message;
+    }
+    format!("{message}; its stderr ends with:\n{stderr}")
+}
