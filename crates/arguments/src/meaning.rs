@@ -86,28 +86,25 @@ impl Meaning {
         let last = words.last().map_or("", String::as_str);
         let before = words.len().checked_sub(2).and_then(|at| words.get(at));
         let numbers = is_in("id ids number numbers identifier", last);
-        if is_in(PROCESSES, last) || (numbers && before.is_some_and(|word| is_in(PROCESSES, word)))
-        {
-            Self::Process
-        } else if is_in(FOLDERS, last) {
-            Self::Folder
-        } else if is_in(FILES, last) {
-            Self::File
-        } else if is_in(ADDRESSES, last) {
-            Self::Address
-        } else if is_in(HOSTS, last) {
-            Self::Host
-        } else if is_in(COMMANDS, last) {
-            Self::Command
-        } else if requirements
-            .descriptions
-            .iter()
-            .any(|text| is_of_path(text))
-        {
-            Self::File
-        } else {
-            Self::Other
+        if numbers && before.is_some_and(|word| is_in(PROCESSES, word)) {
+            return Self::Process;
         }
+        let lists = [
+            (PROCESSES, Self::Process),
+            (FOLDERS, Self::Folder),
+            (FILES, Self::File),
+            (ADDRESSES, Self::Address),
+            (HOSTS, Self::Host),
+            (COMMANDS, Self::Command),
+        ];
+        if let Some((_, meaning)) = lists.iter().find(|(list, _)| is_in(list, last)) {
+            return *meaning;
+        }
+        let mut descriptions = requirements.descriptions.iter();
+        if descriptions.any(|text| is_of_path(text)) {
+            return Self::File;
+        }
+        Self::Other
     }
 
     /// The texts that come before any other, without or with a word to be found again.

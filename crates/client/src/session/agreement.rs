@@ -202,10 +202,7 @@ impl Attempt {
                         Ok(_) => "only revisions of the handshake era".into(),
                         Err(error) => format!("an older revision (it answered: {error})"),
                     };
-                    return Err(Disagreement::Refused(ConnectError::Revision {
-                        asked,
-                        offered,
-                    }));
+                    return Err(refused(asked, offered));
                 }
                 Discovery::Gone => match answer {
                     Err(error) => return Err(Disagreement::Failed(error)),
@@ -213,11 +210,7 @@ impl Attempt {
                 },
             }
         }
-        let offered = "a revision that it then refuses".into();
-        Err(Disagreement::Refused(ConnectError::Revision {
-            asked,
-            offered,
-        }))
+        Err(refused(asked, "a revision that it then refuses".into()))
     }
 
     fn agree_stateless(&self, result: DiscoverResult) -> Agreed {
@@ -294,11 +287,7 @@ impl Attempt {
                 Ok((revision, Vec::new()))
             }
             _ if self.options.strict_protocol => {
-                let offered = shorten(chosen, CHOSEN_CHARACTERS_MAX);
-                Err(Disagreement::Refused(ConnectError::Revision {
-                    asked,
-                    offered,
-                }))
+                Err(refused(asked, shorten(chosen, CHOSEN_CHARACTERS_MAX)))
             }
             known => {
                 let chosen = shorten(chosen, CHOSEN_CHARACTERS_MAX);
@@ -322,54 +311,48 @@ impl Attempt {
     }
 
     pub(super) fn failed(&self, error: &CallError) -> ConnectError {
-        let stderr = self
-            .core
-            .channel
-            .get()
-            .map(|channel| channel.stderr_tail())
-            .unwrap_or_default();
-        if matches!(error.failure.detail, Detail::Status(401 | 403)) {
-            let failure = error.failure.clone();
-            return ConnectError::Forbidden { failure };
-        }
+        let channel = self.core.channel.get();
+        let stderr = channel.map_or_else(String::new, |channel| channel.stderr_tail());
+        let failure = error.failure.clone();
         match error.category() {
-            // It was never sent: nobody waited for an answer.
-            ErrorCategory::Timeout if error.request_id == 0 => ConnectError::Unreachable {
-                failure: error.failure.clone(),
-                stderr,
-            },
-            ErrorCategory::Timeout => match self.core.lock().violations.first.first() {
+            _ if matches!(failure.detail, Detail::Status(401 | 403)) => {
+                ConnectError::Forbidden { failure }
+            }
+            // One that was never sent was not waited for.
+            ErrorCategory::Timeout if error.request_id > 0 => {
+                let waited = self.server.startup_timeout;
+                let state = self.core.lock();
+                let Some(violation) = state.violations.first.first() else {
+                    return ConnectError::Silent { waited, stderr };
+                };
                 // It did answer, only not what was asked.
-                Some(violation) => {
-                    let message = format!(
-                        "no valid answer within {}, but the server {}: {}",
-                        describe_duration(self.server.startup_timeout),
-                        violation.kind.explanation(),
-                        violation.message
-                    );
-                    let failure = Failure::malformed(message);
-                    ConnectError::Handshake {
-                        failure,
-                        is_violation: true,
-                        stderr,
-                    }
-                }
-                None => ConnectError::Silent {
-                    waited: self.server.startup_timeout,
+                let message = format!(
+                    "no valid answer within {}, but the server {}: {}",
+                    describe_duration(waited),
+                    violation.kind.explanation(),
+                    violation.message
+                );
+                ConnectError::Handshake {
+                    failure: Failure::malformed(message),
+                    is_violation: true,
                     stderr,
-                },
-            },
-            ErrorCategory::Crash | ErrorCategory::Disconnected => ConnectError::Unreachable {
-                failure: error.failure.clone(),
-                stderr,
-            },
+                }
+            }
+            ErrorCategory::Timeout | ErrorCategory::Crash | ErrorCategory::Disconnected => {
+                ConnectError::Unreachable { failure, stderr }
+            }
             _ => ConnectError::Handshake {
-                failure: error.failure.clone(),
+                failure,
                 is_violation: error.reply.is_some(),
                 stderr,
             },
         }
     }
+}
+
+/// The server does not speak what it has to.
+fn refused(asked: Revision, offered: String) -> Disagreement {
+    Disagreement::Refused(ConnectError::Revision { asked, offered })
 }
 
 impl Core {

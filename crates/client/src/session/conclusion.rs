@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::contained::contain_call;
 use mcprove_trace::protocol::{FailedAnswer, RpcError};
-use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind, RequestKey};
+use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind};
 
 use super::call::{CallError, Reply};
 use super::core::{Core, Waiting};
@@ -108,10 +108,7 @@ impl Core {
         if self.recorder.is_observed() {
             let label = &waiting.label;
             let kind = EventKind::Response {
-                request: RequestKey {
-                    session: self.options.session_number,
-                    id,
-                },
+                request: self.key(id),
                 method: &label.method,
                 tool: label.tool(),
                 duration,
@@ -131,10 +128,7 @@ impl Core {
                 answer: "",
             };
             let kind = EventKind::Error {
-                request: RequestKey {
-                    session: self.options.session_number,
-                    id: error.request_id,
-                },
+                request: self.key(error.request_id),
                 method: &label.method,
                 tool: label.tool(),
                 duration: error.duration,

@@ -39,27 +39,24 @@ async fn try_connect(
     recorder: &Arc<Recorder>,
 ) -> Result<Session, ConnectError> {
     let attempt = Attempt::open(server, &options, recorder).await?;
-    let agreed = attempt.agree().await;
-    match agreed {
-        Ok((facts, warnings)) => Ok(Session::new(attempt.core, facts, warnings)),
+    let agreed = match attempt.agree().await {
         Err(Disagreement::Died) => {
-            let attempt = Attempt::open(server, &options, recorder).await?;
-            let agreed = attempt.initialize(Revision::LATEST_HANDSHAKE).await;
-            finish(attempt, agreed)
+            let again = Attempt::open(server, &options, recorder).await?;
+            let agreed = again.initialize(Revision::LATEST_HANDSHAKE).await;
+            return finish(again, agreed);
         }
-        Err(Disagreement::NotStreamable(failed)) => match legacy_address(server, &options) {
-            Some(legacy) => match Attempt::open(&legacy, &options, recorder).await {
-                Ok(attempt) => {
-                    let agreed = attempt.initialize(asked_handshake(&options)).await;
-                    finish(attempt, agreed)
-                }
-                Err(_) => Err(attempt.failed(&failed)),
-            },
-            None => Err(attempt.failed(&failed)),
-        },
-        Err(Disagreement::Failed(error)) => Err(attempt.failed(&error)),
-        Err(Disagreement::Refused(error)) => Err(error),
-    }
+        Err(Disagreement::NotStreamable(failed)) => {
+            if let Some(legacy) = legacy_address(server, &options)
+                && let Ok(legacy) = Attempt::open(&legacy, &options, recorder).await
+            {
+                let agreed = legacy.initialize(asked_handshake(&options)).await;
+                return finish(legacy, agreed);
+            }
+            Err(Disagreement::Failed(failed))
+        }
+        agreed => agreed,
+    };
+    finish(attempt, agreed)
 }
 
 /// Agrees with a server at the other end of a pair of byte streams.
@@ -92,10 +89,9 @@ fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Sess
             Err(attempt.failed(&error))
         }
         Err(Disagreement::Died) => {
-            let failure = attempt
-                .core
-                .closed()
-                .unwrap_or_else(|| Failure::disconnected("the server closed the connection"));
+            let closed = attempt.core.closed();
+            let failure =
+                closed.unwrap_or_else(|| Failure::disconnected("the server closed the connection"));
             Err(attempt.failed(&CallError::unsent(failure)))
         }
     }
@@ -105,14 +101,10 @@ fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Sess
 fn legacy_address(server: &Server, options: &SessionOptions) -> Option<Server> {
     match &server.transport {
         Transport::Http { url, headers } if options.fall_back_to_sse => {
-            let transport = Transport::Sse {
-                url: url.clone(),
-                headers: headers.clone(),
-            };
-            Some(Server {
-                transport,
-                ..server.clone()
-            })
+            let (url, headers) = (url.clone(), headers.clone());
+            let mut legacy = server.clone();
+            legacy.transport = Transport::Sse { url, headers };
+            Some(legacy)
         }
         _ => None,
     }

@@ -136,6 +136,14 @@ impl Core {
         lock(&self.state)
     }
 
+    /// The name of a request in the trace.
+    pub(super) fn key(&self, id: u64) -> RequestKey {
+        RequestKey {
+            session: self.options.session_number,
+            id,
+        }
+    }
+
     /// Whether what arrives now was made up by an injected fault.
     pub(super) fn is_injecting(&self) -> bool {
         self.is_injecting.load(Ordering::Relaxed)
@@ -254,10 +262,7 @@ impl Core {
             self.recorder.record(
                 now,
                 EventKind::Request {
-                    request: RequestKey {
-                        session: self.options.session_number,
-                        id,
-                    },
+                    request: self.key(id),
                     method: &label.method,
                     tool: label.tool(),
                     params,
@@ -339,14 +344,6 @@ impl Core {
             waker.wake();
         }
         None
-    }
-
-    /// Whether call `id` waits for its answer.
-    pub(super) fn waits_for(&self, id: u64) -> bool {
-        self.lock()
-            .waiting
-            .get(&id)
-            .is_some_and(|waiting| waiting.outcome.is_none())
     }
 
     /// The only call in flight, if there is exactly one.

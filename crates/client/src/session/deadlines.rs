@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::{ErrorCategory, EventKind, RequestKey};
+use mcprove_trace::{ErrorCategory, EventKind};
 use serde_json::json;
 
 use super::call::CallError;
@@ -139,10 +139,7 @@ impl Core {
         if !self.recorder.is_observed() {
             return;
         }
-        let request = RequestKey {
-            session: self.options.session_number,
-            id,
-        };
+        let request = self.key(id);
         let kind = if for_ever {
             EventKind::Deadlock { request, hung_for }
         } else {

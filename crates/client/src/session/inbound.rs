@@ -70,15 +70,44 @@ impl Inbox for SessionInbox {
 
 impl Inbox for Core {
     fn deliver(&self, frame: Bytes) {
-        self.receive(frame);
+        match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            None => {}
+            Some(b'[') => self.receive_batch(&frame),
+            Some(_) => self.receive_message(frame),
+        }
     }
 
     fn is_waiting(&self, id: u64) -> bool {
-        self.waits_for(id)
+        self.lock()
+            .waiting
+            .get(&id)
+            .is_some_and(|waiting| waiting.outcome.is_none())
     }
 
     fn fail(&self, request: Option<u64>, failure: Failure) {
-        self.receive_failure(request, failure);
+        if let Some(id) = request {
+            let ending = match failure.detail {
+                Detail::Error(error) => Ending::Error(*error),
+                _ => Ending::Failure(failure),
+            };
+            self.settle(id, ending);
+            return;
+        }
+        match &failure.detail {
+            Detail::Oversized { size, head } => {
+                if !self.settle_named(head, failure.clone()) {
+                    // A message that was cut short comes this way too.
+                    let is_oversized = *size > self.options.max_frame as u64;
+                    let kind = if is_oversized {
+                        ViolationKind::Oversized
+                    } else {
+                        ViolationKind::InvalidMessage
+                    };
+                    self.violate(kind, failure.message);
+                }
+            }
+            _ => self.violate(ViolationKind::Refused, failure.message),
+        }
     }
 
     fn set_injecting(&self, is_injecting: bool) {
@@ -95,14 +124,6 @@ impl Inbox for Core {
 }
 
 impl Core {
-    fn receive(&self, frame: Bytes) {
-        match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            None => {}
-            Some(b'[') => self.receive_batch(&frame),
-            Some(_) => self.receive_message(frame),
-        }
-    }
-
     fn receive_batch(&self, frame: &Bytes) {
         let Some(members) = protocol::split_batch(frame) else {
             self.receive_broken(frame, "it is no batch that can be read");
@@ -216,16 +237,17 @@ impl Core {
             "the reply is not valid JSON ({reason}): {}",
             show(frame)
         ));
-        let id = protocol::find_id(frame)
-            .filter(|id| self.waits_for(*id))
-            .or_else(|| self.only_call());
-        match id {
-            Some(id) if self.settle(id, Ending::Failure(failure)) => {}
-            _ => self.violate(
-                ViolationKind::InvalidMessage,
-                format!("{reason}: {}", show(frame)),
-            ),
+        if !self.settle_named(frame, failure) {
+            let message = format!("{reason}: {}", show(frame));
+            self.violate(ViolationKind::InvalidMessage, message);
         }
+    }
+
+    /// Ends the call that broken bytes name, or could only be the answer to; false if there is none.
+    fn settle_named(&self, bytes: &[u8], failure: Failure) -> bool {
+        let id = protocol::find_id(bytes).filter(|id| self.is_waiting(*id));
+        let id = id.or_else(|| self.only_call());
+        id.is_some_and(|id| self.settle(id, Ending::Failure(failure)))
     }
 
     /// A reply that says of no request that it is its reply.
@@ -323,37 +345,6 @@ impl Core {
         }
         let bytes = protocol::reply(&id.to_string(), &response);
         self.send_aside(&bytes, OutgoingKind::Reply, "");
-    }
-
-    fn receive_failure(&self, request: Option<u64>, failure: Failure) {
-        if let Some(id) = request {
-            let ending = match failure.detail {
-                Detail::Error(error) => Ending::Error(*error),
-                _ => Ending::Failure(failure),
-            };
-            self.settle(id, ending);
-            return;
-        }
-        match &failure.detail {
-            Detail::Oversized { size, head } => {
-                let id = protocol::find_id(head)
-                    .filter(|id| self.waits_for(*id))
-                    .or_else(|| self.only_call());
-                let is_settled =
-                    id.is_some_and(|id| self.settle(id, Ending::Failure(failure.clone())));
-                if !is_settled {
-                    // A message that was cut short comes this way too.
-                    let is_oversized = *size > self.options.max_frame as u64;
-                    let kind = if is_oversized {
-                        ViolationKind::Oversized
-                    } else {
-                        ViolationKind::InvalidMessage
-                    };
-                    self.violate(kind, failure.message);
-                }
-            }
-            _ => self.violate(ViolationKind::Refused, failure.message),
-        }
     }
 
     fn violate_unknown(&self, id: Id<'_>) {

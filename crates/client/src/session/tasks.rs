@@ -165,16 +165,9 @@ impl Session {
             .params(&json!({ "taskId": task_id }))
             .timeout(left);
         let reply = self.request(&request).await?;
-        let is_error = !tool.is_empty()
-            && reply
-                .parse::<Value>()?
-                .get("isError")
-                .and_then(Value::as_bool)
-                == Some(true);
-        if is_error {
-            let mut error = malformed(&reply, format!("tool {tool:?} reported an error"));
-            error.failure.category = ErrorCategory::ToolError;
-            return Err(error);
+        if !tool.is_empty() && is_error(&reply.parse()?) {
+            let message = format!("tool {tool:?} reported an error");
+            return Err(reply.refused(Failure::new(ErrorCategory::ToolError, message)));
         }
         Ok(reply)
     }
@@ -211,10 +204,13 @@ fn finished(task: &Task, reply: &Reply) -> Result<Reply, CallError> {
         result: span,
         ..reply.clone()
     };
-    if result.get("isError").and_then(Value::as_bool) == Some(true) {
-        let mut error = malformed(&reply, "the tool reported an error".into());
-        error.failure.category = ErrorCategory::ToolError;
-        return Err(error);
+    if is_error(result) {
+        let failure = Failure::new(ErrorCategory::ToolError, "the tool reported an error");
+        return Err(reply.refused(failure));
     }
     Ok(reply)
+}
+
+fn is_error(result: &Value) -> bool {
+    result.get("isError") == Some(&Value::Bool(true))
 }

@@ -13,7 +13,7 @@ fn refuse(report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
 }
 
 pub(super) mod toml {
-    use super::*;
+    use super::{Node, Source, SyntaxError, refuse};
 
     pub fn parse(_: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
         refuse(report)
@@ -21,7 +21,7 @@ pub(super) mod toml {
 }
 
 pub(super) mod yaml {
-    use super::*;
+    use super::{Node, Source, SyntaxError, refuse};
 
     pub fn parse(_: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
         refuse(report)
