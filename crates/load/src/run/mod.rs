@@ -12,7 +12,6 @@ mod execution;
 mod faults;
 mod format;
 mod header;
-mod interpret;
 mod latency_log;
 mod list;
 mod progress;
@@ -35,9 +34,11 @@ use std::sync::Arc;
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_score::verdict::Verdict;
+use serde::Serialize;
 
 use crate::drive::{Scenario, Stop};
 
+pub use assemble::RunFacts;
 pub use comparison::{
     CompareError, ComparedRun, Comparer, ComparisonHandler, ComparisonProgress, ComparisonReport,
     Side, compare_recorded, order, sample_of,
@@ -49,7 +50,6 @@ pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
 pub use list::{ListedRun, RunList, RunSummary};
 pub use progress::Progress;
-pub use assemble::RunFacts;
 pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
 pub use recorded::{
     CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
@@ -66,6 +66,13 @@ pub type ReportCheck = Arc<dyn Fn(&Report) -> Verdict + Send + Sync>;
 
 /// Called with the state of the run, a few times a second.
 pub type ProgressHandler = Arc<dyn Fn(&Progress) + Send + Sync>;
+
+/// A report as a file or a terminal gets it: JSON, with a line break at its end.
+fn to_json(report: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
+    text.push('\n');
+    text
+}
 
 /// Something to be done to a server.
 ///

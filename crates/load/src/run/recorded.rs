@@ -208,9 +208,7 @@ impl CallReport {
 impl RecordingReport {
     /// As JSON, with a line break at its end.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 }
 

@@ -253,7 +253,11 @@ impl Recorder {
     /// Emits a fact, now, with a message for people who read the trace.
     pub fn fact<F: Fact>(&self, message: &str, fact: &F) {
         // What cannot be written is found by whoever reads it.
-        self.note(F::NAME, message, &serde_json::to_value(fact).unwrap_or_default());
+        self.note(
+            F::NAME,
+            message,
+            &serde_json::to_value(fact).unwrap_or_default(),
+        );
     }
 
     /// Notes that this process ran out of something; only the first time is an event.
