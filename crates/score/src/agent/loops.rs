@@ -193,7 +193,11 @@ impl Metric for Loops {
             Some(false) => {}
             Some(true) => {
                 let reasons = report.reasons(block);
-                card.fail(DETECTED, json!({ "maximum": 0 }), 1, explain(&reasons));
+                let message = format!(
+                    "{}; look at what these calls got back, and why the agent made nothing of it",
+                    reasons.join("; ")
+                );
+                card.fail(DETECTED, json!({ "maximum": 0 }), 1, message);
                 card.tell_first(count(reasons.len()), "loop", reasons);
                 card.detail(&report);
             }
@@ -201,13 +205,6 @@ impl Metric for Loops {
         }
         Ok(())
     }
-}
-
-fn explain(reasons: &[String]) -> String {
-    format!(
-        "{}; look at what these calls got back, and why the agent made nothing of it",
-        reasons.join("; ")
-    )
 }
 
 fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {

@@ -1,5 +1,6 @@
 //! One expectation against one value.
 
+use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use serde_json::Value;
 
@@ -112,7 +113,7 @@ fn shown(value: Value) -> Value {
     if text.len() <= SHOWN_BYTES_MAX {
         return value;
     }
-    let size = phrase::whole(u64::try_from(text.len()).unwrap_or(u64::MAX));
+    let size = phrase::whole(count(text.len()));
     Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
 }
 

@@ -55,14 +55,6 @@ impl Path {
     }
 }
 
-impl std::str::FromStr for Path {
-    type Err = PathError;
-
-    fn from_str(text: &str) -> Result<Self, PathError> {
-        Self::parse(text)
-    }
-}
-
 impl fmt::Display for Path {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&written(&self.steps))

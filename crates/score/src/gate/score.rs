@@ -86,14 +86,20 @@ fn score_with_notes(
     for block in gates.blocks() {
         let name = block.about.name;
         if metrics.iter().all(|metric| metric.about().name != name) {
-            card.error(not_scored(name));
+            // Its metric comes from elsewhere, and was not given.
+            card.error(ScoreError::new(
+                name,
+                "the gates have a block of this metric, and it was not scored",
+                "give the metric to score_with",
+            ));
         }
     }
     let mut offered = Vec::new();
     for metric in metrics {
         let notes = card.found.notes.len();
-        let scored = metric.score_under(gates, trace, &mut card);
-        keep(scored, &mut card);
+        if let Err(error) = metric.score_under(gates, trace, &mut card) {
+            card.error(error);
+        }
         if !is_noted(metric.about()) {
             card.found.notes.truncate(notes);
         }
@@ -116,21 +122,6 @@ fn score_with_notes(
     }
     evaluate::apply(trace, &gates.expect, metrics, &mut card);
     card.into_report()
-}
-
-fn keep(judged: Result<(), ScoreError>, card: &mut Scorecard) {
-    if let Err(error) = judged {
-        card.error(error);
-    }
-}
-
-/// Of a block whose metric comes from elsewhere and was not given.
-fn not_scored(name: &str) -> ScoreError {
-    ScoreError::new(
-        name,
-        "the gates have a block of this metric, and it was not scored",
-        "give the metric to score_with",
-    )
 }
 
 fn no_runs() -> ScoreError {

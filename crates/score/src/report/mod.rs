@@ -9,6 +9,7 @@ mod rows;
 use mcprove_document::block::{Document, Line, Section, Tone, Verdict};
 use mcprove_document::figure::{UNKNOWN, counted};
 use mcprove_settings::message::{assignment, message, setting};
+use mcprove_settings::number::count;
 use mcprove_settings::printable::printable;
 
 use crate::gate::{Gates, ScoreReport};
@@ -121,7 +122,7 @@ fn files<'a>(scored: &Scored<'a>) -> Vec<&'a str> {
 
 /// How many runs of which files.
 fn about(scored: &Scored<'_>, files: &[&str]) -> String {
-    let runs = counted(number(scored.report.runs.len()), "run");
+    let runs = counted(count(scored.report.runs.len()), "run");
     if files.is_empty() {
         return runs;
     }
@@ -141,7 +142,7 @@ fn json_has_all() -> String {
 
 fn notes(report: &ScoreReport) -> Vec<Line> {
     let notes = report.notes.iter().take(NOTES_MAX).map(Line::sentence);
-    let more = number(report.notes.len().saturating_sub(NOTES_MAX));
+    let more = count(report.notes.len().saturating_sub(NOTES_MAX));
     let more = (more > 0).then(|| format!("and {} more{}", counted(more, "note"), json_has_all()));
     notes.chain(more.map(Line::plain)).collect()
 }
@@ -187,8 +188,4 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
         ));
     }
     steps.iter().map(Line::sentence).collect()
-}
-
-fn number(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

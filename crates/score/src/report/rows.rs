@@ -2,8 +2,9 @@
 
 use mcprove_document::block::{Finding, Line, Tone};
 use mcprove_document::figure::counted;
+use mcprove_settings::number::count;
 
-use super::{GateResult, GateResults, Scored, json_has_all, number};
+use super::{GateResult, GateResults, Scored, json_has_all};
 use crate::gate::ScoreError;
 
 /// How many runs are told of each gate that does not hold.
@@ -27,7 +28,7 @@ pub fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding>
 
 /// How many more there are.
 fn more(more: usize, word: &'static str, noun: &str) -> Option<Finding> {
-    let text = format!("{} more{}", counted(number(more), noun), json_has_all());
+    let text = format!("{} more{}", counted(count(more), noun), json_has_all());
     (more > 0).then(|| Finding::new(Tone::Bad, word, text))
 }
 
@@ -48,7 +49,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
     }
     let more = gate.failures.len().saturating_sub(RUNS_PER_GATE);
     if more > 0 {
-        let runs = counted(number(more), "run");
+        let runs = counted(count(more), "run");
         finding = finding.line(format!("and in {runs} more"));
     }
     finding

@@ -40,19 +40,15 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         tools: blurred.as_ref().map_or(&same, |blurred| &blurred.same),
         is_hidden: &is_hidden,
     };
-    let certain = Signs {
-        repeats: longest_streak(&same),
-        cycle: best_cycle(&same, &none),
-        stagnant: longest_stagnation(&same, &results, apart),
+    let signs = |same: &[usize], is_doubtful: &[bool], doubts| Signs {
+        repeats: longest_streak(same),
+        cycle: best_cycle(same, is_doubtful),
+        stagnant: longest_stagnation(same, &results, doubts),
     };
-    let possible = blurred.as_ref().map_or(certain, |blurred| Signs {
-        repeats: longest_streak(&blurred.same),
-        cycle: best_cycle(&blurred.same, &blurred.is_doubtful),
-        stagnant: longest_stagnation(
-            &blurred.same,
-            &results,
-            Doubts::Together(&blurred.is_doubtful),
-        ),
+    let certain = signs(&same, &none, apart);
+    let possible = blurred.as_ref().map_or(certain, |blurred| {
+        let is_doubtful = blurred.is_doubtful.as_slice();
+        signs(&blurred.same, is_doubtful, Doubts::Together(is_doubtful))
     });
     let known = |of: fn(&Signs) -> usize| {
         let is_known = of(&certain) == of(&possible);

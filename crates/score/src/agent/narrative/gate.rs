@@ -61,7 +61,13 @@ impl Metric for Narrative {
             for target in Self::ABOUT.targets {
                 card.set(target.name, Value::Null);
             }
-            return case.block.map_or(Ok(()), |_| Err(unknown()));
+            return case.block.map_or(Ok(()), |_| {
+                Err(ScoreError::new(
+                    PASSED,
+                    "the trace does not tell what the agent said in the end",
+                    "record final_response (an empty text is one, too), or leave out the narrative block",
+                ))
+            });
         };
         let reading = Reading::of(text, block);
         let report = reading.hold_against(&run.tool_calls);
@@ -123,22 +129,6 @@ fn tell(report: &NarrativeReport, failed: &[String], card: &mut RunCard<'_>) {
     }
 }
 
-fn unknown() -> ScoreError {
-    ScoreError::new(
-        PASSED,
-        "the trace does not tell what the agent said in the end",
-        "record final_response (an empty text is one, too), or leave out the narrative block",
-    )
-}
-
-fn unknown_arguments() -> ScoreError {
-    ScoreError::new(
-        SCORE,
-        "the trace does not tell the arguments of each call, which the text may state wrongly",
-        "record the arguments, or leave out max_divergence_score",
-    )
-}
-
 /// `the text claims …, and no call did that: "I created the issue."`
 fn absent_message(report: &NarrativeReport) -> String {
     let absent: Vec<_> = report
@@ -165,7 +155,11 @@ fn absent_message(report: &NarrativeReport) -> String {
 fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<'_>) {
     let score = report.divergence_score;
     if !is_known {
-        card.cannot_limit(unknown_arguments());
+        card.cannot_limit(ScoreError::new(
+            SCORE,
+            "the trace does not tell the arguments of each call, which the text may state wrongly",
+            "record the arguments, or leave out max_divergence_score",
+        ));
     } else if score > max {
         let message = format!(
             "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly; look at the narrative details of the run",

@@ -1,6 +1,6 @@
 //! Disagreements while they are found, and the report of them.
 
-use mcprove_settings::number::{float, float_len};
+use mcprove_settings::number::{count, float, float_len};
 use mcprove_settings::phrase;
 use mcprove_trace::ToolCall;
 
@@ -25,7 +25,7 @@ impl Listed {
             Category::ArgMismatch => self.mismatched,
             Category::PresentButUnclaimed => 0,
         };
-        if listed <= u64::try_from(ITEMS_MAX).unwrap_or(u64::MAX) {
+        if listed <= count(ITEMS_MAX) {
             self.items.push(item);
         }
     }

@@ -2,7 +2,7 @@
 
 use mcprove_trace::{AgentRun, Heard, StopReason};
 
-use super::gate::{met, milliseconds};
+use super::gate::{met, met_by, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
 use crate::gate::ScoreError;
 
@@ -71,7 +71,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         return None;
     }
     let call = recovery.calls.iter().find(|call| call.is_unknown())?;
-    let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+    let met = met_by(run, call);
     let unseen = if call.kind.heard() == Heard::Altered {
         "the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
     } else {

@@ -14,7 +14,7 @@ use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Document, Field, Node};
 
 use super::Gates;
-use crate::agent::{About, AnyMetric, METRICS, Need, metrics, with_own};
+use crate::agent::{About, AnyMetric, METRICS, Need, with_own};
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};
@@ -178,7 +178,7 @@ pub fn is_block(name: &str) -> bool {
 
 /// The names of the blocks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    metrics().map(|about| about.name).chain([EXPECT])
+    names_of(METRICS)
 }
 
 fn names_of(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {

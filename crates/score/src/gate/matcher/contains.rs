@@ -16,9 +16,8 @@ use mcprove_trace::canonical::{self, equal};
 use serde_json::Value;
 
 use super::answer::is_same_kind;
-use super::difference::{Places, expected_got, short};
+use super::difference::{Places, compare_members, differences, expected_got, short};
 use super::{Answer, Difference, Entry, Rule};
-use crate::gate::path::push_key;
 use crate::matching::unmatched;
 
 pub const CONTAINS: Entry = Entry {
@@ -64,7 +63,7 @@ impl Rule for Contains {
             let words = format!("an element that {}", holds_it(&self.0));
             return Difference::whole(self.0.clone(), actual, &words);
         }
-        lacking(&self.0, actual)
+        differences(&self.0, actual, find_lacking)
     }
 
     fn describe(&self) -> String {
@@ -81,7 +80,7 @@ impl Rule for Subset {
     }
 
     fn difference(&self, actual: &Value) -> Difference {
-        lacking(&self.0, actual)
+        differences(&self.0, actual, find_lacking)
     }
 
     fn describe(&self) -> String {
@@ -159,14 +158,6 @@ fn missing_of<'a>(expected: &[&'a Value], actual: &[&Value]) -> Vec<&'a Value> {
         .collect()
 }
 
-fn lacking(expected: &Value, actual: &Value) -> Difference {
-    let mut places = Places::default();
-    find_lacking(expected, actual, &mut String::new(), &mut places);
-    places
-        .into_difference()
-        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected)))
-}
-
 /// Notes what is not in a value.
 fn find_lacking(expected: &Value, actual: &Value, path: &mut String, places: &mut Places) {
     if places.is_full() || is_in(expected, actual) {
@@ -174,19 +165,8 @@ fn find_lacking(expected: &Value, actual: &Value, path: &mut String, places: &mu
     }
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
-            let mut expected: Vec<(&String, &Value)> = expected.iter().collect();
-            expected.sort_unstable_by_key(|(key, _)| *key);
-            for (key, part) in expected {
-                let end = path.len();
-                push_key(path, key);
-                if let Some(value) = actual.get(key) {
-                    find_lacking(part, value, path, places);
-                } else {
-                    let words = format!("expected {}, but it is missing", short(part));
-                    places.add(path, part.clone(), None, words);
-                }
-                path.truncate(end);
-            }
+            let keys = expected.keys().collect();
+            compare_members(keys, (expected, actual), path, places, find_lacking);
         }
         (Value::Array(expected), Value::Array(items)) => {
             for part in missing(expected, items) {

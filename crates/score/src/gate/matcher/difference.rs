@@ -1,10 +1,13 @@
 //! Where and how a value differs from what it must be.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::gate::path::push_key;
 
 /// Places that a message tells; the rest is only mentioned.
 pub const PLACES_MAX: usize = 3;
@@ -94,6 +97,59 @@ impl Places {
         let mut first = self.first.into_iter().next()?;
         first.message = messages.join("; ");
         Some(first)
+    }
+}
+
+/// Notes where a value differs from what it must be, below a path.
+pub type Find = fn(&Value, &Value, &mut String, &mut Places);
+
+/// Where a value differs from what it must be, by these rules.
+pub fn differences(expected: &Value, actual: &Value, find: Find) -> Difference {
+    let mut places = Places::default();
+    find(expected, actual, &mut String::new(), &mut places);
+    places
+        .into_difference()
+        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected)))
+}
+
+/// Compares what must be in one place with what is, where either may be nothing.
+pub fn compare_there(
+    expected: Option<&Value>,
+    actual: Option<&Value>,
+    path: &mut String,
+    places: &mut Places,
+    find: Find,
+) {
+    match (expected, actual) {
+        (Some(expected), Some(actual)) => find(expected, actual, path, places),
+        (Some(expected), None) => {
+            let words = format!("expected {}, but it is missing", short(expected));
+            places.add(path, expected.clone(), None, words);
+        }
+        (None, Some(actual)) => {
+            let words = format!("expected nothing, got {}", short(actual));
+            places.add(path, Value::Null, Some(actual), words);
+        }
+        (None, None) => {}
+    }
+}
+
+/// Compares two maps at these keys.
+pub fn compare_members(
+    keys: BTreeSet<&String>,
+    (expected, actual): (&Map<String, Value>, &Map<String, Value>),
+    path: &mut String,
+    places: &mut Places,
+    find: Find,
+) {
+    for key in keys {
+        if places.is_full() {
+            return;
+        }
+        let end = path.len();
+        push_key(path, key);
+        compare_there(expected.get(key), actual.get(key), path, places, find);
+        path.truncate(end);
     }
 }
 

@@ -1,15 +1,14 @@
 //! `exact`: the value equals the given one, whatever the order of its keys; `1` and `1.0` are equal.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcprove_trace::canonical::equal;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::answer::is_comparable;
-use super::difference::{Places, expected_got, short};
+use super::difference::{Places, compare_members, compare_there, differences, expected_got, short};
 use super::{Answer, Difference, Entry, Rule};
-use crate::gate::path::{push_index, push_key};
+use crate::gate::path::push_index;
 
 pub const ENTRY: Entry = Entry {
     name: "exact",
@@ -30,11 +29,7 @@ impl Rule for Exact {
     }
 
     fn difference(&self, actual: &Value) -> Difference {
-        let mut places = Places::default();
-        compare(&self.0, actual, &mut String::new(), &mut places);
-        places
-            .into_difference()
-            .unwrap_or_else(|| Difference::whole(self.0.clone(), actual, &short(&self.0)))
+        differences(&self.0, actual, compare)
     }
 
     fn describe(&self) -> String {
@@ -49,7 +44,8 @@ fn compare(expected: &Value, actual: &Value, path: &mut String, places: &mut Pla
     }
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
-            compare_members(expected, actual, path, places);
+            let keys = expected.keys().chain(actual.keys()).collect();
+            compare_members(keys, (expected, actual), path, places, compare);
         }
         (Value::Array(expected), Value::Array(actual)) => {
             for index in 0..expected.len().max(actual.len()) {
@@ -58,7 +54,13 @@ fn compare(expected: &Value, actual: &Value, path: &mut String, places: &mut Pla
                 }
                 let end = path.len();
                 push_index(path, index);
-                compare_there(expected.get(index), actual.get(index), path, places);
+                compare_there(
+                    expected.get(index),
+                    actual.get(index),
+                    path,
+                    places,
+                    compare,
+                );
                 path.truncate(end);
             }
         }
@@ -66,44 +68,5 @@ fn compare(expected: &Value, actual: &Value, path: &mut String, places: &mut Pla
             let words = expected_got(expected, actual);
             places.add(path, expected.clone(), Some(actual), words);
         }
-    }
-}
-
-fn compare_members(
-    expected: &Map<String, Value>,
-    actual: &Map<String, Value>,
-    path: &mut String,
-    places: &mut Places,
-) {
-    let keys: BTreeSet<&String> = expected.keys().chain(actual.keys()).collect();
-    for key in keys {
-        if places.is_full() {
-            return;
-        }
-        let end = path.len();
-        push_key(path, key);
-        compare_there(expected.get(key), actual.get(key), path, places);
-        path.truncate(end);
-    }
-}
-
-/// Compares what must be in one place with what is, where either may be nothing.
-fn compare_there(
-    expected: Option<&Value>,
-    actual: Option<&Value>,
-    path: &mut String,
-    places: &mut Places,
-) {
-    match (expected, actual) {
-        (Some(expected), Some(actual)) => compare(expected, actual, path, places),
-        (Some(expected), None) => {
-            let words = format!("expected {}, but it is missing", short(expected));
-            places.add(path, expected.clone(), None, words);
-        }
-        (None, Some(actual)) => {
-            let words = format!("expected nothing, got {}", short(actual));
-            places.add(path, Value::Null, Some(actual), words);
-        }
-        (None, None) => {}
     }
 }

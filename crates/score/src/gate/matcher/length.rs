@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcprove_settings::number::count;
 use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 use serde_json::{Map, Value};
@@ -77,7 +78,7 @@ fn measure(value: &Value) -> Option<(u64, &'static str)> {
         Value::Object(members) => (members.len(), "key"),
         Value::Null | Value::Bool(_) | Value::Number(_) => return None,
     };
-    Some((u64::try_from(length).unwrap_or(u64::MAX), unit))
+    Some((count(length), unit))
 }
 
 impl Rule for Length {

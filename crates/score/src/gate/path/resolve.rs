@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use mcprove_settings::number;
 use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 use serde_json::Value;
@@ -187,8 +188,7 @@ fn subject(before: &str) -> String {
 
 /// What a value is, in words.
 pub fn kind(value: &Value) -> String {
-    let count =
-        |length: usize, noun: &str| phrase::count(u64::try_from(length).unwrap_or(u64::MAX), noun);
+    let count = |length: usize, noun: &str| phrase::count(number::count(length), noun);
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),

@@ -271,7 +271,7 @@ fn paths_are_written_as_they_are_read() {
         "[0]",
         "a.length.b",
     ] {
-        let path: Path = text.parse().unwrap();
+        let path: Path = Path::parse(text).unwrap();
         assert_eq!(path.to_string(), text);
     }
     assert_eq!(Path::parse("a['b'].c").unwrap().to_string(), "a.b.c");
