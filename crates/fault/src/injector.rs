@@ -67,16 +67,19 @@ pub struct Injection {
     draw: u64,
 }
 
-/// How often a fault struck.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+/// How often a fault struck, in all.
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[schemars(rename = "FaultTotal")]
 pub struct FaultCount {
-    /// The name of the fault.
+    /// The fault.
     pub fault: String,
     /// Its kind.
     pub kind: FaultKind,
-    /// The calls that it struck.
+    /// Calls that it struck.
     pub struck: u64,
-    /// The calls that it was aimed at.
+    /// Calls that it was aimed at.
     pub aimed: u64,
 }
 

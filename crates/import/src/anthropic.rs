@@ -21,12 +21,12 @@ use super::names::{arguments, caller, known_role, tool_call};
 use super::{ImportError, tokens};
 
 /// Reads the messages of a transcript.
-pub(super) struct Anthropic;
+pub struct Anthropic;
 
 /// What stands beside the messages.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Beside {
+pub struct Beside {
     model: Text,
     system: Content,
     stop_reason: Text,
@@ -36,11 +36,11 @@ pub(super) struct Beside {
 /// A message that was sent or came back.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
+pub struct Message {
     role: Text,
-    pub(super) id: Text,
-    pub(super) model: Text,
-    pub(super) content: Content,
+    pub id: Text,
+    pub model: Text,
+    pub content: Content,
     stop_reason: Text,
     usage: Value,
     error: Value,
@@ -48,7 +48,7 @@ pub(super) struct Message {
 
 /// What a message says.
 #[derive(Default)]
-pub(super) enum Content {
+pub enum Content {
     #[default]
     Nothing,
     Text(String),
@@ -87,17 +87,17 @@ impl<'de> Visitor<'de> for AnyContent {
 /// A part of a message. The keys are those of all its types.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Block {
+pub struct Block {
     #[serde(rename = "type")]
     kind: Text,
-    pub(super) text: Text,
+    pub text: Text,
     citations: Maybe<Value>,
-    pub(super) id: Text,
+    pub id: Text,
     name: Text,
     server_name: Text,
     input: Value,
-    pub(super) caller: Value,
-    pub(super) tool_use_id: Text,
+    pub caller: Value,
+    pub tool_use_id: Text,
     is_error: Value,
     content: Value,
 }
@@ -140,7 +140,7 @@ impl Provider for Anthropic {
 }
 
 /// Adds what a message has to the turn that is open.
-pub(super) fn add_body(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
+pub fn add_body(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
     add_content(builder, message.content).map_err(|error| error.within("content"))?;
     builder.stop(message.stop_reason.as_deref());
     builder.usage(&message.usage);
@@ -202,12 +202,12 @@ fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result<
 
 impl Block {
     /// Whether it calls a tool.
-    pub(super) fn is_call(&self) -> bool {
+    pub fn is_call(&self) -> bool {
         self.kind.or_empty().ends_with("tool_use")
     }
 
     /// Whether it answers a call.
-    pub(super) fn is_result(&self) -> bool {
+    pub fn is_result(&self) -> bool {
         self.kind.or_empty().ends_with("tool_result")
     }
 }

@@ -10,28 +10,28 @@ use super::{ImportedRun, names, tokens};
 
 /// A run that is being put together.
 #[derive(Debug, Default)]
-pub(super) struct RunBuilder {
+pub struct RunBuilder {
     model: Option<String>,
-    pub(super) calls: Calls,
+    pub calls: Calls,
     turns: Vec<OpenTurn>,
     /// The place of the turn that is open.
     current: usize,
     /// What a source tells of the whole run, whatever its messages tell.
-    pub(super) whole: Conversation,
-    pub(super) final_response: Option<String>,
+    pub whole: Conversation,
+    pub final_response: Option<String>,
     notes: Vec<String>,
 }
 
 impl RunBuilder {
     /// Begins a turn; what comes next belongs to it. Returns its place.
-    pub(super) fn open(&mut self, role: &'static str) -> usize {
+    pub fn open(&mut self, role: &'static str) -> usize {
         self.current = self.turns.len();
         self.turns.push(OpenTurn::new(role));
         self.current
     }
 
     /// Begins a turn of an agent that works for this one: what it says is not said here.
-    pub(super) fn open_aside(&mut self, role: &'static str) -> usize {
+    pub fn open_aside(&mut self, role: &'static str) -> usize {
         let place = self.open(role);
         if let Some(turn) = self.turn() {
             turn.is_aside = true;
@@ -40,12 +40,12 @@ impl RunBuilder {
     }
 
     /// Goes back to a turn.
-    pub(super) fn resume(&mut self, place: usize) {
+    pub fn resume(&mut self, place: usize) {
         self.current = place;
     }
 
     /// Begins a turn of the agent, unless the last one is such.
-    pub(super) fn open_or_resume_agent(&mut self) {
+    pub fn open_or_resume_agent(&mut self) {
         match self.turns.last() {
             Some(turn) if turn.is_of_agent() => self.current = self.turns.len() - 1,
             _ => {
@@ -64,14 +64,14 @@ impl RunBuilder {
     }
 
     /// Something is said. What is `joined` continues the last words; else it is a paragraph.
-    pub(super) fn say(&mut self, text: &str, is_joined: bool) {
+    pub fn say(&mut self, text: &str, is_joined: bool) {
         if let Some(turn) = self.turn() {
             turn.say(text, is_joined);
         }
     }
 
     /// A tool is called.
-    pub(super) fn call(&mut self, id: &str, call: ToolCall) {
+    pub fn call(&mut self, id: &str, call: ToolCall) {
         self.calls.call(id, call);
         if let Some(turn) = self.turn() {
             turn.has_calls = true;
@@ -80,7 +80,7 @@ impl RunBuilder {
     }
 
     /// A call is answered.
-    pub(super) fn result(&mut self, id: &str, is_error: Option<bool>, result: Value) {
+    pub fn result(&mut self, id: &str, is_error: Option<bool>, result: Value) {
         if let Some(turn) = self.turn() {
             turn.has_results = true;
             turn.last_words = None;
@@ -89,14 +89,14 @@ impl RunBuilder {
     }
 
     /// Why the reply ended, in the words of the provider.
-    pub(super) fn stop(&mut self, reason: Option<&str>) {
+    pub fn stop(&mut self, reason: Option<&str>) {
         if let (Some(turn), Some(reason)) = (self.turn(), reason) {
             turn.stop = Some(reason.to_owned());
         }
     }
 
     /// What the reply took. Told again of the same reply, the larger counts hold.
-    pub(super) fn usage(&mut self, usage: &Value) {
+    pub fn usage(&mut self, usage: &Value) {
         if let (Some(turn), Some(told)) = (self.turn(), tokens::usage(usage)) {
             let before = turn.tokens.unwrap_or(told);
             turn.tokens = Some(tokens::larger(before, told));
@@ -104,19 +104,19 @@ impl RunBuilder {
     }
 
     /// The model, unless it is known.
-    pub(super) fn model(&mut self, model: Option<&str>) {
+    pub fn model(&mut self, model: Option<&str>) {
         if self.model.is_none() {
             self.model = model.map(str::to_owned);
         }
     }
 
     /// Tells the reader something about the run.
-    pub(super) fn note(&mut self, note: impl Into<String>) {
+    pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
     /// The provider failed, and says so.
-    pub(super) fn fail(&mut self, error: &Value) {
+    pub fn fail(&mut self, error: &Value) {
         self.whole.stop_reason = Some(StopReason::Error);
         let message = error.get("message").unwrap_or(error);
         let words = message
@@ -127,24 +127,24 @@ impl RunBuilder {
     }
 
     /// Whether nothing was said but what the model was told beforehand, and nothing ended.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.own_turns().all(OpenTurn::is_of_system) && self.whole.stop_reason.is_none()
     }
 
     /// Whether nothing came yet.
-    pub(super) fn is_new(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         self.turns.is_empty()
     }
 
     /// Whether the agent spoke last, after its calls.
-    pub(super) fn has_last_words(&self) -> bool {
+    pub fn has_last_words(&self) -> bool {
         let last = self.turns.last();
         last.is_some_and(|turn| turn.is_of_agent() && turn.last_words.is_some())
     }
 
     /// Whether this run begins with all of another one, and goes on: an agent sends everything again
     /// with each request. Two runs that are the same are two, unless one was never answered.
-    pub(super) fn repeats(&self, earlier: &Self) -> bool {
+    pub fn repeats(&self, earlier: &Self) -> bool {
         let is_answered = earlier.turns.iter().any(OpenTurn::is_of_agent);
         let is_longer = self.turns.len() > earlier.turns.len();
         let has_same_turns = self.turns.len() >= earlier.turns.len()
@@ -157,7 +157,7 @@ impl RunBuilder {
     }
 
     /// Takes over what only an earlier request told: what each reply took.
-    pub(super) fn absorb(&mut self, earlier: Self) {
+    pub fn absorb(&mut self, earlier: Self) {
         for (turn, before) in self.turns.iter_mut().zip(earlier.turns) {
             turn.tokens = turn.tokens.or(before.tokens);
         }
@@ -165,7 +165,7 @@ impl RunBuilder {
     }
 
     /// The run.
-    pub(super) fn finish(mut self) -> ImportedRun {
+    pub fn finish(mut self) -> ImportedRun {
         let told = self.whole.stop_reason;
         self.whole.stop_reason = told.or_else(|| self.stop_reason());
         let told = self.final_response.take();

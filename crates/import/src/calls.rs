@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, VecDeque};
 use mcprove_trace::{Json, ToolCall, ToolResult};
 use serde_json::Value;
 
-use super::few::{Few, HAS_ONE_ALREADY};
+use super::named_count::{HAS_ONE_ALREADY, NamedCount};
 
 /// Calls and results, in the order in which they come.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub struct Calls {
     made: Vec<Made>,
     asked: BTreeMap<String, Asked>,
-    orphans: Few,
-    repeated: Few,
-    texts: Few,
-    unfinished: Few,
+    orphans: NamedCount,
+    repeated: NamedCount,
+    texts: NamedCount,
+    unfinished: NamedCount,
 }
 
 /// A call, its id, and its result.
@@ -40,7 +40,7 @@ struct Asked {
 
 impl Calls {
     /// A tool is called.
-    pub(super) fn call(&mut self, id: &str, call: ToolCall) {
+    pub fn call(&mut self, id: &str, call: ToolCall) {
         let asked = self.asked.entry(id.to_owned()).or_default();
         asked.waiting.push_back(self.made.len());
         self.made.push(Made {
@@ -51,7 +51,7 @@ impl Calls {
     }
 
     /// A call is answered.
-    pub(super) fn result(&mut self, id: &str, is_error: Option<bool>, result: Value) {
+    pub fn result(&mut self, id: &str, is_error: Option<bool>, result: Value) {
         let asked = self.asked.get_mut(id);
         let call = asked.and_then(|asked| {
             asked.answered = asked.waiting.pop_front().unwrap_or(asked.answered);
@@ -69,7 +69,7 @@ impl Calls {
     }
 
     /// The arguments of a call, which are JSON inside a text. Nothing, and null, are no arguments.
-    pub(super) fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
+    pub fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
         match arguments {
             Value::Null => Json::empty(),
             Value::String(text) if text.trim().is_empty() => Json::empty(),
@@ -86,19 +86,19 @@ impl Calls {
     }
 
     /// A call that its provider says is not whole.
-    pub(super) fn unfinished(&mut self, tool: &str) {
+    pub fn unfinished(&mut self, tool: &str) {
         self.unfinished.push(tool);
     }
 
     /// Whether these are the first calls of others.
-    pub(super) fn are_first_of(&self, whole: &Self) -> bool {
+    pub fn are_first_of(&self, whole: &Self) -> bool {
         let mut both = self.made.iter().zip(&whole.made);
         self.made.len() <= whole.made.len()
             && both.all(|(one, other)| one.id == other.id && one.call == other.call)
     }
 
     /// What a reader should know of what did not fit.
-    pub(super) fn notes(&self) -> impl Iterator<Item = String> + use<> {
+    pub fn notes(&self) -> impl Iterator<Item = String> + use<> {
         let told = [
             self.orphans.note("result", "without a call, left out"),
             self.repeated.note("result", HAS_ONE_ALREADY),
@@ -111,7 +111,7 @@ impl Calls {
     }
 
     /// The calls, and the results in their order.
-    pub(super) fn finish(self) -> (Vec<ToolCall>, Vec<ToolResult>) {
+    pub fn finish(self) -> (Vec<ToolCall>, Vec<ToolResult>) {
         let mut results = Vec::new();
         let calls = self.made.into_iter().enumerate().map(|(call_index, made)| {
             results.extend(made.result.map(|(is_error, result)| ToolResult {

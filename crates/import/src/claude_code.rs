@@ -23,8 +23,8 @@ use self::reply::Reply;
 use super::anthropic::{self, Content};
 use super::builder::RunBuilder;
 use super::document::Document;
-use super::few::many;
 use super::lenient::{Maybe, Text};
+use super::named_count::many;
 use super::names::caller;
 use super::{ImportError, ImportedRun, timestamp, tokens};
 
@@ -32,7 +32,7 @@ use super::{ImportError, ImportedRun, timestamp, tokens};
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Reads every session.
-pub(super) fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
     let mut runs = Vec::new();
     for lines in lines::sessions(document)? {
         let session = read_session(document, &lines)?;

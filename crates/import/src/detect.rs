@@ -8,53 +8,50 @@ use super::Format;
 use super::dialogue;
 use super::document::{Document, Outline};
 
-/// What a value looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// No other format has this.
-    Sure(Format),
-    /// It could be of another format too.
-    Maybe(Format),
-    /// It says nothing.
-    Nothing,
+/// What a value looks like: how sure that is, and which format.
+type Look = (u8, Option<Format>);
+
+/// It says nothing.
+const NOTHING: Look = (0, None);
+/// How sure it is where no other format has this.
+const SURE: u8 = 3;
+
+/// No other format has this.
+fn sure(format: Format) -> Look {
+    (SURE, Some(format))
 }
 
-impl Look {
-    /// How much it says: every transcript could be one of Anthropic.
-    fn weight(self) -> u8 {
-        match self {
-            Self::Nothing => 0,
-            Self::Maybe(Format::Anthropic) => 1,
-            Self::Maybe(_) => 2,
-            Self::Sure(_) => 3,
-        }
-    }
+/// It could be of another format too; every transcript could be one of Anthropic.
+fn maybe(format: Format) -> Look {
+    (
+        if format == Format::Anthropic { 1 } else { 2 },
+        Some(format),
+    )
 }
 
 /// The format of a document that leaves no doubt.
-pub(super) fn certain_format(document: &Document<'_>) -> Option<Format> {
-    match clearest(document.elements.iter().map(|element| look(element.json))) {
-        Look::Sure(format) => Some(format),
-        Look::Maybe(_) | Look::Nothing => None,
-    }
+pub fn certain_format(document: &Document<'_>) -> Option<Format> {
+    let (weight, format) = look_at_document(document);
+    format.filter(|_| weight == SURE)
 }
 
 /// The format of a document.
-pub(super) fn format(document: &Document<'_>) -> Option<Format> {
-    match clearest(document.elements.iter().map(|element| look(element.json))) {
-        Look::Sure(format) | Look::Maybe(format) => Some(format),
-        Look::Nothing => None,
-    }
+pub fn format(document: &Document<'_>) -> Option<Format> {
+    look_at_document(document).1
+}
+
+fn look_at_document(document: &Document<'_>) -> Look {
+    clearest(document.elements.iter().map(|element| look(element.json)))
 }
 
 /// The first look that says most.
 fn clearest(looks: impl Iterator<Item = Look>) -> Look {
-    let mut clearest = Look::Nothing;
+    let mut clearest = NOTHING;
     for look in looks {
-        if look.weight() > clearest.weight() {
+        if look.0 > clearest.0 {
             clearest = look;
         }
-        if let Look::Sure(_) = look {
+        if look.0 == SURE {
             break;
         }
     }
@@ -65,10 +62,8 @@ fn look(json: &str) -> Look {
     if json.starts_with('[') {
         return look_at_messages(json);
     }
-    match serde_json::from_str::<Outline>(json) {
-        Ok(outline) => look_at_object(json, &outline),
-        Err(_) => Look::Nothing,
-    }
+    let outline = serde_json::from_str::<Outline>(json);
+    outline.map_or(NOTHING, |outline| look_at_object(json, &outline))
 }
 
 fn look_at_object(json: &str, outline: &Outline<'_>) -> Look {
@@ -80,27 +75,27 @@ fn look_at_object(json: &str, outline: &Outline<'_>) -> Look {
     };
     let schema = text(outline, "schema").unwrap_or_default();
     if has("resourceSpans") || has("resource_spans") {
-        Look::Sure(Format::Otlp)
+        sure(Format::Otlp)
     } else if (has("ts") && has("kind")) || schema.starts_with("trace.") {
-        Look::Sure(Format::Recording)
+        sure(Format::Recording)
     } else if is_list("runs") || schema.starts_with("agent-trace") {
-        Look::Sure(Format::AgentTrace)
+        sure(Format::AgentTrace)
     } else if has("request") && has("response") {
         look_at_pair(outline)
     } else if has("choices") || is_list("output") {
-        Look::Sure(Format::OpenAi)
+        sure(Format::OpenAi)
     } else if is_list("messages") {
         look_at_transcript(outline)
     } else if is_list("input") {
-        Look::Sure(Format::OpenAi)
+        sure(Format::OpenAi)
     } else if let Some(kind) = text(outline, "type") {
         look_at_type(json, &kind, outline)
     } else if has("role") {
         look_at_message(json)
     } else if has("tool_calls") {
-        Look::Sure(Format::AgentTrace)
+        sure(Format::AgentTrace)
     } else {
-        Look::Nothing
+        NOTHING
     }
 }
 
@@ -112,15 +107,15 @@ fn look_at_type(json: &str, kind: &str, outline: &Outline<'_>) -> Look {
         .any(|key| outline.contains_key(key));
     let is_turn = matches!(kind, "user" | "assistant") && outline.contains_key("message");
     if is_session || is_turn {
-        return Look::Sure(Format::ClaudeCode);
+        return sure(Format::ClaudeCode);
     }
     if kind.ends_with("_call") || kind.ends_with("_call_output") {
-        return Look::Sure(Format::OpenAi);
+        return sure(Format::OpenAi);
     }
     match kind {
         "message" => look_at_message(json),
-        "reasoning" | "mcp_list_tools" => Look::Maybe(Format::OpenAi),
-        _ => Look::Nothing,
+        "reasoning" | "mcp_list_tools" => maybe(Format::OpenAi),
+        _ => NOTHING,
     }
 }
 
@@ -133,12 +128,12 @@ fn look_at_pair(outline: &Outline<'_>) -> Look {
 
 fn look_at_transcript(outline: &Outline<'_>) -> Look {
     if outline.contains_key("system") || outline.contains_key("stop_reason") {
-        return Look::Sure(Format::Anthropic);
+        return sure(Format::Anthropic);
     }
     let parts = [outline.get("response"), outline.get("messages")];
     let looks = parts.into_iter().flatten().map(|part| look(part.get()));
     // Without any message it is still a transcript.
-    clearest([Look::Maybe(Format::Anthropic)].into_iter().chain(looks))
+    clearest([maybe(Format::Anthropic)].into_iter().chain(looks))
 }
 
 fn look_at_messages(json: &str) -> Look {
@@ -152,7 +147,7 @@ fn look_at_messages(json: &str) -> Look {
 
 fn look_at_message(json: &str) -> Look {
     let Ok(Value::Object(message)) = serde_json::from_str(json) else {
-        return Look::Nothing;
+        return NOTHING;
     };
     let has_any = |keys: &[&str]| keys.iter().any(|key| message.contains_key(*key));
     let role = message.get("role").and_then(Value::as_str);
@@ -168,28 +163,31 @@ fn look_at_message(json: &str) -> Look {
         ])
         || is_item;
     if is_of_open_ai {
-        return Look::Sure(Format::OpenAi);
+        return sure(Format::OpenAi);
     }
     if has_any(&["stop_reason"]) {
-        return Look::Sure(Format::Anthropic);
+        return sure(Format::Anthropic);
     }
     let blocks = message.get("content").and_then(Value::as_array);
     for block in blocks.into_iter().flatten() {
-        match block.get("type").and_then(Value::as_str).unwrap_or("") {
-            "thinking" | "redacted_thinking" => return Look::Sure(Format::Anthropic),
-            kind if kind.ends_with("tool_use") || kind.ends_with("tool_result") => {
-                return Look::Sure(Format::Anthropic);
-            }
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
+        if ["thinking", "tool_use", "tool_result"]
+            .iter()
+            .any(|end| kind.ends_with(end))
+        {
+            return sure(Format::Anthropic);
+        }
+        match kind {
             "input_text" | "output_text" | "input_image" | "image_url" | "input_audio"
-            | "refusal" => return Look::Sure(Format::OpenAi),
+            | "refusal" => return sure(Format::OpenAi),
             _ => {}
         }
     }
     match role {
         // Anthropic has it beside the messages.
-        Some("system") => Look::Maybe(Format::OpenAi),
-        Some(_) => Look::Maybe(Format::Anthropic),
-        None => Look::Nothing,
+        Some("system") => maybe(Format::OpenAi),
+        Some(_) => maybe(Format::Anthropic),
+        None => NOTHING,
     }
 }
 

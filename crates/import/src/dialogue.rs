@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 
 use super::builder::RunBuilder;
 use super::document::{Document, Outline};
-use super::few::many;
 use super::lenient::{Maybe, Text};
+use super::named_count::many;
 use super::{ImportError, ImportedRuns};
 
 /// How many transcripts back one is looked for that a request repeats: conversations that are logged
@@ -22,7 +22,7 @@ use super::{ImportError, ImportedRuns};
 const LOOK_BACK_MAX: usize = 16;
 
 /// How one provider writes messages.
-pub(super) trait Provider {
+pub trait Provider {
     /// The keys of a transcript that have messages, in the order in which they were said.
     const LISTS: &'static [&'static str];
 
@@ -64,7 +64,7 @@ struct Transcripts {
 }
 
 /// Reads every transcript of a file.
-pub(super) fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut transcripts = Transcripts::default();
     for element in &document.elements {
         transcripts
@@ -165,7 +165,7 @@ impl Transcripts {
 }
 
 /// What a log of HTTP has in the `body` of a request or a response.
-pub(super) fn body<'a>(message: &&'a RawValue) -> &'a RawValue {
+pub fn body<'a>(message: &&'a RawValue) -> &'a RawValue {
     let outline: Option<Outline<'a>> = serde_json::from_str(message.get()).ok();
     let body = outline.and_then(|outline| outline.get("body").copied());
     body.filter(|body| is_object(body)).unwrap_or(message)
@@ -199,7 +199,7 @@ fn read_parts<'a, P: Provider>(
 }
 
 /// Reads a list of messages.
-pub(super) fn read_messages<'a, P: Provider>(
+pub fn read_messages<'a, P: Provider>(
     builder: &mut RunBuilder,
     document: &Document<'a>,
     json: &'a str,
@@ -211,7 +211,7 @@ pub(super) fn read_messages<'a, P: Provider>(
 }
 
 /// A message that nobody said: what a provider says went wrong, in the place of a reply.
-pub(super) fn fail(builder: &mut RunBuilder, error: &Value) -> Result<(), ImportError> {
+pub fn fail(builder: &mut RunBuilder, error: &Value) -> Result<(), ImportError> {
     if error.is_null() {
         return Err(ImportError::shape(
             "the message has no `role`",

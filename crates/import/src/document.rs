@@ -15,20 +15,20 @@ use super::{ImportError, words};
 const PATH_MAX: usize = 100;
 
 /// The keys of an object, with their values unread.
-pub(super) type Outline<'a> = BTreeMap<String, &'a RawValue>;
+pub type Outline<'a> = BTreeMap<String, &'a RawValue>;
 
 /// The values of a file.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
+pub struct Document<'a> {
     text: &'a str,
-    pub(super) elements: Vec<Element<'a>>,
+    pub elements: Vec<Element<'a>>,
 }
 
 /// One value of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Element<'a> {
+pub struct Element<'a> {
     /// The JSON, without white space around it; in a file of lines not checked yet.
-    pub(super) json: &'a str,
+    pub json: &'a str,
     origin: Origin,
 }
 
@@ -45,7 +45,7 @@ enum Origin {
 
 impl Element<'_> {
     /// Adds to an error where the value stands.
-    pub(super) fn locate(&self, mut error: ImportError) -> ImportError {
+    pub fn locate(&self, mut error: ImportError) -> ImportError {
         match self.origin {
             Origin::Whole => error,
             Origin::Item(index) => error.at(index),
@@ -57,7 +57,7 @@ impl Element<'_> {
     }
 
     /// A path in this value, as a path in the file.
-    pub(super) fn place(&self, path: &str) -> String {
+    pub fn place(&self, path: &str) -> String {
         match self.origin {
             Origin::Whole => path.to_owned(),
             Origin::Item(index) => format!("[{index}].{path}"),
@@ -68,7 +68,7 @@ impl Element<'_> {
 
 impl<'a> Document<'a> {
     /// Finds the values of a text.
-    pub(super) fn read(text: &'a str) -> Result<Self, ImportError> {
+    pub fn read(text: &'a str) -> Result<Self, ImportError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut document = Self {
             text,
@@ -115,7 +115,7 @@ impl<'a> Document<'a> {
 
     /// The values, without the last of several lines where the file ends in the middle of it: whoever writes
     /// line by line may be killed. And that line.
-    pub(super) fn without_cut_line(&self) -> (&[Element<'a>], Option<&Element<'a>>) {
+    pub fn without_cut_line(&self) -> (&[Element<'a>], Option<&Element<'a>>) {
         let is_cut = |last: &Element<'a>| {
             let whole = serde_json::from_str::<IgnoredAny>(last.json);
             matches!(last.origin, Origin::Line(_)) && whole.is_err_and(|error| error.is_eof())
@@ -129,15 +129,12 @@ impl<'a> Document<'a> {
     }
 
     /// Parses a part of the text.
-    pub(super) fn parse<Parsed: Deserialize<'a>>(
-        &self,
-        part: &'a str,
-    ) -> Result<Parsed, ImportError> {
+    pub fn parse<Parsed: Deserialize<'a>>(&self, part: &'a str) -> Result<Parsed, ImportError> {
         serde_json::from_str(part).map_err(|error| self.explain::<Parsed>(part, &error))
     }
 
     /// Parses each element of a list.
-    pub(super) fn list(&self, part: &'a str) -> Result<Vec<&'a str>, ImportError> {
+    pub fn list(&self, part: &'a str) -> Result<Vec<&'a str>, ImportError> {
         if !part.trim_start().starts_with('[') {
             return Err(ImportError::shape(
                 "this must be a list",
@@ -150,7 +147,7 @@ impl<'a> Document<'a> {
 
     /// What a parser said about a part of the text, with its place in the whole text. The part is parsed again
     /// for the path: only an error pays for this.
-    pub(super) fn explain<Parsed: Deserialize<'a>>(
+    pub fn explain<Parsed: Deserialize<'a>>(
         &self,
         part: &'a str,
         error: &serde_json::Error,
@@ -193,7 +190,7 @@ impl<'a> Document<'a> {
     }
 
     /// A line and column in a part of the text, in the whole text.
-    pub(super) fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
+    pub fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
         let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let before = offset
             .and_then(|offset| self.text.get(..offset))
@@ -210,7 +207,7 @@ impl<'a> Document<'a> {
 }
 
 /// What a parser said, without the place.
-pub(super) fn reason(error: &serde_json::Error) -> String {
+pub fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ")
         .map_or(text.as_str(), |(reason, _)| reason)

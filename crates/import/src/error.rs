@@ -44,7 +44,7 @@ impl std::error::Error for ImportError {}
 
 impl ImportError {
     /// An error about the shape of a value; the callers add where it stands.
-    pub(super) fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -54,7 +54,7 @@ impl ImportError {
 
     /// The same, in what stands under this key.
     #[must_use]
-    pub(super) fn within(mut self, key: &str) -> Self {
+    pub(crate) fn within(mut self, key: &str) -> Self {
         self.path = Some(match self.path.take() {
             None => key.to_owned(),
             Some(rest) if rest.starts_with('[') => format!("{key}{rest}"),
@@ -65,7 +65,7 @@ impl ImportError {
 
     /// The same, in the element of a list.
     #[must_use]
-    pub(super) fn at(self, index: usize) -> Self {
+    pub(crate) fn at(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))
     }
 }

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 /// A value of a type, if there is one.
 #[derive(Debug, Clone)]
-pub(super) struct Maybe<Known>(pub(super) Option<Known>);
+pub struct Maybe<Known>(pub Option<Known>);
 
 /// A text, if there is one.
-pub(super) type Text = Maybe<String>;
+pub type Text = Maybe<String>;
 
 impl<Known> Default for Maybe<Known> {
     fn default() -> Self {
@@ -29,7 +29,7 @@ impl<Known> Deref for Maybe<Known> {
 
 impl Text {
     /// The text, or none.
-    pub(super) fn or_empty(&self) -> &str {
+    pub fn or_empty(&self) -> &str {
         self.as_deref().unwrap_or_default()
     }
 }

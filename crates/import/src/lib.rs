@@ -23,8 +23,8 @@ mod dialogue;
 mod document;
 mod envelope;
 mod error;
-mod few;
 mod lenient;
+mod named_count;
 mod names;
 mod native;
 mod openai;
@@ -78,30 +78,33 @@ impl Format {
 
     /// The name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::AgentTrace => "agent-trace",
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::ClaudeCode => "claude-code",
-            Self::Otlp => "otlp",
-            Self::Recording => "trace",
-        }
+        FORMATS[self as usize].0
     }
 
     /// What it is, in one line.
     pub const fn explanation(self) -> &'static str {
-        match self {
-            Self::AgentTrace => {
-                "an agent trace (agent-trace.v1: `runs`, or one run with `tool_calls`)"
-            }
-            Self::Anthropic => "a transcript of the Anthropic Messages API",
-            Self::OpenAi => "a transcript of OpenAI chat completions or of the Responses API",
-            Self::ClaudeCode => "a Claude Code session (JSON lines)",
-            Self::Otlp => "OpenTelemetry spans with gen_ai.* or mcp.* attributes (OTLP JSON)",
-            Self::Recording => "a recording of mcprove (trace.jsonl)",
-        }
+        FORMATS[self as usize].1
     }
 }
+
+/// The names of the formats, and what they are.
+const FORMATS: [(&str, &str); Format::ALL.len()] = [
+    (
+        "agent-trace",
+        "an agent trace (agent-trace.v1: `runs`, or one run with `tool_calls`)",
+    ),
+    ("anthropic", "a transcript of the Anthropic Messages API"),
+    (
+        "openai",
+        "a transcript of OpenAI chat completions or of the Responses API",
+    ),
+    ("claude-code", "a Claude Code session (JSON lines)"),
+    (
+        "otlp",
+        "OpenTelemetry spans with gen_ai.* or mcp.* attributes (OTLP JSON)",
+    ),
+    ("trace", "a recording of mcprove (trace.jsonl)"),
+];
 
 impl std::fmt::Display for Format {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

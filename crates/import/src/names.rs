@@ -9,7 +9,7 @@ use super::ImportError;
 
 /// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
 /// the server is known, only its own prefix is taken off.
-pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCall {
+pub fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCall {
     let (server, name) = match server {
         Some(server) => (Some(server), without_prefix(name, server)),
         None => split(name),
@@ -24,7 +24,7 @@ pub(super) fn tool_call(name: &str, server: Option<&str>, args: Json) -> ToolCal
 
 /// The arguments of a call, as a protocol has them: absent where there were none, and the same where
 /// null was sent.
-pub(super) fn arguments(arguments: Value) -> Json {
+pub fn arguments(arguments: Value) -> Json {
     match arguments {
         Value::Null => Json::empty(),
         arguments => arguments.into(),
@@ -32,7 +32,7 @@ pub(super) fn arguments(arguments: Value) -> Json {
 }
 
 /// The server and the tool in a name. A name that has no server stays whole.
-pub(super) fn split(name: &str) -> (Option<&str>, &str) {
+pub fn split(name: &str) -> (Option<&str>, &str) {
     let parts = |name: &'_ str| -> Option<usize> {
         let at = name.find("__")?;
         (at > 0 && at + 2 < name.len()).then_some(at)
@@ -48,7 +48,7 @@ pub(super) fn split(name: &str) -> (Option<&str>, &str) {
 }
 
 /// The name without the prefix of its own server.
-pub(super) fn without_prefix<'a>(name: &'a str, server: &str) -> &'a str {
+pub fn without_prefix<'a>(name: &'a str, server: &str) -> &'a str {
     let bare = name.strip_prefix("mcp__").unwrap_or(name);
     [bare, name]
         .into_iter()
@@ -72,19 +72,19 @@ const ROLES: [(&str, &str); 10] = [
 ];
 
 /// The role that a word stands for, however it is written.
-pub(super) fn role(word: &str) -> Option<&'static str> {
+pub fn role(word: &str) -> Option<&'static str> {
     let mut roles = ROLES.iter();
     let found = roles.find(|(known, _)| known.eq_ignore_ascii_case(word));
     found.map(|(_, role)| *role)
 }
 
 /// The role that the word of a message stands for.
-pub(super) fn known_role(word: &str) -> Result<&'static str, ImportError> {
+pub fn known_role(word: &str) -> Result<&'static str, ImportError> {
     role(word).ok_or_else(|| no_such_role(word).within("role"))
 }
 
 /// The error about a turn whose role nobody knows.
-pub(super) fn no_such_role(word: &str) -> ImportError {
+pub fn no_such_role(word: &str) -> ImportError {
     let meant = role(word).or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word));
     let hint = meant.map_or_else(String::new, |role| {
         format!("; did you mean {}?", phrase::name(role))
@@ -96,7 +96,7 @@ pub(super) fn no_such_role(word: &str) -> ImportError {
 }
 
 /// Who made a call, unless it was the model itself.
-pub(super) fn caller(caller: Value) -> Option<Box<Value>> {
+pub fn caller(caller: Value) -> Option<Box<Value>> {
     let kind = caller.get("type").unwrap_or(&caller);
     let is_direct = caller.is_null() || kind.as_str() == Some("direct");
     (!is_direct).then(|| Box::new(caller))
@@ -104,7 +104,7 @@ pub(super) fn caller(caller: Value) -> Option<Box<Value>> {
 
 /// Whether a result is an error, where it is the result of an MCP tool and says so. One that is
 /// written as a text is returned parsed.
-pub(super) fn mcp_result(result: Value) -> (Option<bool>, Value) {
+pub fn mcp_result(result: Value) -> (Option<bool>, Value) {
     let parsed = match &result {
         Value::String(text)
             if text.trim_start().starts_with('{') && text.contains("\"isError\"") =>
@@ -121,7 +121,7 @@ pub(super) fn mcp_result(result: Value) -> (Option<bool>, Value) {
 
 /// Why a run ended whose last reply stopped for this reason, in the words of Anthropic, `OpenAI` and
 /// OpenTelemetry. One that is not known is noted.
-pub(super) fn stop_reason(reason: &str, notes: &mut Vec<String>) -> Option<StopReason> {
+pub fn stop_reason(reason: &str, notes: &mut Vec<String>) -> Option<StopReason> {
     match reason {
         "end_turn" | "stop_sequence" | "stop" | "completed" => Some(StopReason::Completed),
         "max_tokens" | "model_context_window_exceeded" | "length" | "max_output_tokens" => {
@@ -141,7 +141,7 @@ pub(super) fn stop_reason(reason: &str, notes: &mut Vec<String>) -> Option<StopR
 }
 
 /// What `_meta` says besides how to tell of progress.
-pub(super) fn meta(meta: Value) -> Option<Box<Value>> {
+pub fn meta(meta: Value) -> Option<Box<Value>> {
     let Value::Object(mut meta) = meta else {
         return None;
     };

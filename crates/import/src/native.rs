@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use self::keys::UnknownKeys;
 use super::document::{Document, Element};
-use super::few::{Few, HAS_ONE_ALREADY};
 use super::lenient::Maybe;
+use super::named_count::{HAS_ONE_ALREADY, NamedCount};
 use super::names::no_such_role;
 use super::{ImportError, ImportedRun, ImportedRuns, names};
 
@@ -33,7 +33,7 @@ struct Head {
 }
 
 /// Reads every run.
-pub(super) fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut runs = Vec::new();
     let mut unknown = UnknownKeys::default();
     for element in &document.elements {
@@ -157,7 +157,7 @@ fn check_conversation(conversation: &mut Conversation) -> Result<(), ImportError
 /// Several results for one call: the last holds, and whoever wrote them should know.
 fn repeated_results(run: &AgentRun) -> Vec<String> {
     let mut has_result = vec![false; run.tool_calls.len()];
-    let mut repeated = Few::default();
+    let mut repeated = NamedCount::default();
     for result in &run.tool_results {
         if let Some(has_result) = has_result.get_mut(result.call_index)
             && std::mem::replace(has_result, true)

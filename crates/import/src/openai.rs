@@ -13,18 +13,18 @@ use serde_json::value::RawValue;
 use super::builder::RunBuilder;
 use super::dialogue::{Provider, fail, read_messages};
 use super::document::Document;
-use super::few::many;
 use super::lenient::{Maybe, Text};
+use super::named_count::many;
 use super::names::{arguments, known_role, mcp_result, tool_call};
 use super::{ImportError, responses, tokens};
 
 /// Reads the messages of a transcript.
-pub(super) struct OpenAi;
+pub struct OpenAi;
 
 /// What the API sent back, or what stands beside the messages.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Response<'a> {
+pub struct Response<'a> {
     model: Text,
     instructions: Text,
     /// A text, or a list of items.
@@ -35,16 +35,16 @@ pub(super) struct Response<'a> {
     #[serde(borrow)]
     output: Option<&'a RawValue>,
     usage: Value,
-    pub(super) status: Text,
-    pub(super) incomplete_details: Maybe<Details>,
-    pub(super) error: Value,
+    pub status: Text,
+    pub incomplete_details: Maybe<Details>,
+    pub error: Value,
 }
 
 /// Why a response is not whole.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Details {
-    pub(super) reason: Text,
+pub struct Details {
+    pub reason: Text,
 }
 
 #[derive(Default, Deserialize)]
@@ -220,7 +220,7 @@ fn add_call(builder: &mut RunBuilder, id: &str, function: Function) {
 }
 
 /// A text, or parts with texts among them.
-pub(super) fn say_content(builder: &mut RunBuilder, content: &Value) -> Result<(), ImportError> {
+pub fn say_content(builder: &mut RunBuilder, content: &Value) -> Result<(), ImportError> {
     match content {
         Value::Null => {}
         Value::String(text) => builder.say(text, false),

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use self::span::Span;
 use super::document::Document;
-use super::few::many;
+use super::named_count::many;
 use super::{ImportError, ImportedRuns};
 
 /// What an exporter writes.
@@ -43,7 +43,7 @@ struct ScopeSpans {
 }
 
 /// Reads every trace.
-pub(super) fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut traces: BTreeMap<String, Vec<Span>> = BTreeMap::new();
     let mut count = 0_usize;
     let mut exported_again = 0_usize;

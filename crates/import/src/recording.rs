@@ -37,8 +37,8 @@ use self::marks::Call;
 use self::notes::{Cancellations, Fault, Note, Servers};
 use self::timeline::Moment;
 use super::document::Document;
-use super::few::{Few, HAS_ONE_ALREADY, many};
 use super::lenient::Text;
+use super::named_count::{HAS_ONE_ALREADY, NamedCount, many};
 use super::names::{self, mcp_result};
 use super::{ImportError, ImportedRun};
 
@@ -66,12 +66,12 @@ struct Recording {
     /// When each session is heard of first.
     sessions: BTreeMap<Option<u32>, Moment>,
     servers: Servers,
-    cut_arguments: Few,
-    cut_results: Few,
+    cut_arguments: NamedCount,
+    cut_results: NamedCount,
     /// Ends of requests that ended already.
-    repeated: Few,
+    repeated: NamedCount,
     /// Faults of requests that met one already.
-    more_faults: Few,
+    more_faults: NamedCount,
     /// The first and the last time, in seconds.
     times: Option<(f64, f64)>,
 }
@@ -98,7 +98,7 @@ struct End {
 }
 
 /// Reads a recording.
-pub(super) fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
     let mut recording = Recording::default();
     let (whole, cut) = document.without_cut_line();
     for element in whole {
@@ -281,7 +281,7 @@ impl Recording {
         let said: BTreeMap<Key, Moment> = self.said_cancellations();
         let mut given_up = self.cancelled.finish();
         let mut timed = Vec::new();
-        let [mut unanswered, mut cancelled, mut unread] = <[Few; 3]>::default();
+        let [mut unanswered, mut cancelled, mut unread] = <[NamedCount; 3]>::default();
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
             call.server = self.servers.of(key.0);
             call.client = clients.get(&key.0).copied();
@@ -332,11 +332,11 @@ impl Recording {
             let last = self.times.map(|(_, last)| Moment::at_seconds(last));
             marks::set(&mut run, &timed, &self.sessions, last.unwrap_or_default());
         }
-        let mut orphans = Few::default();
+        let mut orphans = NamedCount::default();
         for end in self.ends.values() {
             orphans.push(&end.tool);
         }
-        let mut strays = Few::default();
+        let mut strays = NamedCount::default();
         for (_, fault) in self.faults.values() {
             strays.push(&fault.tool);
         }

@@ -14,7 +14,7 @@ use super::openai::{Response, say_content};
 /// An item. The keys are those of all its types.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Item {
+pub struct Item {
     #[serde(rename = "type")]
     kind: Text,
     role: Text,
@@ -47,7 +47,7 @@ const NO_ARGUMENTS: [&str; 4] = [
 
 /// Adds one item. Types that are neither said nor called (reasoning, lists of tools, approvals)
 /// are left out.
-pub(super) fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportError> {
+pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportError> {
     let kind = item.kind.0.take().unwrap_or_default();
     let has_failed = item.status.or_empty() == "failed";
     if kind == "message" {
@@ -129,7 +129,7 @@ fn own_arguments(item: &mut Item) -> Json {
 }
 
 /// How a response ended. One that ends in a call is complete, but the run is not.
-pub(super) fn end(builder: &mut RunBuilder, response: &Response<'_>) {
+pub fn end(builder: &mut RunBuilder, response: &Response<'_>) {
     let reason = response.incomplete_details.as_ref();
     match response.status.or_empty() {
         "completed" if !builder.has_last_words() => {}

@@ -8,7 +8,7 @@ use chrono::DateTime;
     clippy::cast_precision_loss,
     reason = "microseconds are exact for 285 years, and only differences count"
 )]
-pub(super) fn milliseconds(text: &str) -> Option<f64> {
+pub fn milliseconds(text: &str) -> Option<f64> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     Some(time.timestamp_micros() as f64 / 1000.0)
 }

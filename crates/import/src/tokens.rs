@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What one reply took. Anthropic counts tokens that are written to a cache or read from it beside
 /// the others; they went into the model too. `OpenAI` counts them among the others.
-pub(super) fn usage(usage: &Value) -> Option<Tokens> {
+pub fn usage(usage: &Value) -> Option<Tokens> {
     let number = |key: &str| usage.get(key).and_then(Value::as_u64);
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"]
         .into_iter()
@@ -44,7 +44,7 @@ fn sum(left: Tokens, right: Tokens) -> Tokens {
 }
 
 /// The larger counts of two reports about one reply: while it is streamed they only grow.
-pub(super) fn larger(left: Tokens, right: Tokens) -> Tokens {
+pub fn larger(left: Tokens, right: Tokens) -> Tokens {
     Tokens {
         prompt: left.prompt.max(right.prompt),
         completion: left.completion.max(right.completion),
@@ -53,7 +53,7 @@ pub(super) fn larger(left: Tokens, right: Tokens) -> Tokens {
 }
 
 /// What all replies took. Where one does not tell, the whole is unknown, and a note says so.
-pub(super) fn total(replies: &[Option<Tokens>], notes: &mut Vec<String>) -> Option<Tokens> {
+pub fn total(replies: &[Option<Tokens>], notes: &mut Vec<String>) -> Option<Tokens> {
     let told: Vec<Tokens> = replies.iter().copied().flatten().collect();
     if !told.is_empty() && told.len() < replies.len() {
         notes.push(format!(

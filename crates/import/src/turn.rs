@@ -4,23 +4,23 @@ use mcprove_trace::{Tokens, Turn};
 
 /// A turn to which more can come.
 #[derive(Debug, Default)]
-pub(super) struct OpenTurn {
+pub struct OpenTurn {
     role: &'static str,
     text: Option<String>,
     /// What was said after the last call in it.
-    pub(super) last_words: Option<String>,
+    pub last_words: Option<String>,
     /// Whether it is of an agent that works for this one.
-    pub(super) is_aside: bool,
-    pub(super) has_calls: bool,
-    pub(super) has_results: bool,
-    pub(super) tokens: Option<Tokens>,
+    pub is_aside: bool,
+    pub has_calls: bool,
+    pub has_results: bool,
+    pub tokens: Option<Tokens>,
     /// Why the reply ended, in the words of the provider.
-    pub(super) stop: Option<String>,
+    pub stop: Option<String>,
 }
 
 impl OpenTurn {
     /// A turn of this role, in which nothing was said yet.
-    pub(super) fn new(role: &'static str) -> Self {
+    pub fn new(role: &'static str) -> Self {
         Self {
             role,
             ..Self::default()
@@ -28,29 +28,29 @@ impl OpenTurn {
     }
 
     /// Whether it is a reply of the model.
-    pub(super) fn is_of_agent(&self) -> bool {
+    pub fn is_of_agent(&self) -> bool {
         self.role == "assistant"
     }
 
     /// Whether it is what the model was told beforehand.
-    pub(super) fn is_of_system(&self) -> bool {
+    pub fn is_of_system(&self) -> bool {
         self.role == "system"
     }
 
     /// Whether another turn is the same, as far as it was said and called.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         self.role == other.role && self.text == other.text && self.has_calls == other.has_calls
     }
 
     /// Something is said, as a paragraph or joined to the last words.
-    pub(super) fn say(&mut self, text: &str, is_joined: bool) {
+    pub fn say(&mut self, text: &str, is_joined: bool) {
         // After a call everything is a new paragraph.
         append(&mut self.text, text, is_joined && self.last_words.is_some());
         append(&mut self.last_words, text, is_joined);
     }
 
     /// The turn, to which nothing comes any more.
-    pub(super) fn close(self) -> Turn {
+    pub fn close(self) -> Turn {
         // Anthropic has results in messages of the user.
         let is_tool = self.role == "user" && self.text.is_none() && self.has_results;
         Turn {

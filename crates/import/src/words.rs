@@ -4,34 +4,28 @@ use mcprove_settings::phrase;
 use mcprove_settings::registry::nearest;
 
 /// What is wrong, and what to try.
-pub(super) type Words = (String, String);
+pub type Words = (String, String);
+
+/// What the parser says, and what that is in plain words.
+const TABLE: &str = include_str!("words.txt");
+
+/// The plain words for what the parser says, of one kind.
+fn plain(kind: &str, is_meant: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let mut rows = TABLE
+        .lines()
+        .filter_map(|line| line.strip_prefix(kind)?.split_once(" | "));
+    let found = rows.find(|(said, _)| is_meant(said));
+    found.map(|(_, words)| words)
+}
 
 /// What is no JSON, or is JSON that no value has. `None` where it is a matter of types.
-pub(super) fn of_syntax(reason: &str) -> Option<Words> {
-    let words = |message: &str, hint: &str| Some((message.to_owned(), hint.to_owned()));
-    if reason.contains("surrogate") || reason.contains("unexpected end of hex escape") {
-        return words(
-            "half a character is written here, such as \\ud83d without its other half",
-            "a text was cut inside a character: write it whole, or put \\ufffd in the place of the half",
-        );
-    }
-    if reason.contains("number out of range") {
-        return words(
-            "the number here is out of range",
-            "numbers go up to 1.8e308; write a larger one as a text",
-        );
-    }
-    if reason.starts_with("recursion limit") || reason.starts_with("nested deeper") {
-        return words(
-            "the JSON is nested too deeply",
-            "more than 120 levels are not read; leave out the value that has them",
-        );
-    }
-    None
+pub fn of_syntax(reason: &str) -> Option<Words> {
+    let (message, hint) = plain("syntax: ", |said| reason.contains(said))?.split_once(" | ")?;
+    Some((message.to_owned(), hint.to_owned()))
 }
 
 /// What a value is, and what it should be.
-pub(super) fn of_types(reason: &str) -> Words {
+pub fn of_types(reason: &str) -> Words {
     if let Some(key) = reason.strip_prefix("missing field ") {
         return (
             format!("the key {key} is missing"),
@@ -53,18 +47,15 @@ pub(super) fn of_types(reason: &str) -> Words {
     let found = ["invalid type: ", "invalid value: "]
         .into_iter()
         .find_map(|start| reason.strip_prefix(start)?.rsplit_once(", expected "));
-    let Some((found, wanted)) = found else {
-        return (
-            reason.to_owned(),
-            "change the value, or the program that writes it".to_owned(),
-        );
-    };
+    let message = found.map_or_else(
+        || reason.to_owned(),
+        |(found, wanted)| {
+            let (found, wanted) = (self::found(found), self::wanted(wanted));
+            format!("this is {found}, and must be {wanted}")
+        },
+    );
     (
-        format!(
-            "this is {}, and must be {}",
-            self::found(found),
-            self::wanted(wanted)
-        ),
+        message,
         "change the value, or the program that writes it".to_owned(),
     )
 }
@@ -100,32 +91,16 @@ fn found(found: &str) -> String {
 
 /// What there should be.
 fn wanted(wanted: &str) -> &str {
-    match wanted {
-        "a string" | "string" | "a borrowed string" => "a text",
-        "a boolean" => "true or false",
-        "u64" | "usize" | "u32" | "u16" => "a whole number from 0 up",
-        "i64" | "i32" => "a whole number",
-        "f64" | "a JSON number" => "a number",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        _ if wanted.starts_with("struct ") => "an object",
-        _ => wanted,
+    match plain("type: ", |said| said == wanted) {
+        Some(plain) => plain,
+        None if wanted.starts_with("struct ") => "an object",
+        None => wanted,
     }
 }
 
 /// What is wrong with a text that is no JSON.
-pub(super) fn of_signs(reason: &str) -> &str {
-    match reason {
-        "expected ident" => "a word that JSON does not have",
-        "expected value" => "a value is missing here",
-        "trailing characters" => "something comes after the end",
-        "trailing comma" => "a comma with nothing after it",
-        "key must be a string" => "a key in double quotes is missing here",
-        "control character (\\u0000-\\u001F) found while parsing a string" => {
-            "a text with a line break or another control character in it"
-        }
-        _ => reason,
-    }
+pub fn of_signs(reason: &str) -> &str {
+    plain("sign: ", |said| said == reason).unwrap_or(reason)
 }
 
 #[cfg(test)]

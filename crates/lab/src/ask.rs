@@ -3,57 +3,50 @@
 
 use mcprove_arguments::SchemaCheck;
 use mcprove_servers::hosting::Refusal;
-use mcprove_servers::hosting::message::{INVALID_PARAMS, MISSING_CAPABILITY};
+use mcprove_servers::hosting::message::MISSING_CAPABILITY;
 use mcprove_trace::protocol::Era;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::call::{Call, Reply, text};
+use super::call::{Call, Reply, invalid, problem, said};
+use super::catalogue::{Entry, render, text};
 
 /// One question.
+#[derive(Debug, Clone, Deserialize)]
 pub struct Question {
     /// Its name among the questions of a call.
-    pub key: &'static str,
+    pub key: String,
     /// What the client is asked to do.
-    pub method: &'static str,
+    pub method: String,
     /// With what.
     pub params: Value,
 }
 
+/// The questions of a tool, with the arguments of a call in their places.
+pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
+    let asks = tool.asks.iter().cloned();
+    asks.map(|question| Question {
+        params: render(&question.params, call.arguments),
+        ..question
+    })
+    .collect()
+}
+
+/// Answers with what a tool says of the answers to these questions.
+pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Result<Value, Reply> {
+    let state = tool.state.then(|| tool.name());
+    let mut answers = ask(call, questions, state).await?;
+    for fields in answers.values_mut().filter_map(Value::as_object_mut) {
+        // Whoever declines gives nothing.
+        fields.entry("content").or_insert_with(|| json!({}));
+    }
+    Ok(said(&tool.says, &answers))
+}
+
 impl Question {
-    /// To sample a message from a model.
-    pub fn sampling(key: &'static str, prompt: &str, max_tokens: u64) -> Self {
-        let content = text(prompt);
-        Self {
-            key,
-            method: "sampling/createMessage",
-            params: json!({
-                "messages": [{ "role": "user", "content": content }],
-                "maxTokens": max_tokens,
-            }),
-        }
-    }
-
-    /// To ask the user for what the schema describes.
-    pub fn elicitation(key: &'static str, message: &str, schema: &Value) -> Self {
-        Self {
-            key,
-            method: "elicitation/create",
-            params: json!({ "message": message, "requestedSchema": schema }),
-        }
-    }
-
-    /// To list the roots.
-    pub fn roots(key: &'static str) -> Self {
-        Self {
-            key,
-            method: "roots/list",
-            params: json!({}),
-        }
-    }
-
     /// What the client must be able to do.
     pub fn capability(&self) -> &'static str {
-        match self.method {
+        match self.method.as_str() {
             "sampling/createMessage" => "sampling",
             "elicitation/create" => "elicitation",
             _ => "roots",
@@ -65,15 +58,14 @@ impl Question {
         match self.capability() {
             "sampling" => answer.get("role").is_some() && answer.get("content").is_some(),
             "roots" => answer.get("roots").is_some_and(Value::is_array),
-            _ => match answer.get("action").and_then(Value::as_str) {
-                Some("accept") => {
+            _ => match text(answer, "action") {
+                "accept" => {
                     let none = json!({});
                     let content = answer.get("content").unwrap_or(&none);
-                    let schema = self.params.get("requestedSchema").unwrap_or(&Value::Null);
-                    SchemaCheck::new(schema).is_ok_and(|check| check.failure(content).is_none())
+                    SchemaCheck::new(&self.params["requestedSchema"])
+                        .is_ok_and(|check| check.failure(content).is_none())
                 }
-                Some("decline" | "cancel") => true,
-                _ => false,
+                action => matches!(action, "decline" | "cancel"),
             },
         }
     }
@@ -93,26 +85,20 @@ pub async fn ask(
 }
 
 async fn ask_now(call: Call<'_>, questions: &[Question]) -> Result<Map<String, Value>, Reply> {
-    let lacking = questions
-        .iter()
-        .map(Question::capability)
-        .find(|name| !call.exchange.client_capability(name));
-    if let Some(name) = lacking {
-        let problem = format!("the client does not declare {name}");
-        return Err(Reply::failed(json!({ "problem": problem }), &problem));
+    let failed = |text: String| Reply::Result(problem(&text));
+    if let Some(name) = lacking(call, questions).next() {
+        return Err(failed(format!("the client does not declare {name}")));
     }
     let mut answers = Map::new();
     for question in questions {
-        match call.exchange.ask(question.method, &question.params).await {
-            Ok(answer) if question.takes(&answer) => {
-                answers.insert(question.key.to_owned(), answer)
-            }
-            Ok(_) => {
-                let problem = format!("the client's answer to {} does not fit", question.method);
-                return Err(Reply::failed(json!({ "problem": problem }), &problem));
-            }
-            Err(problem) => return Err(Reply::failed(json!({ "problem": problem }), &problem)),
-        };
+        let (method, params) = (&question.method, &question.params);
+        let answer = call.exchange.ask(method, params).await.map_err(failed)?;
+        if !question.takes(&answer) {
+            return Err(failed(format!(
+                "the client's answer to {method} does not fit"
+            )));
+        }
+        answers.insert(question.key.clone(), answer);
     }
     Ok(answers)
 }
@@ -127,21 +113,21 @@ fn take_answers(
     if let Some(given) = given {
         let is_ours = given
             .as_str()
-            .and_then(|given| call.lab.seal.check(given))
+            .and_then(|given| call.lab.signed_state.check(given))
             .is_some_and(|given| Some(given) == state);
         if !is_ours {
             let text = "Invalid params: requestState is not what was given out";
-            return Err(Reply::error(INVALID_PARAMS, text));
+            return Err(invalid(text).into());
         }
     }
     let responses = params.get("inputResponses");
     let answer = |question: &Question| {
-        let answer = responses?.get(question.key)?;
+        let answer = responses?.get(&question.key)?;
         question.takes(answer).then(|| answer.clone())
     };
     let answers: Option<Map<String, Value>> = questions
         .iter()
-        .map(|question| Some((question.key.to_owned(), answer(question)?)))
+        .map(|question| Some((question.key.clone(), answer(question)?)))
         .collect();
     match answers {
         Some(answers) if state.is_none() || given.is_some() => Ok(answers),
@@ -156,20 +142,23 @@ pub fn bound(call: Call<'_>, state: &str) -> String {
     let user = identity.map(|identity| identity.user.as_str());
     let arguments = exchange.request.params.get("arguments");
     let about = json!([exchange.request.tool(), arguments, user]).to_string();
-    format!("{state}.{}", call.lab.seal.mark(&about))
+    format!("{state}.{}", call.lab.signed_state.mark(&about))
+}
+
+/// What a client cannot do that is asked to.
+fn lacking(call: Call<'_>, questions: &[Question]) -> impl Iterator<Item = &'static str> {
+    let needed = questions.iter().map(Question::capability);
+    needed.filter(move |name| !call.exchange.client_capability(name))
 }
 
 /// The result that asks for input.
 pub fn require(call: Call<'_>, questions: &[Question], state: Option<&str>) -> Reply {
-    let lacking: Map<String, Value> = questions
-        .iter()
-        .map(Question::capability)
-        .filter(|name| !call.exchange.client_capability(name))
+    let lacking: Map<String, Value> = lacking(call, questions)
         .map(|name| (name.to_owned(), json!({})))
         .collect();
     if !lacking.is_empty() {
         let names: Vec<_> = lacking.keys().map(String::as_str).collect();
-        return Reply::Refused(Refusal {
+        return Reply::Error(Refusal {
             code: MISSING_CAPABILITY,
             message: format!("Missing required client capability: {}", names.join(", ")),
             data: Some(json!({ "requiredCapabilities": lacking })),
@@ -177,15 +166,17 @@ pub fn require(call: Call<'_>, questions: &[Question], state: Option<&str>) -> R
     }
     let requests: Map<String, Value> = questions
         .iter()
-        .map(|question| {
-            let request = json!({ "method": question.method, "params": question.params });
-            (question.key.to_owned(), request)
-        })
+        .map(
+            |Question {
+                 key,
+                 method,
+                 params,
+             }| { (key.clone(), json!({ "method": method, "params": params })) },
+        )
         .collect();
     let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
-    if let (Some(state), Some(fields)) = (state, result.as_object_mut()) {
-        let state = call.lab.seal.put(state);
-        fields.insert("requestState".to_owned(), state.into());
+    if let Some(state) = state {
+        result["requestState"] = call.lab.signed_state.put(state).into();
     }
-    Reply::Whole(result)
+    Reply::Result(result)
 }

@@ -1,11 +1,9 @@
 //! The lab as a hosted server: which tools, resources and prompts it has, and who may ask.
 
-use std::collections::HashMap;
-
 use http::HeaderMap;
 use mcprove_arguments::SchemaCheck;
 use mcprove_servers::hosting::behaviour::Behaviour;
-use mcprove_servers::hosting::message::{INVALID_PARAMS, Request};
+use mcprove_servers::hosting::message::Request;
 use mcprove_servers::hosting::{
     Arrival, Caller, Exchange, Identity, Malformed, TurnedAway, Unauthorised, Watch, async_trait,
 };
@@ -13,35 +11,34 @@ use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Map, Value, json};
 
-use super::call::{Call, Reply};
+use super::call::{Call, Reply, invalid, problem, send};
+use super::catalogue::{CONFORMANCE, Catalogue, Entry, LAB};
 use super::keys::ApiKeys;
 use super::own_audit::OwnAudit;
-use super::registry::{ENTRIES, Entry};
-use super::seal::Seal;
+use super::signed_state::SignedState;
 use super::state::State;
+use super::tools::failure::refuse_category;
 use super::watch::Recorder;
-use super::{Options, conformance, methods, own_audit, resources};
+use super::{Options, methods, own_audit, resources, tools};
 
 /// The failure-mode server.
 pub struct Lab {
     tools: Vec<Tool>,
-    by_name: HashMap<&'static str, usize>,
     page_size: usize,
     keys: ApiKeys,
     recorder: Option<Recorder>,
     own_audit: Option<OwnAudit>,
-    /// Whether the conformance suite finds what it names.
-    pub(super) has_fixtures: bool,
+    /// What it has to offer.
+    pub(super) catalogues: Vec<&'static Catalogue>,
     /// What tools with side effects did.
     pub(super) state: State,
     /// Keeps clients from making up what they were not given.
-    pub(super) seal: Seal,
+    pub(super) signed_state: SignedState,
 }
 
 /// A tool, made ready.
 struct Tool {
     entry: &'static Entry,
-    listed: Value,
     /// None only if its schema were not one.
     check: Option<SchemaCheck>,
 }
@@ -49,50 +46,39 @@ struct Tool {
 impl Lab {
     /// A lab as the options say.
     pub fn new(options: &Options) -> Self {
-        let fixtures = if options.conformance_fixtures {
-            conformance::ENTRIES
-        } else {
-            &[]
+        let fixtures = options.conformance_fixtures.then_some(&*CONFORMANCE);
+        let catalogues: Vec<&Catalogue> = [&*LAB].into_iter().chain(fixtures).collect();
+        let entries = catalogues.iter().flat_map(|catalogue| &catalogue.tools);
+        let tool = |entry: &'static Entry| Tool {
+            entry,
+            check: SchemaCheck::new(entry.input()).ok(),
         };
-        let tools: Vec<Tool> = ENTRIES
-            .iter()
-            .chain(fixtures)
-            .map(|entry| Tool {
-                entry,
-                listed: entry.listed(),
-                check: SchemaCheck::new(&(entry.input)()).ok(),
-            })
-            .collect();
-        let names = tools.iter().map(|tool| tool.entry.name);
         Self {
-            by_name: names.zip(0..).collect(),
-            tools,
+            tools: entries.map(tool).collect(),
             page_size: options.page_size.map_or(usize::MAX, std::num::NonZero::get),
             keys: options.api_keys.clone(),
-            recorder: options.audit.clone().map(Recorder::new),
+            recorder: options.audit.clone().map(Recorder),
             own_audit: OwnAudit::of(options.audit.as_ref()),
-            has_fixtures: options.conformance_fixtures,
+            catalogues,
             state: State::default(),
-            seal: Seal::default(),
+            signed_state: SignedState::default(),
         }
     }
 
-    /// The tool with this name, for a client of this revision.
-    fn tool(&self, name: &str, revision: Revision) -> Option<&Tool> {
-        let tool = self.tools.get(*self.by_name.get(name)?)?;
-        (tool.entry.since <= revision).then_some(tool)
+    /// The tool with this name.
+    fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.entry.name() == name)
     }
 
     /// The group of a tool.
     fn group(&self, name: &str) -> Option<&'static str> {
-        let tool = self.tools.get(*self.by_name.get(name)?)?;
-        Some(tool.entry.group)
+        Some(&self.tool(name)?.entry.group)
     }
 
     /// The resources that are listed.
     pub(super) fn resources(&self) -> Vec<Value> {
         let own_audit = self.own_audit.as_ref().map(|_| OwnAudit::listed());
-        let mut listed = resources::listed(self.has_fixtures);
+        let mut listed = resources::listed(self);
         listed.extend(own_audit);
         listed
     }
@@ -100,7 +86,7 @@ impl Lab {
     /// Whether there is a resource at a URI.
     pub(super) fn has_resource(&self, uri: &str) -> bool {
         let is_own_audit = uri == own_audit::URI && self.own_audit.is_some();
-        is_own_audit || resources::read(uri, self.has_fixtures).is_some()
+        is_own_audit || resources::read(uri, self).is_some()
     }
 
     /// What is at a URI, for whoever asks.
@@ -109,45 +95,42 @@ impl Lab {
             Some(audit) if uri == own_audit::URI => {
                 audit.read(exchange.caller().identity.as_ref()).await
             }
-            _ => resources::read(uri, self.has_fixtures),
+            _ => resources::read(uri, self),
         }
     }
 
-    async fn call(&self, exchange: &Exchange) {
-        let name = exchange.request.params.get("name").and_then(Value::as_str);
-        let tool = name.and_then(|name| self.tool(name, exchange.revision));
-        let Some(tool) = tool else {
-            let text = name.map_or_else(
-                || "Invalid params: name must be a string".to_owned(),
-                |name| format!("Unknown tool: {name}"),
-            );
-            return Reply::error(INVALID_PARAMS, text).send(exchange).await;
-        };
+    async fn call(&self, exchange: &Exchange) -> Result<Value, Reply> {
+        let params = &exchange.request.params;
+        let name = params.get("name").and_then(Value::as_str);
+        let name = name.ok_or_else(|| invalid("Invalid params: name must be a string"))?;
+        let tool = self
+            .tool(name)
+            .filter(|tool| tool.entry.since <= exchange.revision);
+        let tool = tool.ok_or_else(|| invalid(format!("Unknown tool: {name}")))?;
         let none = Value::Object(Map::new());
-        let arguments = exchange.request.params.get("arguments").unwrap_or(&none);
-        if !arguments.is_object() {
-            let text = "Invalid params: arguments must be an object";
-            return Reply::error(INVALID_PARAMS, text).send(exchange).await;
-        }
-        let refusal = super::tools::error::refusal(tool.entry.name, arguments);
-        if let Some(refusal) = refusal {
-            return Reply::Error(refusal).send(exchange).await;
-        }
+        let given = params.get("arguments").unwrap_or(&none);
+        let Value::Object(mut arguments) = given.clone() else {
+            return Err(invalid("Invalid params: arguments must be an object").into());
+        };
+        refuse_category(name, given)?;
         // A wrong argument is for the model to read and correct, so it is no protocol error.
-        let problem = tool
-            .check
-            .as_ref()
-            .and_then(|check| check.failure(arguments));
-        if let Some(problem) = problem {
-            let reply = Reply::failed(json!({ "problem": problem }), &problem);
-            return reply.send(exchange).await;
+        let wrong = tool.check.as_ref().and_then(|check| check.failure(given));
+        if let Some(wrong) = wrong {
+            return Ok(problem(&wrong));
+        }
+        let properties = tool.entry.input()["properties"].as_object();
+        for (name, property) in properties.into_iter().flatten() {
+            if let Some(default) = property.get("default") {
+                let argument = arguments.entry(name);
+                argument.or_insert_with(|| default.clone());
+            }
         }
         let call = Call {
             exchange,
             lab: self,
+            arguments: &arguments,
         };
-        let reply = (tool.entry.answer)(call).await;
-        reply.send(exchange).await;
+        tools::answer(call, tool.entry).await
     }
 }
 
@@ -168,11 +151,9 @@ impl Behaviour for Lab {
     }
 
     fn tools(&self, revision: Revision) -> Vec<Value> {
-        self.tools
-            .iter()
-            .filter(|tool| tool.entry.since <= revision)
-            .map(|tool| tool.listed.clone())
-            .collect()
+        let entries = self.tools.iter().map(|tool| tool.entry);
+        let known = entries.filter(|entry| entry.since <= revision);
+        known.map(|entry| entry.tool.clone()).collect()
     }
 
     fn capabilities(&self, revision: Revision) -> Value {
@@ -182,11 +163,8 @@ impl Behaviour for Lab {
             "prompts": { "listChanged": true },
             "logging": {},
         });
-        if let (true, Some(fields)) = (
-            revision >= Revision::V2025_03_26,
-            capabilities.as_object_mut(),
-        ) {
-            fields.insert("completions".to_owned(), json!({}));
+        if revision >= Revision::V2025_03_26 {
+            capabilities["completions"] = json!({});
         }
         capabilities
     }
@@ -224,29 +202,21 @@ impl Behaviour for Lab {
     }
 
     async fn intercept(&self, exchange: &Exchange) -> bool {
-        match exchange.request.method.as_str() {
-            "tools/call" => self.call(exchange).await,
-            "initialize" if exchange.revision.era() == Era::Handshake => {
-                self.initialize(exchange).await;
-            }
-            _ => match methods::answer(self, exchange) {
-                Some(answered) => answered.await,
-                None => return false,
-            },
+        let answer = match exchange.request.method.as_str() {
+            "tools/call" => Some(self.call(exchange).await),
+            // As any server, but with what it tells about itself.
+            "initialize" if exchange.revision.era() == Era::Handshake => Some(Ok(json!({
+                "protocolVersion": exchange.revision,
+                "capabilities": self.capabilities(exchange.revision),
+                "serverInfo": self.identity(),
+                "instructions": self.instructions(),
+            }))),
+            _ => methods::answer(self, exchange).await,
+        };
+        let is_answered = answer.is_some();
+        if let Some(answer) = answer {
+            send(exchange, answer).await;
         }
-        true
-    }
-}
-
-impl Lab {
-    /// As any server, but with what it tells about itself.
-    async fn initialize(&self, exchange: &Exchange) {
-        let result = json!({
-            "protocolVersion": exchange.revision,
-            "capabilities": self.capabilities(exchange.revision),
-            "serverInfo": self.identity(),
-            "instructions": self.instructions(),
-        });
-        exchange.reply(exchange.success(result)).await;
+        is_answered
     }
 }

@@ -1,9 +1,11 @@
 //! One call of a tool of the lab: its arguments, and what comes of it.
 
+use mcprove_servers::hosting::message::{INVALID_PARAMS, MISSING_CAPABILITY};
 use mcprove_servers::hosting::{Exchange, Refusal};
 use serde_json::{Map, Value, json};
 
 use super::behaviour::Lab;
+use super::catalogue;
 
 /// A call whose arguments fit the schema of its tool.
 #[derive(Clone, Copy)]
@@ -12,61 +14,40 @@ pub struct Call<'a> {
     pub exchange: &'a Exchange,
     /// What the lab remembers.
     pub lab: &'a Lab,
+    /// The arguments, with the defaults of those that were not given.
+    pub arguments: &'a Map<String, Value>,
 }
 
-/// What a call is answered with.
+/// What a request is answered with in place of what it asks for.
 pub enum Reply {
-    /// This object, and the same as JSON text.
-    Structured(Value),
-    /// This object, the same as JSON text, and more content after it.
-    Blocks {
-        /// The object.
-        structured: Value,
-        /// What follows the text.
-        blocks: Vec<Value>,
-        /// Whether the tool says that it failed.
-        is_error: bool,
-    },
-    /// This whole result.
-    Whole(Value),
+    /// Another result.
+    Result(Value),
     /// A JSON-RPC error.
     Error(Refusal),
-    /// A JSON-RPC error that over HTTP has the status of a bad request.
-    Refused(Refusal),
 }
 
-impl Reply {
-    /// A JSON-RPC error.
-    pub fn error(code: i64, message: impl Into<String>) -> Self {
-        Self::Error(Refusal::new(code, message))
+impl From<Refusal> for Reply {
+    fn from(refusal: Refusal) -> Self {
+        Self::Error(refusal)
     }
+}
 
-    /// A result in which the tool says that it failed, and why.
-    pub fn failed(structured: Value, message: &str) -> Self {
-        Self::Blocks {
-            structured,
-            blocks: vec![text(message)],
-            is_error: true,
+/// Sends the answer to a request.
+pub async fn send(exchange: &Exchange, answer: Result<Value, Reply>) {
+    let message = match answer {
+        Ok(result) | Err(Reply::Result(result)) => exchange.success(result),
+        // Over HTTP it has the status of a bad request.
+        Err(Reply::Error(refusal)) if refusal.code == MISSING_CAPABILITY => {
+            return exchange.refuse(&refusal).await;
         }
-    }
+        Err(Reply::Error(refusal)) => refusal.response(&exchange.request.id),
+    };
+    exchange.reply(message).await;
+}
 
-    /// Sends it.
-    pub async fn send(self, exchange: &Exchange) {
-        let result = match self {
-            Self::Structured(structured) => structured_result(&structured, Vec::new(), false),
-            Self::Blocks {
-                structured,
-                blocks,
-                is_error,
-            } => structured_result(&structured, blocks, is_error),
-            Self::Whole(result) => result,
-            Self::Error(refusal) => {
-                return exchange.reply(refusal.response(&exchange.request.id)).await;
-            }
-            Self::Refused(refusal) => return exchange.refuse(&refusal).await,
-        };
-        exchange.reply(exchange.success(result)).await;
-    }
+/// The error of wrong parameters.
+pub fn invalid(text: impl Into<String>) -> Refusal {
+    Refusal::new(INVALID_PARAMS, text)
 }
 
 /// A block of text.
@@ -74,65 +55,59 @@ pub fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// A result with these blocks only.
-pub fn content(blocks: &[Value]) -> Reply {
-    Reply::Whole(json!({ "content": blocks }))
+/// A result that says this, with these arguments in their places.
+pub fn said(says: &str, arguments: &Map<String, Value>) -> Value {
+    let said = catalogue::render(&says.into(), arguments);
+    json!({ "content": [text(said.as_str().unwrap_or_default())] })
 }
 
-fn structured_result(structured: &Value, blocks: Vec<Value>, is_error: bool) -> Value {
-    let mut content = vec![text(&structured.to_string())];
+/// A result with this object, the same as JSON text, and more content after it.
+pub fn structured(body: Value, blocks: Vec<Value>) -> Value {
+    let mut content = vec![text(&body.to_string())];
     content.extend(blocks);
-    let mut result = json!({ "content": content, "structuredContent": structured });
-    if let (true, Some(fields)) = (is_error, result.as_object_mut()) {
-        fields.insert("isError".to_owned(), true.into());
-    }
+    json!({ "content": content, "structuredContent": body })
+}
+
+/// A result in which the tool says that it failed, and why.
+pub fn failed(body: Value, message: &str) -> Value {
+    let mut result = structured(body, vec![text(message)]);
+    result["isError"] = true.into();
     result
 }
 
+/// The same with nothing but a problem.
+pub fn problem(problem: &str) -> Value {
+    failed(json!({ "problem": problem }), problem)
+}
+
 impl<'a> Call<'a> {
-    /// An argument.
-    pub fn argument(&self, name: &str) -> Option<&'a Value> {
-        self.exchange.request.argument(name)
-    }
-
-    /// The arguments.
-    pub fn arguments(&self) -> Map<String, Value> {
-        match self.exchange.request.params.get("arguments") {
-            Some(Value::Object(arguments)) => arguments.clone(),
-            _ => Map::new(),
-        }
-    }
-
-    /// A text, or its default.
-    pub fn text_or(&self, name: &str, default: &'a str) -> &'a str {
-        let given = self.argument(name).and_then(Value::as_str);
-        given.unwrap_or(default)
+    /// A text; an empty one if there is none.
+    pub fn text(&self, name: &str) -> &'a str {
+        let given = self.arguments.get(name).and_then(Value::as_str);
+        given.unwrap_or_default()
     }
 
     /// A flag, which is off unless it is given.
     pub fn flag(&self, name: &str) -> bool {
-        self.argument(name).and_then(Value::as_bool) == Some(true)
+        self.arguments.get(name) == Some(&Value::Bool(true))
     }
 
-    /// A whole number from zero up, or its default; never more than `max`.
-    pub fn capped(&self, name: &str, default: u64, max: u64) -> u64 {
-        self.argument(name).map_or(default, count).min(max)
+    /// A whole number from zero up, and never more than `max`.
+    pub fn count(&self, name: &str, max: u64) -> u64 {
+        self.arguments.get(name).map_or(0, count).min(max)
     }
 }
 
 /// A whole number from zero up, however it is written; what is too large is the largest.
 pub fn count(number: &Value) -> u64 {
-    if let Some(number) = number.as_u64() {
-        return number;
-    }
     // JSON calls 1e30 and 2.0 integers too. The cast saturates.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a cast that stays at the ends is what is wanted"
     )]
-    let number = number.as_f64().unwrap_or_default() as u64;
-    number
+    let nearest = || number.as_f64().unwrap_or_default() as u64;
+    number.as_u64().unwrap_or_else(nearest)
 }
 
 #[cfg(test)]
@@ -141,14 +116,15 @@ mod tests {
 
     #[test]
     fn numbers_of_any_size_are_counts() {
-        let cases = [
+        for (number, expected) in [
             (json!(0), 0),
-            (json!(2.0), 2),
-            (json!(u64::MAX), u64::MAX),
-            (json!(1e30), u64::MAX),
             (json!(-5), 0),
-        ];
-        for (number, expected) in cases {
+            (json!(59_999), 59_999),
+            (json!(2.0), 2),
+            (json!(9_223_372_036_855_u64), 9_223_372_036_855),
+            (json!(u64::MAX), u64::MAX),
+            (json!(1e300), u64::MAX),
+        ] {
             assert_eq!(count(&number), expected, "{number}");
         }
     }

@@ -141,32 +141,22 @@ impl ApiKeys {
         let plain = headers
             .get("x-api-key")
             .map(|value| value.as_bytes().trim_ascii());
-        let presented = [bearer, plain];
-        if presented.iter().all(Option::is_none) {
-            return Err(Unauthorised {
-                challenge: REALM.to_owned(),
-                reason: "an API key is missing; send Authorization: Bearer KEY or X-Api-Key: KEY"
-                    .to_owned(),
-            });
+        let refusal = |error: &str, reason: &str| Unauthorised {
+            challenge: format!("{REALM}{error}"),
+            reason: reason.to_owned(),
+        };
+        let mut presented = [bearer, plain].into_iter().flatten().peekable();
+        if presented.peek().is_none() {
+            let reason = "an API key is missing; send Authorization: Bearer KEY or X-Api-Key: KEY";
+            return Err(refusal("", reason));
         }
-        let user = presented
-            .into_iter()
-            .flatten()
-            .fold(None, |found, key| self.find(key).or(found));
-        user.map_or_else(
-            || {
-                Err(Unauthorised {
-                    challenge: format!("{REALM}, error=\"invalid_token\""),
-                    reason: "the API key is not known here".to_owned(),
-                })
-            },
-            |user| {
-                Ok(Some(Identity {
-                    user: user.to_owned(),
-                    auth_type: "api_key",
-                }))
-            },
-        )
+        let user = presented.fold(None, |found, key| self.find(key).or(found));
+        let user = user
+            .ok_or_else(|| refusal(", error=\"invalid_token\"", "the API key is not known here"))?;
+        Ok(Some(Identity {
+            user: user.to_owned(),
+            auth_type: "api_key",
+        }))
     }
 
     /// Whose key it is. Looks at all of them to the end, so that the time it takes tells nothing.

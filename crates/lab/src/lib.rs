@@ -1,7 +1,7 @@
 //! The lab: a server that fails on purpose, in ways that are written down, and the record that it
 //! keeps of what it was asked.
 //!
-//! A tool is one short file under `tools/` and one line in [`ENTRIES`]. It is served over any
+//! A tool is declared in `catalogue/lab.json` and has one line in `tools/mod.rs`. It is served over any
 //! transport, in both eras of the protocol ([`mcprove_servers::hosting`]).
 //!
 //! ```
@@ -34,18 +34,16 @@ mod ask;
 pub mod audit;
 mod behaviour;
 mod call;
+mod catalogue;
 mod category;
-mod conformance;
 mod keys;
-mod media;
 mod methods;
 mod own_audit;
 mod prompts;
-mod registry;
 pub mod report;
 mod resources;
-mod roll;
-mod seal;
+mod rng;
+mod signed_state;
 mod state;
 mod tools;
 mod watch;
@@ -53,9 +51,9 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub use catalogue::Entry;
 pub use keys::{ApiKeys, KeyError, KeyLineError};
 pub use mcprove_servers::hosting::{Eras, Kind, ListenError, Listening, PublicHost};
-pub use registry::{ENTRIES, Entry};
 
 use behaviour::Lab;
 
@@ -74,6 +72,11 @@ pub struct Options {
     pub public_hosts: Vec<PublicHost>,
     /// Where every request is written down; nowhere without it.
     pub audit: Option<Arc<audit::AuditStore>>,
+}
+
+/// Every tool, except what only the conformance suite wants.
+pub fn tools() -> &'static [Entry] {
+    &catalogue::LAB.tools
 }
 
 /// Serves on the stdin and stdout of this process until the client leaves or `stop` is done, and returns

@@ -5,12 +5,11 @@ use mcprove_servers::hosting::healthy::cacheable;
 use mcprove_servers::hosting::message::INVALID_PARAMS;
 use mcprove_servers::hosting::page::page;
 use mcprove_servers::hosting::{Exchange, LogLevel, Refusal};
-use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Era;
 use serde_json::{Map, Value, json};
 
 use super::behaviour::Lab;
-use super::call::{Call, Reply};
+use super::call::{Call, Reply, invalid};
 use super::{own_audit, prompts, resources};
 
 /// The code of a resource that is not there, in the handshake era.
@@ -18,22 +17,29 @@ const RESOURCE_NOT_FOUND: i64 = -32_002;
 /// The most values that a completion may have.
 const COMPLETIONS_MAX: usize = 100;
 
-/// Answers, unless the method is another's.
-pub fn answer<'a>(lab: &'a Lab, exchange: &'a Exchange) -> Option<BoxFuture<'a, ()>> {
+/// What is answered, unless the method is another's.
+pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Reply>> {
     let is_stateless = exchange.revision.era() == Era::Stateless;
     let params = &exchange.request.params;
-    let fixtures = lab.has_fixtures;
+    let list = |name: &str, items: &[Value]| {
+        let page = page(name, items, lab.page_size(), params);
+        page.map(|page| if is_stateless { cacheable(page) } else { page })
+    };
     let result = match exchange.request.method.as_str() {
-        "resources/list" => list(lab, "resources", &lab.resources(), params),
-        "resources/templates/list" => list(
-            lab,
-            "resourceTemplates",
-            &resources::templates(fixtures),
-            params,
-        ),
-        "resources/read" => return Some(Box::pin(read(lab, exchange))),
-        "prompts/list" => list(lab, "prompts", &prompts::listed(fixtures), params),
-        "prompts/get" => return Some(Box::pin(get(lab, exchange))),
+        "resources/list" => list("resources", &lab.resources()),
+        "resources/templates/list" => list("resourceTemplates", &resources::templates(lab)),
+        "resources/read" => contents(lab, exchange).await,
+        "prompts/list" => list("prompts", &prompts::listed(lab)),
+        "prompts/get" => {
+            let none = Map::new();
+            let given = params.get("arguments").and_then(Value::as_object);
+            let call = Call {
+                exchange,
+                lab,
+                arguments: given.unwrap_or(&none),
+            };
+            return Some(prompts::get(call).await);
+        }
         "completion/complete" => complete(lab, params),
         "resources/subscribe" if !is_stateless => subscribe(lab, exchange),
         "resources/unsubscribe" if !is_stateless => text(params, "uri").map(|uri| {
@@ -43,46 +49,13 @@ pub fn answer<'a>(lab: &'a Lab, exchange: &'a Exchange) -> Option<BoxFuture<'a, 
         "logging/setLevel" if !is_stateless => set_level(exchange),
         _ => return None,
     };
-    let is_cacheable = matches!(
-        exchange.request.method.as_str(),
-        "resources/list" | "resources/templates/list" | "prompts/list"
-    );
-    let result = if is_stateless && is_cacheable {
-        result.map(cacheable)
-    } else {
-        result
-    };
-    Some(Box::pin(reply(result).send(exchange)))
-}
-
-fn reply(result: Result<Value, Refusal>) -> Reply {
-    match result {
-        Ok(result) => Reply::Whole(result),
-        Err(refusal) => Reply::Error(refusal),
-    }
-}
-
-fn invalid(text: impl Into<String>) -> Refusal {
-    Refusal::new(INVALID_PARAMS, text)
+    Some(result.map_err(Reply::Error))
 }
 
 /// A parameter that must be a text.
 fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Refusal> {
     let text = params.get(name).and_then(Value::as_str);
     text.ok_or_else(|| invalid(format!("Invalid params: {name} must be a string")))
-}
-
-fn list(
-    lab: &Lab,
-    name: &str,
-    items: &[Value],
-    params: &Map<String, Value>,
-) -> Result<Value, Refusal> {
-    page(name, items, lab.page_size(), params)
-}
-
-async fn read(lab: &Lab, exchange: &Exchange) {
-    reply(contents(lab, exchange).await).send(exchange).await;
 }
 
 async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
@@ -92,10 +65,10 @@ async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let mut result = json!({ "contents": [contents] });
     if exchange.revision.era() == Era::Stateless {
         result = cacheable(result);
-        if let (true, Some(fields)) = (uri == own_audit::URI, result.as_object_mut()) {
+        if uri == own_audit::URI {
             // Another one a moment later, and for another caller.
-            fields.insert("ttlMs".to_owned(), 0.into());
-            fields.insert("cacheScope".to_owned(), "private".into());
+            result["ttlMs"] = 0.into();
+            result["cacheScope"] = "private".into();
         }
     }
     Ok(result)
@@ -132,11 +105,6 @@ fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
     Ok(json!({}))
 }
 
-async fn get(lab: &Lab, exchange: &Exchange) {
-    let call = Call { exchange, lab };
-    prompts::get(call).await.send(exchange).await;
-}
-
 fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let reference = params.get("ref").and_then(Value::as_object);
     let argument = params.get("argument").and_then(Value::as_object);
@@ -146,7 +114,7 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let (name, typed) = (text(argument, "name")?, text(argument, "value")?);
     let known = match text(reference, "type")? {
         "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
-        "ref/resource" => resources::values(text(reference, "uri")?, name, lab.has_fixtures),
+        "ref/resource" => resources::values(text(reference, "uri")?, name, lab),
         other => {
             return Err(invalid(format!(
                 "Invalid params: unknown ref type {other:?}"

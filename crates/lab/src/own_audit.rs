@@ -29,7 +29,7 @@ impl OwnAudit {
     /// As it is listed.
     pub fn listed() -> Value {
         let text = "The latest requests and what came of them, the newest first.";
-        resource(URI, "audit", text, "application/json")
+        resource(URI, "audit", text)
     }
 
     /// What was asked so far, as far as this caller is concerned: with API keys everybody sees their own.
@@ -44,7 +44,7 @@ impl OwnAudit {
             rows,
         };
         let text = serde_json::to_string(&list).ok()?;
-        Some(contents(URI, "application/json", &text))
+        Some(contents(URI, &text))
     }
 }
 

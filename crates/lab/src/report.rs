@@ -58,18 +58,16 @@ pub fn audit_line(row: &AuditRow, style: Style) -> String {
     let line = format!("{id:>5}  {time}  {what:<18}  {outcome:<15}  {took:>9}");
     let detail = detail(row);
     let has_room = style.width >= AUDIT_LINES_HEAD.len() + LAST_WIDTH_MIN;
-    let (line, below) = match (has_room, row.success) {
-        (true, _) => (
-            cut(&format!("{line}  {detail}"), style.width),
-            String::new(),
-        ),
-        (false, true) => (line, String::new()),
-        (false, false) => (
-            line,
-            cut(&format!("{:>10}{detail}", ""), style.width) + "\n",
-        ),
+    let line = if has_room {
+        cut(&format!("{line}  {detail}"), style.width)
+    } else {
+        line
     };
-    style.paint(line.trim_end(), tone(row)) + "\n" + &below
+    let mut text = style.paint(line.trim_end(), tone(row)) + "\n";
+    if !has_room && !row.success {
+        text += &(cut(&format!("{:>10}{detail}", ""), style.width) + "\n");
+    }
+    text
 }
 
 fn tone(row: &AuditRow) -> Tone {
@@ -144,24 +142,17 @@ fn detail(row: &AuditRow) -> String {
 
 /// One row wholly; what is long, on lines of its own.
 pub fn audit_row_document(row: &AuditRow) -> Document {
-    let cut_columns = [
-        ("parameters", row.parameters_cut),
-        ("response", row.response_cut),
-        ("headers", row.headers_cut),
-    ];
-    let is_flag = |name: &str| {
-        let column = name.strip_suffix("_cut");
-        column.is_some_and(|column| cut_columns.iter().any(|(name, _)| *name == column))
-    };
     let mut document = about(&format!("row {}", row.id), Vec::new());
     for (name, cell) in COLUMNS.iter().zip(row.cells()) {
-        let note = if cut_columns.contains(&(name, true)) {
-            "  (cut)"
-        } else {
-            ""
+        let is_cut = match *name {
+            "parameters" => row.parameters_cut,
+            "response" => row.response_cut,
+            "headers" => row.headers_cut,
+            _ => false,
         };
+        let note = if is_cut { "  (cut)" } else { "" };
         match shown_cell(&cell).as_slice() {
-            _ if is_flag(name) => {}
+            _ if name.ends_with("_cut") => {}
             [line] if line.chars().count() <= SHORT_MAX => {
                 document.facts.push((name, format!("{line}{note}").into()));
             }
@@ -177,35 +168,26 @@ fn shown_cell(cell: &Cell<'_>) -> Vec<String> {
     match cell {
         Cell::Empty | Cell::Text("") => vec!["-".to_owned()],
         Cell::Flag(flag) => vec![if *flag { "yes" } else { "no" }.to_owned()],
-        Cell::Number(number) => vec![number.to_string()],
-        Cell::Milliseconds(time) => vec![format!("{time}")],
-        Cell::Time(text) => vec![text.clone()],
         Cell::Text(text) => lines(text),
         Cell::Json(json) => match serde_json::from_str::<Value>(json) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) => {
-                lines(&serde_json::to_string_pretty(&value).unwrap_or_default())
-            }
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => lines(&format!("{value:#}")),
             _ => vec![(*json).to_owned()],
         },
+        cell => vec![cell.to_string()],
     }
 }
 
 /// Two rows against each other.
 pub fn audit_comparison_document(comparison: &RowComparison) -> Document {
     let (left, right) = (comparison.left.id, comparison.right.id);
+    let rows = format!("rows {left} and {right}");
     let end = if comparison.same {
         "are alike"
     } else {
         "differ"
     };
-    let mut document = about(
-        &format!("rows {left} and {right}"),
-        differences(&comparison.differences),
-    );
-    document.verdict = Some(verdict(
-        comparison.same,
-        format!("rows {left} and {right} {end}"),
-    ));
+    let mut document = about(&rows, differences(&comparison.differences));
+    document.verdict = Some(verdict(comparison.same, format!("{rows} {end}")));
     if !comparison.noted.is_empty() {
         let mut names: Vec<&str> = comparison.noted.iter().map(|noted| noted.column).collect();
         names.dedup();
@@ -228,17 +210,17 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
     let (recorded, now) = (&comparison.left, &comparison.right);
     let mut table = Table::new(["", "recorded", "now"]);
     let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
-    table.push(["outcome".to_owned(), outcome(recorded), outcome(now)]);
-    table.push([
-        "took".to_owned(),
-        took(recorded.duration_ms),
-        took(now.duration_ms),
-    ]);
-    for (name, left, right) in [
-        ("error", &recorded.error_message, &now.error_message),
-        ("response", &recorded.response, &now.response),
-    ] {
-        table.push([name.to_owned(), part(left), part(right)]);
+    let sides = [recorded, now].map(|row| {
+        let (error, response) = (part(&row.error_message), part(&row.response));
+        [outcome(row), took(row.duration_ms), error, response]
+    });
+    let [recorded_parts, now_parts] = sides;
+    let names = ["outcome", "took", "error", "response"].map(str::to_owned);
+    for (name, (left, right)) in names
+        .into_iter()
+        .zip(recorded_parts.into_iter().zip(now_parts))
+    {
+        table.push([name, left, right]);
     }
     let is_cut = if recorded.response_cut {
         ", as far as it was kept"

@@ -1,100 +1,88 @@
-//! The resources of the lab: a text, a picture, and a row of numbers to page through.
+//! The resources of the lab: those that its catalogue declares, and a row of numbers to page through.
 
 use serde_json::{Value, json};
 
-use super::{conformance, media};
+use super::behaviour::Lab;
+use super::catalogue::{Resource, render, text};
 
-/// How many numbers are listed.
-const NUMBERS: u64 = 20;
-/// Where they are.
+/// Where the numbers are.
 const NUMBERS_AT: &str = "lab://numbers/";
-/// The template that they fit.
-const NUMBERS_TEMPLATE: &str = "lab://numbers/{number}";
-
-const README: &str = "This server fails on purpose. Its tools say how.\n";
 
 /// The resources that are listed.
-pub fn listed(with_fixtures: bool) -> Vec<Value> {
-    let mut listed = vec![
-        resource(
-            "lab://readme",
-            "readme",
-            "What this server is.",
-            "text/plain",
-        ),
-        resource("lab://pixel", "pixel", "A red pixel.", "image/png"),
-    ];
-    listed.extend((1..=NUMBERS).map(|number| {
-        resource(
-            &format!("{NUMBERS_AT}{number}"),
-            &format!("number {number}"),
-            "A number and its square.",
-            "application/json",
-        )
-    }));
-    if with_fixtures {
-        listed.extend(conformance::resources::listed());
-    }
-    listed
+pub fn listed(lab: &Lab) -> Vec<Value> {
+    let numbers: Vec<Value> = (1..=20)
+        .map(|number| {
+            resource(
+                &format!("{NUMBERS_AT}{number}"),
+                &format!("number {number}"),
+                "A number and its square.",
+            )
+        })
+        .collect();
+    // The numbers come after what the lab always has.
+    let mut numbers = Some(numbers);
+    let catalogues = lab.catalogues.iter();
+    catalogues
+        .flat_map(|catalogue| {
+            let declared = catalogue.resources.iter();
+            let declared = declared.map(|known| known.resource.clone());
+            declared.chain(numbers.take().unwrap_or_default())
+        })
+        .collect()
 }
 
-/// A resource as it is listed.
-pub fn resource(uri: &str, name: &str, description: &str, kind: &str) -> Value {
-    json!({ "uri": uri, "name": name, "description": description, "mimeType": kind })
+/// A resource of JSON as it is listed.
+pub fn resource(uri: &str, name: &str, description: &str) -> Value {
+    json!({ "uri": uri, "name": name, "description": description, "mimeType": "application/json" })
+}
+
+fn templates_of(lab: &Lab) -> impl Iterator<Item = &'static Resource> {
+    let catalogues = lab.catalogues.iter();
+    catalogues.flat_map(|catalogue| &catalogue.templates)
 }
 
 /// The templates that are listed.
-pub fn templates(with_fixtures: bool) -> Vec<Value> {
-    let mut templates = vec![json!({
-        "uriTemplate": NUMBERS_TEMPLATE,
-        "name": "number",
-        "description": "Any whole number and its square.",
-        "mimeType": "application/json",
-    })];
-    if with_fixtures {
-        templates.extend(conformance::resources::templates());
-    }
-    templates
+pub fn templates(lab: &Lab) -> Vec<Value> {
+    let templates = templates_of(lab);
+    templates.map(|known| known.resource.clone()).collect()
 }
 
 /// What is at a URI.
-pub fn read(uri: &str, with_fixtures: bool) -> Option<Value> {
-    match uri {
-        "lab://readme" => Some(contents(uri, "text/plain", README)),
-        "lab://pixel" => {
-            Some(json!({ "uri": uri, "mimeType": "image/png", "blob": media::pixel() }))
+pub fn read(uri: &str, lab: &Lab) -> Option<Value> {
+    let mut declared = lab
+        .catalogues
+        .iter()
+        .flat_map(|catalogue| &catalogue.resources);
+    if let Some(known) = declared.find(|known| text(&known.resource, "uri") == uri) {
+        let mut contents = json!({ "uri": uri, "mimeType": known.resource["mimeType"] });
+        for (name, value) in &known.contents {
+            contents[name] = render(value, &serde_json::Map::new());
         }
-        _ => {
-            let number = uri.strip_prefix(NUMBERS_AT);
-            match number.and_then(digits) {
-                Some(number) => {
-                    let square = u64::from(number) * u64::from(number);
-                    let text = json!({ "number": number, "square": square }).to_string();
-                    Some(contents(uri, "application/json", &text))
-                }
-                None if with_fixtures => conformance::resources::read(uri),
-                None => None,
-            }
-        }
+        return Some(contents);
     }
+    if let Some(number) = uri.strip_prefix(NUMBERS_AT) {
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
+        let number: u32 = is_plain.then(|| number.parse().ok())??;
+        let square = u64::from(number) * u64::from(number);
+        let text = json!({ "number": number, "square": square });
+        return Some(contents(uri, &text.to_string()));
+    }
+    let id = uri
+        .strip_prefix("test://template/")?
+        .strip_suffix("/data")?;
+    let is_one = lab.catalogues.len() > 1 && !id.is_empty() && !id.contains('/');
+    let text =
+        json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") }).to_string();
+    is_one.then(|| contents(uri, &text))
 }
 
-/// A number that is written in digits alone.
-fn digits(text: &str) -> Option<u32> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    is_plain.then(|| text.parse().ok())?
-}
-
-/// A text at a URI.
-pub fn contents(uri: &str, kind: &str, text: &str) -> Value {
-    json!({ "uri": uri, "mimeType": kind, "text": text })
+/// JSON at a URI.
+pub fn contents(uri: &str, text: &str) -> Value {
+    json!({ "uri": uri, "mimeType": "application/json", "text": text })
 }
 
 /// What a variable of a template can be.
-pub fn values(template: &str, variable: &str, with_fixtures: bool) -> Option<Vec<String>> {
-    match (template, variable) {
-        (NUMBERS_TEMPLATE, "number") => Some((1..=NUMBERS).map(|n| n.to_string()).collect()),
-        _ if with_fixtures => conformance::resources::values(template, variable),
-        _ => None,
-    }
+pub fn values(template: &str, variable: &str, lab: &Lab) -> Option<Vec<String>> {
+    let known = templates_of(lab).find(|known| text(&known.resource, "uriTemplate") == template)?;
+    serde_json::from_value(known.values.get(variable)?.clone()).ok()
 }

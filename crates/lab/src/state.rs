@@ -8,8 +8,6 @@ use serde_json::{Map, Value, json};
 
 /// The most names that are kept of each kind.
 const NAMES_MAX: usize = 10_000;
-/// The longest name.
-pub const NAME_CHARS_MAX: usize = 256;
 
 /// The memory of the lab. Everything in it is bounded.
 #[derive(Default)]

@@ -4,29 +4,24 @@ use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
 use mcprove_servers::hosting::message::{META_CLIENT, META_VERSION, Request};
-use mcprove_servers::hosting::{Arrival, Caller, Ended, Malformed, TurnedAway, Watch, lock};
+use mcprove_servers::hosting::{
+    Arrival, Caller, Ended, Malformed, Refusal, TurnedAway, Watch, lock,
+};
 use mcprove_trace::BoxFuture;
 use serde_json::Value;
 
-use super::audit::{AuditRow, AuditStore, redact_headers};
+use super::audit::{AuditRow, AuditStore, header_texts, redact_headers};
 use super::category::{self, AUTH, CANCELLED, PROTOCOL, TOOL};
 
 /// Writes down what is asked.
 #[derive(Clone)]
-pub struct Recorder {
-    store: Arc<AuditStore>,
-}
+pub struct Recorder(pub Arc<AuditStore>);
 
 impl Recorder {
-    /// One that writes to this store.
-    pub const fn new(store: Arc<AuditStore>) -> Self {
-        Self { store }
-    }
-
     /// Waits while more rows are on their way than can be written soon; nothing if there are not.
     pub fn ready(&self) -> Option<BoxFuture<'_, ()>> {
-        let is_ready = self.store.has_room();
-        (!is_ready).then(|| -> BoxFuture<'_, ()> { Box::pin(self.store.room()) })
+        let is_ready = self.0.has_room();
+        (!is_ready).then(|| -> BoxFuture<'_, ()> { Box::pin(self.0.room()) })
     }
 
     /// Sees a request to its end, and then writes its row.
@@ -39,7 +34,7 @@ impl Recorder {
             row.source = name(&arrival.session.client());
         }
         Box::new(Observed {
-            store: Arc::clone(&self.store),
+            store: Arc::clone(&self.0),
             start: Instant::now(),
             row: Mutex::new(row),
         })
@@ -63,9 +58,7 @@ impl Recorder {
         match refused.refusal {
             Some(refusal) => {
                 let id = refused.request.map_or(&Value::Null, |request| &request.id);
-                let answer = refusal.response(id);
-                row.response_chars = answer.to_string().chars().count() as u64;
-                note(&answer, &mut row);
+                note_refusal(refusal, id, &mut row);
             }
             None if refused.reason.is_empty() => {}
             None => {
@@ -77,7 +70,7 @@ impl Recorder {
         row.session_id = caller.header("mcp-session-id").map(str::to_owned);
         row.error_message = Some(format!("HTTP {}: {}", refused.status, refused.reason));
         row.error_category = Some(if is_unauthorised { AUTH } else { PROTOCOL }.to_owned());
-        self.store.record_now(row);
+        self.0.record_now(row);
     }
 
     /// Writes a row of what came and is no message.
@@ -88,39 +81,29 @@ impl Recorder {
         row.protocol_version = refused.session.revision().map(|agreed| agreed.to_string());
         row.request_id = (!refused.id.is_null()).then(|| refused.id.to_string());
         refused.method.clone_into(&mut row.method);
-        let answer = refused.refusal.response(refused.id);
-        row.response_chars = answer.to_string().chars().count() as u64;
-        note(&answer, &mut row);
-        self.store.record_now(row);
+        note_refusal(refused.refusal, refused.id, &mut row);
+        self.0.record_now(row);
     }
 }
 
 /// The row of a request of which nothing is known yet but itself.
 fn row_of(request: Option<&Request>, caller: &Caller, group: Option<&'static str>) -> AuditRow {
+    let identity = caller.identity.as_ref();
     let mut row = AuditRow {
         ts: SystemTime::now(),
         transport: caller.way.name().to_owned(),
         remote_addr: caller.remote.map(|remote| remote.to_string()),
         user_agent: caller.header("user-agent").map(str::to_owned),
-        user: caller
-            .identity
-            .as_ref()
-            .map(|identity| identity.user.clone()),
+        user: identity.map(|identity| identity.user.clone()),
         auth_type: Some(
-            caller
-                .identity
-                .as_ref()
+            identity
                 .map_or("none", |identity| identity.auth_type)
-                .to_owned(),
+                .into(),
         ),
         ..AuditRow::default()
     };
     if !caller.headers.is_empty() {
-        let texts = caller
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        row.headers = Some(redact_headers(texts));
+        row.headers = Some(redact_headers(header_texts(&caller.headers)));
     }
     if let Some(request) = request {
         describe(request, group, &mut row);
@@ -201,6 +184,13 @@ impl Watch for Observed {
         }
         self.store.record_now(row);
     }
+}
+
+/// Notes a refusal of the request with this id.
+fn note_refusal(refusal: &Refusal, id: &Value, row: &mut AuditRow) {
+    let answer = refusal.response(id);
+    row.response_chars = answer.to_string().chars().count() as u64;
+    note(&answer, row);
 }
 
 /// Notes an answer.

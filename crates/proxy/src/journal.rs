@@ -1,10 +1,11 @@
 //! What a proxy remembers of the calls that passed, for its summary: bounded, however many there are.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use mcprove_fault::{Injection, KnownCall};
+use mcprove_servers::hosting::lock;
 use mcprove_settings::text::shorten;
 
 use super::summary::{SeenCall, SeenCalls, SeenFault};
@@ -19,20 +20,15 @@ const NAME_CHARACTERS_MAX: usize = 200;
 const REMARKS_MAX: usize = 50;
 
 /// Remembers calls.
-pub(super) struct Journal {
+pub struct Journal {
     started: Instant,
     pages: Mutex<Pages>,
 }
 
 #[derive(Default)]
 struct Pages {
-    calls: Vec<SeenCall>,
+    seen: SeenCalls,
     tools: BTreeMap<Arc<str>, ToolPage>,
-    uncounted: u64,
-    repeatable: BTreeSet<String>,
-    remarks: BTreeMap<String, u64>,
-    is_ended_by_fault: bool,
-    has_server_died: bool,
 }
 
 /// What is remembered of a tool.
@@ -43,9 +39,9 @@ struct ToolPage {
     is_struck: bool,
 }
 
-/// A call in the journal, if it has a page of its own.
+/// The place of a call in the journal, if it has one of its own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Page(Option<usize>);
+pub struct CallLogId(Option<usize>);
 
 impl Journal {
     pub fn new() -> Self {
@@ -56,20 +52,20 @@ impl Journal {
     }
 
     /// A call that a client made.
-    pub fn call(&self, session: u32, call: &KnownCall<'_>, fault: Option<&Injection>) -> Page {
+    pub fn call(&self, session: u32, call: &KnownCall<'_>, fault: Option<&Injection>) -> CallLogId {
         let at = self.started.elapsed();
         let name = shorten(call.site().tool, NAME_CHARACTERS_MAX);
         // A call of a tool that is struck only now did not come after what was struck, and is not compared.
         let is_compared = fault.is_some() || self.is_struck(&name);
         let identity = is_compared.then(|| call.identity());
-        let mut pages = self.pages();
+        let mut pages = lock(&self.pages);
         let name = pages.count(&name, fault.is_some());
-        if pages.calls.len() >= CALLS_MAX {
+        if pages.seen.calls.len() >= CALLS_MAX {
             drop(pages);
             self.remark("a call was counted only, for too many others were remembered before");
-            return Page(None);
+            return CallLogId(None);
         }
-        pages.calls.push(SeenCall {
+        pages.seen.calls.push(SeenCall {
             at,
             session,
             tool: name,
@@ -81,19 +77,19 @@ impl Journal {
             ended: None,
             cancelled: None,
         });
-        Page(Some(pages.calls.len() - 1))
+        CallLogId(Some(pages.seen.calls.len() - 1))
     }
 
     /// The client had the last word on a call.
-    pub fn ended(&self, page: Page) {
+    pub fn ended(&self, id: CallLogId) {
         let now = self.started.elapsed();
-        self.change(page, |call| call.ended = call.ended.or(Some(now)));
+        self.change(id, |call| call.ended = call.ended.or(Some(now)));
     }
 
     /// The client cancelled a call, or left.
-    pub fn cancelled(&self, page: Page) {
+    pub fn cancelled(&self, id: CallLogId) {
         let now = self.started.elapsed();
-        self.change(page, |call| {
+        self.change(id, |call| {
             if call.ended.is_none() {
                 call.cancelled = call.cancelled.or(Some(now));
             }
@@ -102,92 +98,70 @@ impl Journal {
 
     /// A fault ended it all: what the client does next is not seen any more.
     pub fn ended_by_fault(&self) {
-        self.pages().is_ended_by_fault = true;
+        lock(&self.pages).seen.is_ended_by_fault = true;
     }
 
     /// The server ended by itself while its client was still there: what that does next is not seen.
     pub fn server_died(&self) {
-        self.pages().has_server_died = true;
+        lock(&self.pages).seen.has_server_died = true;
     }
 
     /// A list of tools says that this one may be called again without harm.
     pub fn repeatable(&self, tool: String) {
-        let mut pages = self.pages();
-        if pages.repeatable.len() < TOOLS_MAX {
-            pages.repeatable.insert(tool);
+        let repeatable = &mut lock(&self.pages).seen.repeatable;
+        if repeatable.len() < TOOLS_MAX {
+            repeatable.insert(tool);
         }
     }
 
     /// Something that the summary should say; the same remark is counted.
     pub fn remark(&self, remark: &str) {
-        let mut pages = self.pages();
-        let has_room = pages.remarks.len() < REMARKS_MAX;
-        match pages.remarks.get_mut(remark) {
-            Some(count) => *count += 1,
-            None if has_room => {
-                pages.remarks.insert(remark.to_owned(), 1);
-            }
-            None => {}
+        let remarks = &mut lock(&self.pages).seen.remarks;
+        if remarks.len() < REMARKS_MAX || remarks.contains_key(remark) {
+            *remarks.entry(remark.to_owned()).or_default() += 1;
         }
     }
 
     /// What was remembered.
     pub fn calls(&self) -> SeenCalls {
-        let pages = self.pages();
-        let names = pages.tools.iter();
+        let pages = lock(&self.pages);
+        let tools = pages.tools.iter();
         SeenCalls {
-            calls: pages.calls.clone(),
-            counts: names
+            counts: tools
                 .map(|(name, tool)| (name.to_string(), tool.calls))
                 .collect(),
-            uncounted: pages.uncounted,
-            repeatable: pages.repeatable.clone(),
-            remarks: pages.remarks.clone(),
-            totals: Vec::new(),
-            is_ended_by_fault: pages.is_ended_by_fault,
-            has_server_died: pages.has_server_died,
             duration: self.started.elapsed(),
+            ..pages.seen.clone()
         }
     }
 
-    fn change(&self, page: Page, change: impl FnOnce(&mut SeenCall)) {
-        let mut pages = self.pages();
-        if let Some(call) = page.0.and_then(|index| pages.calls.get_mut(index)) {
+    fn change(&self, id: CallLogId, change: impl FnOnce(&mut SeenCall)) {
+        let mut pages = lock(&self.pages);
+        if let Some(call) = id.0.and_then(|index| pages.seen.calls.get_mut(index)) {
             change(call);
         }
     }
 
     /// Whether a fault has struck a tool; of one that is not remembered, nobody knows.
     fn is_struck(&self, tool: &str) -> bool {
-        let pages = self.pages();
+        let pages = lock(&self.pages);
         let page = pages.tools.get(tool);
         page.map_or(pages.tools.len() >= TOOLS_MAX, |page| page.is_struck)
-    }
-
-    fn pages(&self) -> MutexGuard<'_, Pages> {
-        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Pages {
     /// Counts a call of a tool, and gives its name.
     fn count(&mut self, tool: &str, is_struck: bool) -> Arc<str> {
-        if let Some((name, _)) = self.tools.get_key_value(tool) {
-            let name = Arc::clone(name);
-            if let Some(page) = self.tools.get_mut(tool) {
-                page.calls += 1;
-                page.is_struck |= is_struck;
-            }
+        let known = self.tools.get_key_value(tool);
+        let name = known.map_or_else(|| tool.into(), |(name, _)| Arc::clone(name));
+        if known.is_none() && self.tools.len() >= TOOLS_MAX {
+            self.seen.uncounted += 1;
             return name;
         }
-        let name: Arc<str> = tool.into();
-        if self.tools.len() < TOOLS_MAX {
-            let calls = 1;
-            let page = ToolPage { calls, is_struck };
-            self.tools.insert(Arc::clone(&name), page);
-        } else {
-            self.uncounted += 1;
-        }
+        let page = self.tools.entry(Arc::clone(&name)).or_default();
+        page.calls += 1;
+        page.is_struck |= is_struck;
         name
     }
 }

@@ -7,6 +7,7 @@
 //! nothing else. [`summary`] tells afterwards what the client did next.
 
 mod faulted;
+mod faulted_calls;
 pub mod http;
 mod journal;
 mod listing;
@@ -15,7 +16,6 @@ mod report;
 #[cfg(test)]
 mod said;
 pub mod stdio;
-mod struck;
 pub mod summary;
 mod watch;
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use mcprove_recording::{Peer, RecordedSession};
 use mcprove_trace::protocol::{Envelope, META_PROTOCOL_VERSION};
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use serde_json::value::RawValue;
 /// An id as it is compared: the same id may be written in several ways, and an answer may write it
 /// otherwise than the request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum IdKey {
+pub enum IdKey {
     /// A text.
     Text(String),
     /// A whole number.
@@ -47,18 +48,22 @@ fn whole(raw: &str) -> Option<i128> {
     is_whole.then_some(number as i128)
 }
 
+/// What a client or a server asks.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The id, as it was written.
+    pub id: &'a str,
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The parameters, as JSON; empty when absent.
+    pub params: &'a str,
+}
+
 /// A message, as far as a proxy looks.
 #[derive(Debug)]
-pub(super) enum Seen<'a> {
+pub enum Seen<'a> {
     /// A request.
-    Request {
-        /// The id, as it was written.
-        id: &'a str,
-        /// The method.
-        method: Cow<'a, str>,
-        /// The parameters, as JSON; empty when absent.
-        params: &'a str,
-    },
+    Request(Request<'a>),
     /// A notification.
     Notification {
         /// The method.
@@ -87,27 +92,58 @@ impl<'a> Seen<'a> {
             return Self::Other;
         };
         let id = envelope.id.filter(|id| *id != "null");
+        let params = envelope.params.unwrap_or_default();
         match (envelope.method, id) {
-            (Some(method), Some(id)) => Self::Request {
-                id,
-                method,
-                params: envelope.params.unwrap_or_default(),
-            },
-            (Some(method), None) => Self::Notification {
-                method,
-                params: envelope.params.unwrap_or_default(),
-            },
+            (Some(method), Some(id)) => Self::Request(Request { id, method, params }),
+            (Some(method), None) => Self::Notification { method, params },
             (None, Some(id)) if envelope.result.is_some() || envelope.error.is_some() => {
                 Self::Answer { id }
             }
             _ => Self::Other,
         }
     }
+
+    /// The request that it cancels.
+    pub fn cancelled(&self) -> Option<IdKey> {
+        #[derive(Deserialize)]
+        struct Params<'a> {
+            #[serde(borrow, rename = "requestId")]
+            request: &'a RawValue,
+        }
+        match self {
+            Self::Notification { method, params } if method == "notifications/cancelled" => {
+                let params: Params<'_> = serde_json::from_str(params).ok()?;
+                Some(IdKey::new(params.request.get()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it answers what was asked under this id.
+    pub fn answers(&self, asked: &IdKey) -> bool {
+        matches!(self, Self::Answer { id } if IdKey::new(id) == *asked)
+    }
+
+    /// Writes down what one side says by itself, and what a client answers.
+    pub fn note(&self, from: Peer, session: Option<&RecordedSession>) {
+        match (self, session) {
+            (Self::Request(request), Some(session)) if from == Peer::Server => {
+                session.server_request(request.id, &request.method, request.params);
+            }
+            (Self::Notification { method, params }, Some(session)) => {
+                session.notification(from, method, params);
+            }
+            (Self::Answer { id }, Some(session)) if from == Peer::Client => {
+                session.client_reply(id)
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether a message of a client may be one that faults look at: a call, a list of tools, a
 /// cancellation. A wrong yes only costs time; escapes could hide anything, so they are looked at.
-pub(super) fn may_matter(message: &[u8]) -> bool {
+pub fn may_matter(message: &[u8]) -> bool {
     use std::sync::LazyLock;
 
     use memchr::memmem::Finder;
@@ -118,7 +154,7 @@ pub(super) fn may_matter(message: &[u8]) -> bool {
 
 /// What `tools/call` asks for.
 #[derive(Debug)]
-pub(super) struct ToolCall<'a> {
+pub struct ToolCall<'a> {
     /// The id, as it was written.
     pub id: &'a str,
     /// The tool.
@@ -131,7 +167,7 @@ pub(super) struct ToolCall<'a> {
 
 /// What is kept of a call that a fault acts on. No fault reads the arguments.
 #[derive(Debug)]
-pub(super) struct HeldCall {
+pub struct HeldCall {
     /// The id, as it was written.
     pub id: String,
     /// The tool.
@@ -175,19 +211,8 @@ impl<'a> ToolCall<'a> {
     }
 }
 
-/// The request that `notifications/cancelled` is about.
-pub(super) fn cancelled_id(params: &str) -> Option<IdKey> {
-    #[derive(Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow, rename = "requestId")]
-        request: &'a RawValue,
-    }
-    let params: Params<'_> = serde_json::from_str(params).ok()?;
-    Some(IdKey::new(params.request.get()))
-}
-
 /// The id in the first bytes of an answer that is too long to be read, as far as it can be told.
-pub(super) fn id_in_head(head: &[u8]) -> Option<IdKey> {
+pub fn id_in_head(head: &[u8]) -> Option<IdKey> {
     let position = memchr::memmem::find(head, b"\"id\"")?;
     let rest = head.get(position + 4..)?.trim_ascii_start();
     let rest = rest.strip_prefix(b":")?;
@@ -197,74 +222,4 @@ pub(super) fn id_in_head(head: &[u8]) -> Option<IdKey> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_are_the_same_however_they_are_written() {
-        for (one, other) in [
-            ("1", "1.0"),
-            ("100", "1e2"),
-            ("-0", "0"),
-            (r#""caf\u00e9""#, "\"café\""),
-        ] {
-            assert_eq!(IdKey::new(one), IdKey::new(other), "{one} {other}");
-        }
-        for (one, other) in [
-            ("1", "\"1\""),
-            ("18446744073709551616", "18446744073709551617"),
-            ("1.5", "1"),
-            ("1e999", "2e999"),
-        ] {
-            assert_ne!(IdKey::new(one), IdKey::new(other), "{one} {other}");
-        }
-    }
-
-    #[test]
-    fn a_call_is_seen_however_it_is_written() {
-        for call in [
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}"#,
-            r#"{"id":1,"method":"tools\/call","params":{"name":"echo"}}"#,
-            r#"{"id":1,"method":"tools/\u0063all","params":{"name":"echo"}}"#,
-        ] {
-            assert!(may_matter(call.as_bytes()), "{call}");
-            let Seen::Request { id, method, params } = Seen::of(call.as_bytes()) else {
-                panic!("{call}");
-            };
-            assert_eq!((id, &*method), ("1", "tools/call"));
-            assert_eq!(ToolCall::parse(id, params).unwrap().tool, "echo");
-        }
-        assert!(!may_matter(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#));
-    }
-
-    #[test]
-    fn what_is_no_message_passes() {
-        for text in [
-            "",
-            "hello",
-            "{",
-            "{}",
-            "\u{feff}{}",
-            "5",
-            r#"{"id":null,"result":{}}"#,
-            r#"{"method":5,"id":1}"#,
-        ] {
-            assert!(matches!(Seen::of(text.as_bytes()), Seen::Other), "{text}");
-        }
-        assert!(matches!(Seen::of(b" [1"), Seen::Batch));
-        assert!(matches!(Seen::of(b"\xff\xfe"), Seen::Other));
-    }
-
-    #[test]
-    fn the_id_of_a_long_answer_is_found_in_its_head() {
-        assert_eq!(
-            id_in_head(br#"{"jsonrpc":"2.0","id": "a b","result":{"content":["#),
-            Some(IdKey::Text("a b".to_owned()))
-        );
-        assert_eq!(
-            id_in_head(br#"{"id":7,"result":"xxxx"#),
-            Some(IdKey::Number(7))
-        );
-        assert_eq!(id_in_head(br#"{"result":"xxxx"#), None);
-    }
-}
+mod tests;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcprove_document::block::{Document, Limit, Line, Section, Table, Tone, Verdict};
 use mcprove_document::figure::counted;
@@ -27,6 +29,55 @@ pub struct Traffic {
     pub messages_to_server: u64,
     /// Lines from the server over stdio, responses over HTTP.
     pub messages_to_client: u64,
+}
+
+/// What goes one way.
+#[derive(Default)]
+pub(crate) struct Count {
+    bytes: AtomicU64,
+    messages: AtomicU64,
+}
+
+impl Count {
+    pub fn add(&self, bytes: usize, messages: u64) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.messages.fetch_add(messages, Ordering::Relaxed);
+    }
+}
+
+/// What goes both ways.
+#[derive(Default)]
+pub(crate) struct TrafficCount {
+    pub to_server: Arc<Count>,
+    pub to_client: Arc<Count>,
+}
+
+impl TrafficCount {
+    /// What passed so far.
+    pub fn traffic(&self) -> Traffic {
+        let (up, down) = (&self.to_server, &self.to_client);
+        Traffic {
+            bytes_to_server: up.bytes.load(Ordering::Relaxed),
+            bytes_to_client: down.bytes.load(Ordering::Relaxed),
+            messages_to_server: up.messages.load(Ordering::Relaxed),
+            messages_to_client: down.messages.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The status after the fault `crash`.
+pub(crate) const CRASHED: u8 = 1;
+
+/// How a proxy ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// What it did and saw.
+    pub summary: ProxySummary,
+    /// The status to end with: over stdio that of the server, or 128 and the signal that killed it; 1 after the
+    /// fault `crash`.
+    pub status: u8,
+    /// Whether it was asked to stop.
+    pub was_stopped: bool,
 }
 
 /// What a proxy did and saw, from start to end.
@@ -61,7 +112,7 @@ pub struct ProxySummary {
 
 impl ProxySummary {
     /// The summary of what was seen.
-    pub(super) fn new(
+    pub(crate) fn new(
         target: &str,
         traffic: Traffic,
         watch: &Watch,

@@ -69,7 +69,7 @@ pub struct SeenCalls {
     /// What else should be said, and how often it happened.
     pub remarks: BTreeMap<String, u64>,
     /// How often each fault struck.
-    pub totals: Vec<FaultTotal>,
+    pub totals: Vec<FaultCount>,
     /// Whether a fault ended the proxy too.
     pub is_ended_by_fault: bool,
     /// Whether the server ended by itself while its client was still there, and the proxy with it.
@@ -149,30 +149,6 @@ pub struct StruckTool {
     pub calls: u64,
 }
 
-/// How often a fault struck, in all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FaultTotal {
-    /// The fault.
-    pub fault: String,
-    /// Its kind.
-    pub kind: FaultKind,
-    /// Calls that it struck.
-    pub struck: u64,
-    /// Calls that it was aimed at.
-    pub aimed: u64,
-}
-
-impl From<FaultCount> for FaultTotal {
-    fn from(count: FaultCount) -> Self {
-        Self {
-            fault: count.fault,
-            kind: count.kind,
-            struck: count.struck,
-            aimed: count.aimed,
-        }
-    }
-}
-
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallSummary {
@@ -184,7 +160,7 @@ pub struct CallSummary {
     pub faults: Vec<StruckTool>,
     /// Faults in all, those included that struck nothing.
     #[serde(default)]
-    pub fault_totals: Vec<FaultTotal>,
+    pub fault_totals: Vec<FaultCount>,
     /// What clients did next, counted.
     pub next_steps: BTreeMap<NextStep, u64>,
     /// The faulted calls, in order; [`FAULTED_CALLS_MAX`] at most.

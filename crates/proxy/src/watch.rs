@@ -8,11 +8,11 @@ use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
 use mcprove_trace::budget::Budget;
 use mcprove_trace::protocol::split_batch;
 
-use super::faulted::StruckCall;
-use super::journal::{Journal, Page};
-use super::listing::{self, Listed};
-use super::message::{Seen, ToolCall};
-use super::summary::{FaultTotal, SeenCalls};
+use super::faulted::FaultedRequest;
+use super::journal::{CallLogId, Journal};
+use super::listing;
+use super::message::{Request, Seen, ToolCall};
+use super::summary::SeenCalls;
 
 /// What a proxy does besides passing things on.
 #[derive(Clone, Default)]
@@ -36,27 +36,16 @@ const REPLY_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// What is told where a fault was aimed at a call in a batch.
 const BATCHED: &str = "a call in a batch passed untouched: faults do not look into batches";
 
-/// What a client asks.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Request<'a> {
-    /// The id, as it was written.
-    pub id: &'a str,
-    /// The method.
-    pub method: &'a str,
-    /// The parameters, as JSON; empty when absent.
-    pub params: &'a str,
-}
-
 /// What becomes of what a client asks.
-pub(super) enum Fate {
+pub enum Fate {
     /// It goes on.
     Passes(Option<RecordedRequest>),
     /// A fault strikes it.
-    Struck(Box<StruckCall>),
+    Struck(Box<FaultedRequest>),
 }
 
 /// The faults, the recording and the memory of one proxy.
-pub(super) struct Watch {
+pub struct Watch {
     pub server_name: String,
     pub injector: Injector,
     pub recording: Option<Recording>,
@@ -98,7 +87,7 @@ impl Watch {
     pub fn request(
         &self,
         session: (u32, Option<&RecordedSession>),
-        request: Request<'_>,
+        request: &Request<'_>,
         has_room: impl FnOnce() -> bool,
         message: impl FnOnce() -> Bytes,
     ) -> Fate {
@@ -106,18 +95,18 @@ impl Watch {
         let Some(call) = call else {
             return Fate::Passes(recorded);
         };
-        let (injection, page) = self.call(session.0, &call, has_room);
+        let (injection, log_id) = self.call(session.0, &call, has_room);
         let Some(injection) = injection else {
             return Fate::Passes(recorded);
         };
         if let Some(recorded) = &recorded {
             recorded.strike(&injection, &self.server_name);
         }
-        Fate::Struck(Box::new(StruckCall {
+        Fate::Struck(Box::new(FaultedRequest {
             call: call.hold(),
             message: message(),
             injection,
-            page,
+            log_id,
             recorded,
         }))
     }
@@ -131,25 +120,20 @@ impl Watch {
         mut asked: impl FnMut(&str, Option<RecordedRequest>),
     ) {
         for member in split_batch(batch).unwrap_or_default() {
-            match (Seen::of(member.as_bytes()), recorded) {
-                (Seen::Request { id, method, params }, _) => {
-                    let method = &*method;
-                    let (call, recorded) = written(recorded, Request { id, method, params });
-                    if let Some(call) = call {
-                        let call = self.known(&call);
-                        if self.injector.is_aimed_at(call.site()) {
-                            self.journal.remark(BATCHED);
-                        }
-                        self.journal.call(session, &call, None);
-                    }
-                    asked(id, recorded);
+            let seen = Seen::of(member.as_bytes());
+            seen.note(Peer::Client, recorded);
+            let Seen::Request(request) = seen else {
+                continue;
+            };
+            let (call, recorded) = written(recorded, &request);
+            if let Some(call) = call {
+                let call = self.known(&call);
+                if self.injector.is_aimed_at(call.site()) {
+                    self.journal.remark(BATCHED);
                 }
-                (Seen::Notification { method, params }, Some(recorded)) => {
-                    recorded.notification(Peer::Client, &method, params);
-                }
-                (Seen::Answer { id }, Some(recorded)) => recorded.client_reply(id),
-                _ => {}
+                self.journal.call(session, &call, None);
             }
+            asked(request.id, recorded);
         }
     }
 
@@ -167,7 +151,7 @@ impl Watch {
         session: u32,
         call: &ToolCall<'_>,
         has_room: impl FnOnce() -> bool,
-    ) -> (Option<Injection>, Page) {
+    ) -> (Option<Injection>, CallLogId) {
         let call = self.known(call);
         let injection = if !self.injector.is_aimed_at(call.site()) {
             None
@@ -178,20 +162,14 @@ impl Watch {
                 .remark("a call passed untouched, for too many others were held");
             None
         };
-        let page = self.journal.call(session, &call, injection.as_ref());
-        (injection, page)
+        let log_id = self.journal.call(session, &call, injection.as_ref());
+        (injection, log_id)
     }
 
     /// A list of tools passes: what it says is remembered, and what it is to say instead is returned.
     pub fn listing(&self, answer: &[u8]) -> Option<Vec<u8>> {
-        for Listed {
-            tool,
-            is_repeatable,
-        } in listing::listed(answer)
-        {
-            if is_repeatable {
-                self.journal.repeatable(tool);
-            }
+        for tool in listing::repeatable(answer) {
+            self.journal.repeatable(tool);
         }
         if !self.injector.hides_any() {
             return None;
@@ -201,9 +179,8 @@ impl Watch {
 
     /// What was seen so far.
     pub fn seen(&self) -> SeenCalls {
-        let counts = self.injector.counts().into_iter();
         SeenCalls {
-            totals: counts.map(FaultTotal::from).collect(),
+            totals: self.injector.counts(),
             ..self.journal.calls()
         }
     }
@@ -212,11 +189,10 @@ impl Watch {
 /// Writes a request down, if there is a recording; what it calls, if it calls a tool.
 fn written<'a>(
     session: Option<&RecordedSession>,
-    request: Request<'a>,
+    Request { id, method, params }: &Request<'a>,
 ) -> (Option<ToolCall<'a>>, Option<RecordedRequest>) {
-    let Request { id, method, params } = request;
-    let call = (method == "tools/call").then(|| ToolCall::parse(id, params));
-    let call = call.flatten();
+    let is_call = method == "tools/call";
+    let call = is_call.then(|| ToolCall::parse(id, params)).flatten();
     let recorded = session.map(|session| match &call {
         Some(call) => session.call(id, &call.tool, params),
         None => session.request(id, method, params),

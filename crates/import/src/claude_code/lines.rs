@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::ImportError;
-use super::super::document::{Document, Element};
-use super::super::lenient::{Maybe, Text};
+use crate::ImportError;
+use crate::document::{Document, Element};
+use crate::lenient::{Maybe, Text};
 
 /// A line of a session.
-pub(super) struct Line<'a> {
-    pub(super) element: Element<'a>,
-    pub(super) kind: Kind,
+pub struct Line<'a> {
+    pub element: Element<'a>,
+    pub kind: Kind,
     /// Whether it belongs to a sub-agent.
-    pub(super) is_aside: bool,
+    pub is_aside: bool,
 }
 
 /// What a line is.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub enum Kind {
     User,
     Assistant,
     Result,
@@ -47,13 +47,13 @@ struct Header {
 
 impl Kind {
     /// Whether it is of the user or of the assistant.
-    pub(super) fn is_turn(self) -> bool {
+    pub fn is_turn(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
     }
 }
 
 /// The lines of each session, in the order in which the sessions begin.
-pub(super) fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>, ImportError> {
+pub fn sessions<'a>(document: &Document<'a>) -> Result<Vec<Vec<Line<'a>>>, ImportError> {
     let mut sessions: Vec<Vec<Line<'a>>> = vec![Vec::new()];
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     // The session of each line, by the id of the line.

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::anthropic::{self, Content};
+use crate::anthropic::{self, Content};
 
 /// What was read of a reply.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) place: usize,
+pub struct Reply {
+    pub place: usize,
     /// The blocks, in order.
     blocks: Vec<Block>,
     /// The same, with the times of texts.
@@ -43,7 +43,7 @@ impl Block {
 }
 
 impl Reply {
-    pub(super) fn new(place: usize) -> Self {
+    pub fn new(place: usize) -> Self {
         Self {
             place,
             blocks: Vec::new(),
@@ -52,7 +52,7 @@ impl Reply {
     }
 
     /// Leaves of a message the blocks that were not read yet.
-    pub(super) fn keep_what_is_new(&mut self, content: &mut Content, time: Option<&str>) {
+    pub fn keep_what_is_new(&mut self, content: &mut Content, time: Option<&str>) {
         let Content::Blocks(blocks) = content else {
             return;
         };

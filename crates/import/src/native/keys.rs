@@ -12,9 +12,9 @@ use serde_ignored::Path;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::super::ImportError;
-use super::super::document::{Document, Element, Outline};
-use super::super::few::many;
+use crate::ImportError;
+use crate::document::{Document, Element, Outline};
+use crate::named_count::many;
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;
@@ -61,13 +61,13 @@ fn meant<'k>(known: &[&'k str], mut others: Lines<'static>, key: &str) -> Option
 
 /// The unknown keys of a file.
 #[derive(Default)]
-pub(super) struct UnknownKeys {
+pub struct UnknownKeys {
     /// The published schema, once it is needed.
     schema: Value,
     /// By the key under which the objects stand.
     kinds: BTreeMap<&'static str, UnknownKeysOf>,
     /// The first that is most likely another key.
-    pub(super) slip: Option<ImportError>,
+    pub slip: Option<ImportError>,
 }
 
 /// The unknown keys of all objects of one kind.
@@ -83,7 +83,7 @@ struct UnknownKeysOf {
 
 impl UnknownKeys {
     /// Adds a key that was not read; `root` is the key under which the value of the file would stand.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         document: &Document<'_>,
         element: &Element<'_>,
@@ -145,7 +145,7 @@ impl UnknownKeys {
     }
 
     /// What a reader should know of them: one note for each kind of object.
-    pub(super) fn notes(self) -> Vec<String> {
+    pub fn notes(self) -> Vec<String> {
         let note = |of_kind: UnknownKeysOf| {
             let names: Vec<String> = of_kind.names.into_iter().collect();
             let (are, were) = match names.len() {

@@ -8,18 +8,18 @@ use mcprove_trace::canonical;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::few::Few;
-use super::super::lenient::{Maybe, Text};
-use super::super::names::{mcp_result, tool_call};
 use super::span::{ModelSpan, ToolSpan};
 use super::value::{arguments, list, structured};
+use crate::lenient::{Maybe, Text};
+use crate::named_count::NamedCount;
+use crate::names::{mcp_result, tool_call};
 
 /// A message as the conventions have it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
-    pub(super) role: Text,
-    pub(super) finish_reason: Text,
+pub struct Message {
+    pub role: Text,
+    pub finish_reason: Text,
     content: Text,
     parts: Parts,
 }
@@ -50,7 +50,7 @@ struct Part {
 
 impl Message {
     /// The texts of it.
-    pub(super) fn said(&self) -> Option<String> {
+    pub fn said(&self) -> Option<String> {
         let texts = self
             .parts
             .0
@@ -62,7 +62,7 @@ impl Message {
     }
 
     /// Whether it calls tools.
-    pub(super) fn has_calls(&self) -> bool {
+    pub fn has_calls(&self) -> bool {
         self.parts.0.iter().any(Part::is_call)
     }
 }
@@ -74,11 +74,11 @@ impl Part {
 }
 
 /// When something happened: nanoseconds, then the place in the file.
-pub(super) type Time = (u64, usize);
+pub type Time = (u64, usize);
 
 /// What the messages of a trace tell of calls.
 #[derive(Default)]
-pub(super) struct Messages {
+pub struct Messages {
     asked: Vec<(Time, ToolSpan)>,
     ids: BTreeSet<String>,
     /// How often each call without an id was asked for.
@@ -93,7 +93,7 @@ type Key = (String, Option<String>);
 impl Messages {
     /// Hears what a reply was told, and what it says. A reply asks for calls; everything else in
     /// messages was said before, most likely in another reply.
-    pub(super) fn hear(&mut self, span: &ModelSpan, start: Time, end: Time, is_reply: bool) {
+    pub fn hear(&mut self, span: &ModelSpan, start: Time, end: Time, is_reply: bool) {
         for (messages, time, is_new) in [(&span.input, start, false), (&span.output, end, is_reply)]
         {
             let mut told = BTreeMap::new();
@@ -142,7 +142,7 @@ impl Messages {
     }
 
     /// Adds what the spans do not tell. Returns the calls that have no span of their own.
-    pub(super) fn add_to(self, tools: &mut Vec<(Time, ToolSpan)>) -> Few {
+    pub fn add_to(self, tools: &mut Vec<(Time, ToolSpan)>) -> NamedCount {
         let mut unmatched = Unmatched::default();
         let ids: BTreeMap<String, usize> = (0..)
             .zip(&*tools)
@@ -154,7 +154,7 @@ impl Messages {
                 unmatched.add(place, tool);
             }
         }
-        let mut without_span = Few::default();
+        let mut without_span = NamedCount::default();
         for (time, asked) in self.asked {
             let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
             let place = by_id.or_else(|| unmatched.take(&asked, tools));

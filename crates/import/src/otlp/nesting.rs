@@ -9,11 +9,11 @@
 use super::span::{Kind, Span, ToolSpan};
 
 /// How the spans of a trace stand inside each other.
-pub(super) struct Nesting {
+pub struct Nesting {
     /// For each span the outermost one that tells of the same thing; often itself.
-    pub(super) tellers: Vec<usize>,
+    pub tellers: Vec<usize>,
     /// Whether a span is part of what a tool does, such as the replies of a sub-agent.
-    pub(super) is_in_tool: Vec<bool>,
+    pub is_in_tool: Vec<bool>,
 }
 
 /// Where to look next.
@@ -24,7 +24,7 @@ enum Next {
 }
 
 /// Finds out about the spans of one trace, which are in the order of their start.
-pub(super) fn find(spans: &[Span]) -> Nesting {
+pub fn find(spans: &[Span]) -> Nesting {
     let around = spans_around(spans);
     let around_of = |at: usize| around.get(at).copied().flatten();
     let is_in_tool = follow(spans.len(), |at| match around_of(at) {

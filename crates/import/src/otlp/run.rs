@@ -3,11 +3,11 @@
 use mcprove_settings::number::float;
 use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
 
-use super::super::few::{Few, many};
-use super::super::{ImportedRun, names, tokens};
 use super::messages::{Message, Messages, Time};
 use super::nesting;
 use super::span::{Kind, ModelSpan, Span, ToolSpan};
+use crate::named_count::{NamedCount, many};
+use crate::{ImportedRun, names, tokens};
 
 /// What a trace is about.
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct Parts {
 }
 
 /// Reads a trace.
-pub(super) fn read(mut spans: Vec<Span>) -> ImportedRun {
+pub fn read(mut spans: Vec<Span>) -> ImportedRun {
     spans.sort_by_key(|span| (span.start.unwrap_or(u64::MAX), span.place));
     let duration_ms = duration_ms(&spans);
     let mut parts = part(spans);
@@ -167,7 +167,7 @@ fn turn(message: &Message, role: &str) -> Turn {
 }
 
 fn add_calls(run: &mut AgentRun, tools: Vec<(Time, ToolSpan)>, notes: &mut Vec<String>) {
-    let mut without_arguments = Few::default();
+    let mut without_arguments = NamedCount::default();
     for (call_index, (_, tool)) in tools.into_iter().enumerate() {
         if !tool.has_arguments {
             without_arguments.push(&tool.call.name);
@@ -196,7 +196,7 @@ fn first_of_user(span: &ModelSpan) -> Option<String> {
 
 impl Kind {
     /// Adds what a span inside tells of the same thing.
-    pub(super) fn add(&mut self, inner: Self) {
+    pub fn add(&mut self, inner: Self) {
         match (self, inner) {
             (Self::Tool(outer), Self::Tool(inner)) => outer.add(inner),
             (Self::Model(outer), Self::Model(inner)) => outer.add(inner),
@@ -207,7 +207,7 @@ impl Kind {
 
 impl ToolSpan {
     /// Adds what something else tells of the same call.
-    pub(super) fn add(&mut self, inner: Self) {
+    pub fn add(&mut self, inner: Self) {
         self.id = self.id.take().or(inner.id);
         if !self.has_arguments && inner.has_arguments {
             self.call.args = inner.call.args;

@@ -6,11 +6,11 @@ use mcprove_trace::{Tokens, ToolCall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::lenient::{Maybe, Text};
-use super::super::names::{mcp_result, tool_call};
-use super::super::tokens;
 use super::messages::Message;
 use super::value::{arguments, attributes, list, structured, text, unsigned};
+use crate::lenient::{Maybe, Text};
+use crate::names::{mcp_result, tool_call};
+use crate::tokens;
 
 /// The beginning of names of arguments, before there was one attribute for all.
 const ARGUMENT_PREFIX: &str = "mcp.request.argument.";
@@ -21,20 +21,20 @@ type Details = BTreeMap<String, Value>;
 /// One span.
 #[derive(Deserialize)]
 #[serde(from = "Written")]
-pub(super) struct Span {
-    pub(super) trace: String,
-    pub(super) id: String,
-    pub(super) parent: String,
+pub struct Span {
+    pub trace: String,
+    pub id: String,
+    pub parent: String,
     /// Nanoseconds on the clock of whoever wrote it.
-    pub(super) start: Option<u64>,
-    pub(super) end: Option<u64>,
+    pub start: Option<u64>,
+    pub end: Option<u64>,
     /// The place among the spans of the file.
-    pub(super) place: usize,
-    pub(super) kind: Kind,
+    pub place: usize,
+    pub kind: Kind,
 }
 
 /// What a span is about.
-pub(super) enum Kind {
+pub enum Kind {
     /// A call of a tool.
     Tool(ToolSpan),
     /// A reply of a model.
@@ -47,24 +47,24 @@ pub(super) enum Kind {
 
 /// What a span says of a call.
 #[derive(Default)]
-pub(super) struct ToolSpan {
-    pub(super) call: ToolCall,
-    pub(super) id: Option<String>,
+pub struct ToolSpan {
+    pub call: ToolCall,
+    pub id: Option<String>,
     /// Whether it is told by an MCP client or server.
-    pub(super) is_mcp: bool,
-    pub(super) has_arguments: bool,
-    pub(super) is_error: Option<bool>,
-    pub(super) result: Option<Value>,
+    pub is_mcp: bool,
+    pub has_arguments: bool,
+    pub is_error: Option<bool>,
+    pub result: Option<Value>,
 }
 
 /// What a span says of a reply.
-pub(super) struct ModelSpan {
-    pub(super) model: Option<String>,
-    pub(super) tokens: Option<Tokens>,
-    pub(super) has_failed: bool,
-    pub(super) finish_reason: Option<String>,
-    pub(super) input: Vec<Message>,
-    pub(super) output: Vec<Message>,
+pub struct ModelSpan {
+    pub model: Option<String>,
+    pub tokens: Option<Tokens>,
+    pub has_failed: bool,
+    pub finish_reason: Option<String>,
+    pub input: Vec<Message>,
+    pub output: Vec<Message>,
 }
 
 /// A span as it is written.
@@ -103,20 +103,20 @@ struct Event {
 
 impl Span {
     /// Whether another span of the same id is the same one, exported again.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let is_same_kind =
             std::mem::discriminant(&self.kind) == std::mem::discriminant(&other.kind);
         is_same_kind && self.start == other.start && self.parent == other.parent
     }
 
     /// Adds what the same span says when it is exported again.
-    pub(super) fn add(&mut self, again: Self) {
+    pub fn add(&mut self, again: Self) {
         self.end = self.end.or(again.end);
         self.kind.add(again.kind);
     }
 
     /// Whether it is about a tool, a model or an agent.
-    pub(super) fn is_of_agent(&self) -> bool {
+    pub fn is_of_agent(&self) -> bool {
         !matches!(self.kind, Kind::Other)
     }
 }

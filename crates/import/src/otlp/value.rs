@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The attributes of a span: a list of `{key, value}`, or, as some tools write it, an object.
-pub(super) fn attributes(attributes: Value) -> BTreeMap<String, Value> {
+pub fn attributes(attributes: Value) -> BTreeMap<String, Value> {
     match attributes {
         Value::Object(object) => object.into_iter().collect(),
         list => pairs(list),
@@ -29,7 +29,7 @@ fn pairs<All: FromIterator<(String, Value)>>(list: Value) -> All {
 }
 
 /// The elements of a list that can be read.
-pub(super) fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
+pub fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
     let Value::Array(list) = list else {
         return Vec::new();
     };
@@ -38,7 +38,7 @@ pub(super) fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
 }
 
 /// A text.
-pub(super) fn text(value: Value) -> Option<String> {
+pub fn text(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
         _ => None,
@@ -72,14 +72,14 @@ fn plain(value: Value) -> Value {
 }
 
 /// A number that may be written as a text.
-pub(super) fn unsigned(value: &Value) -> Option<u64> {
+pub fn unsigned(value: &Value) -> Option<u64> {
     value
         .as_u64()
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
 }
 
 /// A value that may be written as a JSON text, because the exporter knows no structure.
-pub(super) fn structured(value: Value) -> Value {
+pub fn structured(value: Value) -> Value {
     match &value {
         Value::String(text) if text.trim_start().starts_with(['{', '[', '"']) => {
             serde_json::from_str(text).unwrap_or(value)
@@ -90,7 +90,7 @@ pub(super) fn structured(value: Value) -> Value {
 }
 
 /// The arguments of a call. An instrumentation that records nothing, or null, saw none.
-pub(super) fn arguments(arguments: Value) -> Json {
+pub fn arguments(arguments: Value) -> Json {
     match structured(arguments) {
         Value::Null => Json::empty(),
         Value::String(text) if text.trim().is_empty() => Json::empty(),

@@ -42,19 +42,19 @@ const TOGETHER_MS: i64 = 50;
 const NOTED_LATE_MS: i64 = 20;
 
 /// A call on the clock.
-pub(super) struct Call {
-    pub(super) began: Moment,
-    pub(super) session: Option<u32>,
+pub struct Call {
+    pub began: Moment,
+    pub session: Option<u32>,
     /// When it was answered, and whether with an error.
-    pub(super) answered: Option<(Moment, bool)>,
+    pub answered: Option<(Moment, bool)>,
     /// When something came that cannot be read.
-    pub(super) unread: Option<Moment>,
+    pub unread: Option<Moment>,
     /// When the client cancelled it.
-    pub(super) cancelled: Option<Moment>,
+    pub cancelled: Option<Moment>,
     /// When its client left.
-    pub(super) left: Option<Moment>,
+    pub left: Option<Moment>,
     /// When a fault struck it, and of which kind.
-    pub(super) struck: Option<(Moment, FaultKind)>,
+    pub struck: Option<(Moment, FaultKind)>,
 }
 
 impl Call {
@@ -111,7 +111,7 @@ impl Call {
 }
 
 /// Sets the times of the marks of a run, whose calls these are.
-pub(super) fn set(
+pub fn set(
     run: &mut AgentRun,
     calls: &[Call],
     sessions: &BTreeMap<Option<u32>, Moment>,

@@ -10,57 +10,57 @@ use mcprove_trace::{FaultKind, FaultMark, RealAnswer};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::lenient::{Maybe, Text};
 use super::Key;
 use super::timeline::Moment;
+use crate::lenient::{Maybe, Text};
 
 /// What a note has for programs, of whatever kind it is.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Note {
-    pub(super) session: Maybe<u32>,
+pub struct Note {
+    pub session: Maybe<u32>,
     request_id: Maybe<u64>,
     /// The server of a recording, or the one that a fault was aimed at.
-    pub(super) server: Text,
+    pub server: Text,
     /// What the server answered behind a fault.
-    pub(super) answer: Maybe<RealAnswer>,
+    pub answer: Maybe<RealAnswer>,
     method: Text,
     from: Text,
     params: Value,
     tool: Text,
     fault: Text,
-    pub(super) kind: Value,
+    pub kind: Value,
     delay_ms: Maybe<u64>,
     failures: Maybe<u64>,
     keeps_answer: Maybe<bool>,
 }
 
 /// A fault that struck a call.
-pub(super) struct Fault {
-    pub(super) tool: String,
+pub struct Fault {
+    pub tool: String,
     /// The mark of it, without its call and times.
-    pub(super) mark: FaultMark,
+    pub mark: FaultMark,
 }
 
 impl Note {
     /// The request that it is about.
-    pub(super) fn key(&self) -> Option<Key> {
+    pub fn key(&self) -> Option<Key> {
         Some((Some((*self.session)?), Some((*self.request_id)?)))
     }
 
     /// Whether a client said that it cancels something.
-    pub(super) fn is_cancellation(&self) -> bool {
+    pub fn is_cancellation(&self) -> bool {
         let said = (self.method.or_empty(), self.from.or_empty());
         self.session.is_some() && said == ("notifications/cancelled", "client")
     }
 
     /// The id of the request that a client cancels, as JSON.
-    pub(super) fn cancelled_id(&self) -> Option<String> {
+    pub fn cancelled_id(&self) -> Option<String> {
         self.params.get("requestId").map(Value::to_string)
     }
 
     /// A fault; what the server answered behind it is told, as far as is known.
-    pub(super) fn into_fault(self, kind: FaultKind) -> Fault {
+    pub fn into_fault(self, kind: FaultKind) -> Fault {
         let keeps_answer = *self.keeps_answer == Some(true);
         Fault {
             tool: self.tool.0.unwrap_or_default(),
@@ -83,7 +83,7 @@ const NOTED_LATE_MS: i64 = 1_000;
 /// so, by the next call of which it may be overtaken; what the client says does not name the
 /// request as a recording does.
 #[derive(Default)]
-pub(super) struct Cancellations {
+pub struct Cancellations {
     noted: BTreeMap<Key, Moment>,
     said: BTreeMap<Option<u32>, BTreeSet<Moment>>,
     left: BTreeMap<Option<u32>, Moment>,
@@ -92,20 +92,20 @@ pub(super) struct Cancellations {
 }
 
 /// How clients ended their waits.
-pub(super) struct GivenUp {
+pub struct GivenUp {
     /// Each request that was cancelled: when its client most likely said so, and when it was noted.
-    pub(super) cancelled: BTreeMap<Key, [Moment; 2]>,
+    pub cancelled: BTreeMap<Key, [Moment; 2]>,
     /// When the client of each session left.
-    pub(super) left: BTreeMap<Option<u32>, Moment>,
+    pub left: BTreeMap<Option<u32>, Moment>,
 }
 
 impl Cancellations {
-    pub(super) fn add(&mut self, at: Moment, key: Key) {
+    pub fn add(&mut self, at: Moment, key: Key) {
         let noted = self.noted.entry(key).or_insert(at);
         *noted = at.min(*noted);
     }
 
-    pub(super) fn add_said(&mut self, at: Moment, session: Option<u32>, id: Option<String>) {
+    pub fn add_said(&mut self, at: Moment, session: Option<u32>, id: Option<String>) {
         self.said.entry(session).or_default().insert(at);
         if let Some(id) = id {
             self.said_of.entry((session, id)).or_default().push(at);
@@ -113,17 +113,17 @@ impl Cancellations {
     }
 
     /// When the client said that it cancels the request that it gave this id, which began at this moment.
-    pub(super) fn said_of(&self, session: Option<u32>, id: &str, began: Moment) -> Option<Moment> {
+    pub fn said_of(&self, session: Option<u32>, id: &str, began: Moment) -> Option<Moment> {
         let said = self.said_of.get(&(session, id.to_owned()))?;
         said.iter().copied().filter(|at| *at >= began).min()
     }
 
-    pub(super) fn add_left(&mut self, at: Moment, session: Option<u32>) {
+    pub fn add_left(&mut self, at: Moment, session: Option<u32>) {
         let left = self.left.entry(session).or_insert(at);
         *left = at.min(*left);
     }
 
-    pub(super) fn finish(mut self) -> GivenUp {
+    pub fn finish(mut self) -> GivenUp {
         let mut noted: Vec<(Key, Moment)> = self.noted.into_iter().collect();
         noted.sort_by_key(|(_, at)| *at);
         let left = self.left;
@@ -148,13 +148,13 @@ impl Cancellations {
 /// The servers that notes name. A call that met no fault is of the same server as those of its
 /// session that did, or the retry of a call would be taken for another one.
 #[derive(Default)]
-pub(super) struct Servers {
+pub struct Servers {
     all: BTreeSet<String>,
     by_session: BTreeMap<Option<u32>, BTreeSet<String>>,
 }
 
 impl Servers {
-    pub(super) fn add(&mut self, session: Option<u32>, server: &Text) {
+    pub fn add(&mut self, session: Option<u32>, server: &Text) {
         if let Some(server) = server.as_ref().filter(|server| !server.is_empty()) {
             self.all.insert(server.clone());
             let of_session = self.by_session.entry(session).or_default();
@@ -163,7 +163,7 @@ impl Servers {
     }
 
     /// The server of the calls of a session: the only one that is named at all, or else in this session.
-    pub(super) fn of(&self, session: Option<u32>) -> Option<String> {
+    pub fn of(&self, session: Option<u32>) -> Option<String> {
         let only = |servers: &BTreeSet<String>| match servers.len() {
             1 => servers.first().cloned(),
             _ => None,

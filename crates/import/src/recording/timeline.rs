@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A moment of a recording, to the microsecond in which its times are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment(i64);
+pub struct Moment(i64);
 
 impl Moment {
     /// So many seconds after the start of the recording.
@@ -13,22 +13,22 @@ impl Moment {
         clippy::cast_possible_truncation,
         reason = "a time beyond the range of the type is the last one in it"
     )]
-    pub(super) fn at_seconds(seconds: f64) -> Self {
+    pub fn at_seconds(seconds: f64) -> Self {
         Self((seconds * 1e6).round() as i64)
     }
 
     /// The moment after this one.
-    pub(super) fn next(self) -> Self {
+    pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
     /// So many milliseconds later.
-    pub(super) fn plus_ms(self, milliseconds: i64) -> Self {
+    pub fn plus_ms(self, milliseconds: i64) -> Self {
         Self(self.0.saturating_add(milliseconds.saturating_mul(1_000)))
     }
 
     /// The whole milliseconds since another moment; `None` before it.
-    pub(super) fn ms_since(self, start: Self) -> Option<u64> {
+    pub fn ms_since(self, start: Self) -> Option<u64> {
         let microseconds = self.0.checked_sub(start.0)?;
         u64::try_from(microseconds).ok().map(|since| since / 1_000)
     }
@@ -36,7 +36,7 @@ impl Moment {
 
 /// Some calls along the clock.
 #[derive(Debug, Default)]
-pub(super) struct Timeline {
+pub struct Timeline {
     begins: BTreeSet<Moment>,
     /// When successes end, by when they begin: only those that no later begun one ends before.
     successes: BTreeMap<Moment, Moment>,
@@ -44,7 +44,7 @@ pub(super) struct Timeline {
 
 impl Timeline {
     /// Adds a call; `success` is when it ended, if it ended well.
-    pub(super) fn add(&mut self, began: Moment, success: Option<Moment>) {
+    pub fn add(&mut self, began: Moment, success: Option<Moment>) {
         self.begins.insert(began);
         let Some(ended) = success else { return };
         if self.success_from(began).is_some_and(|first| first <= ended) {
@@ -59,12 +59,12 @@ impl Timeline {
     }
 
     /// When the first call begins at this moment or later.
-    pub(super) fn begin_from(&self, moment: Moment) -> Option<Moment> {
+    pub fn begin_from(&self, moment: Moment) -> Option<Moment> {
         self.begins.range(moment..).next().copied()
     }
 
     /// When the first success ends of the calls that begin at this moment or later.
-    pub(super) fn success_from(&self, moment: Moment) -> Option<Moment> {
+    pub fn success_from(&self, moment: Moment) -> Option<Moment> {
         // Whatever begins later ends later, or the earlier one would not be here.
         let (_, ended) = self.successes.range(moment..).next()?;
         Some(*ended)

@@ -2,10 +2,14 @@
 
 use serde_json::{Map, Value};
 
+use super::cell::Cell;
 use super::row::AuditRow;
 
 /// The longest text of a column that is no payload, such as a name that a client chose.
 const TEXT_MAX: usize = 4096;
+
+/// The columns that have caps of their own.
+const PAYLOADS: [&str; 3] = ["parameters", "headers", "response"];
 
 /// How many bytes of what a client sent and got are kept in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +44,11 @@ impl Caps {
             row.headers = fitting(headers, self.headers);
             row.headers_cut = true;
         }
-        for text in row.texts_mut() {
-            cut_text(text);
+        let texts = row.texts_mut();
+        for (_, text) in texts.filter(|(column, _)| !PAYLOADS.contains(column)) {
+            if self::cut(text, TEXT_MAX) {
+                text.push('…');
+            }
         }
         if !row.duration_ms.is_finite() {
             row.duration_ms = 0.0;
@@ -69,12 +76,6 @@ fn fitting(headers: &str, max: usize) -> Option<String> {
     serde_json::to_string(&headers).ok()
 }
 
-fn cut_text(text: &mut String) {
-    if cut(text, TEXT_MAX) {
-        text.push('…');
-    }
-}
-
 /// Cuts a text between two characters; whether it was too long.
 fn cut(text: &mut String, max: usize) -> bool {
     if text.len() <= max {
@@ -86,49 +87,15 @@ fn cut(text: &mut String, max: usize) -> bool {
 }
 
 impl AuditRow {
-    /// The texts that are no payload.
-    fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let optional = [
-            &mut self.request_id,
-            &mut self.session_id,
-            &mut self.user,
-            &mut self.auth_type,
-            &mut self.tool_name,
-            &mut self.tool_group,
-            &mut self.error_message,
-            &mut self.error_category,
-            &mut self.source,
-            &mut self.remote_addr,
-            &mut self.user_agent,
-            &mut self.protocol_version,
-        ];
-        let texts = optional.into_iter().filter_map(Option::as_mut);
-        texts.chain([&mut self.transport, &mut self.method])
-    }
-
     /// About how many bytes the row takes.
     pub fn bytes(&self) -> usize {
         /// What has a fixed size, and what the indexes add.
         const FIXED: usize = 300;
-        let texts = [
-            &self.request_id,
-            &self.session_id,
-            &self.user,
-            &self.auth_type,
-            &self.tool_name,
-            &self.tool_group,
-            &self.parameters,
-            &self.error_message,
-            &self.error_category,
-            &self.source,
-            &self.remote_addr,
-            &self.user_agent,
-            &self.protocol_version,
-            &self.headers,
-            &self.response,
-        ];
-        let length: usize = texts.into_iter().flatten().map(String::len).sum();
-        FIXED + length + self.transport.len() + self.method.len()
+        let lengths = self.cells().into_iter().map(|cell| match cell {
+            Cell::Text(text) | Cell::Json(text) => text.len(),
+            _ => 0,
+        });
+        FIXED + lengths.sum::<usize>()
     }
 }
 

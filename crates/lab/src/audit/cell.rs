@@ -1,45 +1,14 @@
 //! What stands in the columns of a row, for whoever writes it somewhere.
 
+use std::time::SystemTime;
+
+use rusqlite::Row;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::AuditRow;
+use super::row::{AuditRow, COLUMNS};
 use super::time::format_time;
-
-/// The names of the columns, in their order: those of the file, of JSON and of CSV.
-pub const COLUMNS: [&str; 30] = [
-    "id",
-    "ts",
-    "duration_ms",
-    "request_id",
-    "session_id",
-    "user",
-    "auth_type",
-    "tool_name",
-    "tool_group",
-    "parameters",
-    "success",
-    "error_message",
-    "error_category",
-    "request_chars",
-    "response_chars",
-    "content_blocks",
-    "transport",
-    "source",
-    "remote_addr",
-    "user_agent",
-    "method",
-    "protocol_version",
-    "error_code",
-    "headers",
-    "response",
-    "parameters_cut",
-    "response_cut",
-    "headers_cut",
-    "notifications_sent",
-    "cancelled",
-];
 
 /// What stands in one column of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,21 +29,94 @@ pub enum Cell<'a> {
     Json(&'a str),
 }
 
-impl<'a> Cell<'a> {
-    fn text(text: Option<&'a String>) -> Self {
-        text.map_or(Self::Empty, |text| Self::Text(text))
+/// What a column can hold.
+pub(super) trait Column: Sized {
+    /// What is there before anything is known.
+    fn empty() -> Self;
+    /// What the file has.
+    fn read(row: &Row<'_>, column: &str) -> rusqlite::Result<Self>;
+    /// What stands there, for whoever writes it somewhere.
+    fn cell(&self) -> Cell<'_>;
+    /// The text, if it is one.
+    fn text_mut(&mut self) -> Option<&mut String> {
+        None
+    }
+}
+
+/// Types that SQLite knows.
+macro_rules! plain_columns {
+    ($($type:ty: |$value:ident| $cell:expr $(, |$given:ident| $text:expr)?;)+) => {
+        $(impl Column for $type {
+            fn empty() -> Self {
+                Self::default()
+            }
+
+            fn read(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
+                row.get(column)
+            }
+
+            fn cell(&self) -> Cell<'_> {
+                let $value = self;
+                $cell
+            }
+
+            $(fn text_mut(&mut self) -> Option<&mut String> {
+                let $given = self;
+                $text
+            })?
+        })+
+    };
+}
+
+plain_columns! {
+    i64: |number| Cell::Number(*number);
+    f64: |time| Cell::Milliseconds(*time);
+    bool: |flag| Cell::Flag(*flag);
+    String: |text| Cell::Text(text), |text| Some(text);
+    Option<String>: |text| text.as_ref().map_or(Cell::Empty, Column::cell), |text| text.as_mut();
+    Option<i64>: |number| number.map_or(Cell::Empty, Cell::Number);
+}
+
+impl Column for u64 {
+    fn empty() -> Self {
+        0
     }
 
-    fn json(text: Option<&'a String>, is_cut: bool) -> Self {
-        match text {
-            None => Self::Empty,
-            Some(text) if is_cut => Self::Text(text),
-            Some(text) => Self::Json(text),
+    fn read(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
+        i64::read(row, column).map(|count| Self::try_from(count).unwrap_or(0))
+    }
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Number(i64::try_from(*self).unwrap_or(i64::MAX))
+    }
+}
+
+impl Column for SystemTime {
+    fn empty() -> Self {
+        Self::UNIX_EPOCH
+    }
+
+    fn read(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
+        let text = String::read(row, column)?;
+        Ok(humantime::parse_rfc3339(&text).unwrap_or(Self::UNIX_EPOCH))
+    }
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Time(format_time(*self))
+    }
+}
+
+/// As it stands in a line of text; nothing where there is nothing.
+impl std::fmt::Display for Cell<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => Ok(()),
+            Self::Flag(flag) => write!(formatter, "{flag}"),
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Milliseconds(time) => write!(formatter, "{time}"),
+            Self::Time(text) => write!(formatter, "{text}"),
+            Self::Text(text) | Self::Json(text) => write!(formatter, "{text}"),
         }
-    }
-
-    fn count(count: u64) -> Self {
-        Self::Number(i64::try_from(count).unwrap_or(i64::MAX))
     }
 }
 
@@ -100,40 +142,16 @@ impl Serialize for Cell<'_> {
 }
 
 impl AuditRow {
-    /// What stands in the columns, in the order of [`COLUMNS`].
-    pub fn cells(&self) -> [Cell<'_>; COLUMNS.len()] {
-        [
-            Cell::Number(self.id),
-            Cell::Time(format_time(self.ts)),
-            Cell::Milliseconds(self.duration_ms),
-            Cell::json(self.request_id.as_ref(), false),
-            Cell::text(self.session_id.as_ref()),
-            Cell::text(self.user.as_ref()),
-            Cell::text(self.auth_type.as_ref()),
-            Cell::text(self.tool_name.as_ref()),
-            Cell::text(self.tool_group.as_ref()),
-            Cell::json(self.parameters.as_ref(), self.parameters_cut),
-            Cell::Flag(self.success),
-            Cell::text(self.error_message.as_ref()),
-            Cell::text(self.error_category.as_ref()),
-            Cell::count(self.request_chars),
-            Cell::count(self.response_chars),
-            Cell::count(self.content_blocks),
-            Cell::Text(&self.transport),
-            Cell::text(self.source.as_ref()),
-            Cell::text(self.remote_addr.as_ref()),
-            Cell::text(self.user_agent.as_ref()),
-            Cell::Text(&self.method),
-            Cell::text(self.protocol_version.as_ref()),
-            self.error_code.map_or(Cell::Empty, Cell::Number),
-            Cell::json(self.headers.as_ref(), false),
-            Cell::json(self.response.as_ref(), self.response_cut),
-            Cell::Flag(self.parameters_cut),
-            Cell::Flag(self.response_cut),
-            Cell::Flag(self.headers_cut),
-            Cell::count(self.notifications_sent),
-            Cell::Flag(self.cancelled),
-        ]
+    /// What stands in a column, as JSON if it is such: what was cut is none any more.
+    pub(super) fn as_json<'a>(&self, column: &str, cell: Cell<'a>) -> Cell<'a> {
+        match (column, cell) {
+            ("parameters", cell) if self.parameters_cut => cell,
+            ("response", cell) if self.response_cut => cell,
+            ("request_id" | "parameters" | "headers" | "response", Cell::Text(text)) => {
+                Cell::Json(text)
+            }
+            (_, cell) => cell,
+        }
     }
 
     /// The row as JSON, an object of the columns. What is JSON itself stands as such, unless it was
@@ -174,34 +192,4 @@ impl Serialize for AuditRow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_has_the_columns_in_their_order_and_json_within() {
-        let row = AuditRow {
-            request_id: Some("\"a\"".into()),
-            parameters: Some("{\"z\": 1,\n \"a\": 12345678901234567890123}".into()),
-            response: Some("{\"content\":[".into()),
-            response_cut: true,
-            headers: Some("{broken".into()),
-            ..AuditRow::default()
-        };
-        let line = serde_json::to_string(&row).unwrap();
-        assert!(!line.contains('\n'));
-        assert!(
-            line.contains(r#""parameters":{"z": 1,  "a": 12345678901234567890123}"#),
-            "{line}"
-        );
-        let places: Vec<_> = COLUMNS
-            .iter()
-            .map(|name| line.find(&format!("\"{name}\":")).unwrap())
-            .collect();
-        assert!(places.is_sorted(), "{line}");
-        let json = row.to_json();
-        assert_eq!(json["request_id"], "a");
-        assert_eq!(json["response"], "{\"content\":[");
-        assert_eq!(json["headers"], "{broken");
-        assert_eq!(json["user"], Value::Null);
-    }
-}
+mod tests;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::cell::{COLUMNS, Cell};
-use super::difference::{Place, differences};
-use super::row::AuditRow;
+use super::cell::Cell;
+use super::difference::differences;
+use super::row::{AuditRow, COLUMNS};
 
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";
@@ -139,13 +139,7 @@ impl RowComparison {
             if is_alike_where_kept(column, &left, &right) {
                 continue;
             }
-            for Place { path, left, right } in places(&one, &other) {
-                let difference = Difference {
-                    column,
-                    path,
-                    left,
-                    right,
-                };
+            for difference in differences(column, value(&one).as_ref(), value(&other).as_ref()) {
                 let is_ignored = ignored.iter().any(|place| difference.is_within(place));
                 if counts && !is_ignored {
                     found.push(difference);
@@ -167,38 +161,16 @@ impl RowComparison {
 
 /// Whether a payload that was cut in a row is like the other one as far as it was kept.
 fn is_alike_where_kept(column: &str, left: &AuditRow, right: &AuditRow) -> bool {
-    let sides = match column {
-        "parameters" => [
-            (&left.parameters, left.parameters_cut),
-            (&right.parameters, right.parameters_cut),
-        ],
-        "response" => [
-            (&left.response, left.response_cut),
-            (&right.response, right.response_cut),
-        ],
-        _ => return false,
+    let kept = |row: &AuditRow| match column {
+        "parameters" => Some((row.parameters.clone()?, row.parameters_cut)),
+        "response" => Some((row.response.clone()?, row.response_cut)),
+        _ => None,
     };
-    match sides {
-        [(Some(left), true), (Some(right), true)] => {
-            left.starts_with(right.as_str()) || right.starts_with(left.as_str())
-        }
-        [(Some(left), true), (Some(right), false)] => right.starts_with(left.as_str()),
-        [(Some(left), false), (Some(right), true)] => left.starts_with(right.as_str()),
-        _ => false,
-    }
-}
-
-/// Where two cells of a column differ.
-fn places(left: &Cell<'_>, right: &Cell<'_>) -> Vec<Place> {
-    match (value(left), value(right)) {
-        (Some(left), Some(right)) => differences(&left, &right),
-        (None, None) => Vec::new(),
-        (left, right) => vec![Place {
-            path: String::new(),
-            left,
-            right,
-        }],
-    }
+    kept(left)
+        .zip(kept(right))
+        .is_some_and(|((left, is_left_cut), (right, is_right_cut))| {
+            is_left_cut && right.starts_with(&left) || is_right_cut && left.starts_with(&right)
+        })
 }
 
 fn value(cell: &Cell<'_>) -> Option<Value> {
@@ -209,104 +181,4 @@ fn value(cell: &Cell<'_>) -> Option<Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(response: &str) -> AuditRow {
-        AuditRow {
-            response: Some(response.to_owned()),
-            ..AuditRow::default()
-        }
-    }
-
-    fn found(left: AuditRow, right: AuditRow, ignored: &[&str]) -> Vec<String> {
-        let ignored: Vec<String> = ignored.iter().map(|place| (*place).to_owned()).collect();
-        let comparison = RowComparison::of_requests(left, right, &ignored);
-        comparison
-            .differences
-            .iter()
-            .map(Difference::place)
-            .collect()
-    }
-
-    #[test]
-    fn what_was_asked_and_answered_counts_and_who_asked_does_not() {
-        let left = AuditRow {
-            id: 1,
-            user: Some("ada".into()),
-            parameters: Some("{\"a\":[1]}".into()),
-            ..row("{\"x\":1}")
-        };
-        let right = AuditRow {
-            id: 2,
-            parameters: Some("{\"a\":[2]}".into()),
-            error_category: Some("auth".into()),
-            ..row("{\"x\": 1}")
-        };
-        let comparison = RowComparison::of_requests(left, right, &[]);
-        let places: Vec<String> = comparison
-            .differences
-            .iter()
-            .map(Difference::place)
-            .collect();
-        assert_eq!(places, ["parameters.a[0]", "error_category"]);
-        assert_eq!(comparison.noted.len(), 1);
-        assert_eq!(comparison.noted[0].place(), "user");
-        assert!(!comparison.same);
-    }
-
-    #[test]
-    fn why_no_answer_came_counts() {
-        let without = |category: &str| AuditRow {
-            error_category: Some(category.into()),
-            cancelled: category == "cancelled",
-            ..AuditRow::default()
-        };
-        let compare = |left, right| RowComparison::of_answers(left, right, &[]);
-        assert!(compare(without("cancelled"), without("cancelled")).same);
-        assert!(compare(without("timeout"), without("timeout")).same);
-        for now in ["protocol", "timeout"] {
-            let compared = compare(without("cancelled"), without(now));
-            let places: Vec<String> = compared.differences.iter().map(Difference::place).collect();
-            assert_eq!(places, ["error_category", "cancelled"], "{now}");
-        }
-        let answered = AuditRow {
-            success: true,
-            ..row("{}")
-        };
-        let compared = compare(without("cancelled"), answered);
-        let places: Vec<String> = compared.differences.iter().map(Difference::place).collect();
-        assert_eq!(places, ["success", "response"]);
-    }
-
-    #[test]
-    fn places_are_ignored_with_what_is_within_them() {
-        let (left, right) = (r#"{"a":{"b":1},"ab":1}"#, r#"{"a":{"b":2},"ab":2}"#);
-        let all = ["response.a.b", "response.ab"];
-        assert_eq!(found(row(left), row(right), &[]), all);
-        assert_eq!(
-            found(row(left), row(right), &["response.a"]),
-            ["response.ab"]
-        );
-        assert_eq!(found(row(left), row(right), &["resp"]), all);
-        assert!(found(row(left), row(right), &["response"]).is_empty());
-    }
-
-    #[test]
-    fn what_was_cut_is_compared_as_far_as_it_goes() {
-        let cut = |text: &str| AuditRow {
-            response_cut: true,
-            ..row(text)
-        };
-        assert!(found(cut("{\"a\":1"), row("{\"a\":12}"), &[]).is_empty());
-        assert!(found(cut("{\"a\":1"), cut("{\"a\""), &[]).is_empty());
-        assert_eq!(found(cut("{\"a\":2"), row("{\"a\":12}"), &[]), ["response"]);
-        assert_eq!(found(cut("{"), AuditRow::default(), &[]), ["response"]);
-    }
-
-    #[test]
-    fn text_that_is_no_json_is_compared_as_a_text() {
-        assert_eq!(found(row("{broken"), row("{}"), &[]), ["response"]);
-        assert!(found(row("{broken"), row("{broken"), &[]).is_empty());
-    }
-}
+mod tests;

@@ -39,49 +39,44 @@ impl Place {
 
     /// A connection that may write; a file that is not there is made.
     pub fn connect(&self) -> Result<Connection, AuditError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = match self {
-            Self::Memory(name) => {
-                Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)
-            }
-            Self::File(path) => {
-                check_folder(path)?;
-                create_private(path);
-                Connection::open_with_flags(literal(path), flags)
-            }
-        };
-        let connection = connection.map_err(|error| self.describe(&error))?;
-        self.be_patient(&connection)?;
-        // SQLite opens what may not be written for reading, and says so only when it is to write.
-        let is_readonly = connection
-            .is_readonly("main")
-            .map_err(|error| self.describe(&error))?;
-        if is_readonly {
-            return Err(AuditError::ReadOnly(self.path().to_owned()));
+        if let Self::File(path) = self {
+            check_folder(path)?;
+            create_private(path);
         }
-        Ok(connection)
+        let connection =
+            self.open(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        // SQLite opens what may not be written for reading, and says so only when it is to write.
+        match connection.is_readonly("main") {
+            Ok(false) => Ok(connection),
+            Ok(true) => Err(AuditError::ReadOnly(self.path().to_owned())),
+            Err(error) => Err(self.describe(&error)),
+        }
     }
 
     /// A connection that only reads.
     pub fn connect_to_read(&self) -> Result<Connection, AuditError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if let Self::File(path) = self {
+            if !path.exists() {
+                return Err(AuditError::NoFile(path.clone()));
+            }
+            refuse_folder(path)?;
+        }
+        self.open(OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn open(&self, flags: OpenFlags) -> Result<Connection, AuditError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match self {
             Self::Memory(name) => {
                 Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)
             }
-            Self::File(path) => {
-                if !path.exists() {
-                    return Err(AuditError::NoFile(path.clone()));
-                }
-                refuse_folder(path)?;
-                Connection::open_with_flags(literal(path), flags)
-            }
+            Self::File(path) => Connection::open_with_flags(literal(path), flags),
         };
-        let connection = connection.map_err(|error| self.describe(&error))?;
-        self.be_patient(&connection)?;
-        Ok(connection)
+        let patient = connection.and_then(|connection| {
+            connection.busy_timeout(PATIENCE)?;
+            Ok(connection)
+        });
+        patient.map_err(|error| self.describe(&error))
     }
 
     /// A connection to a file that nobody can write to, such as one on a read-only disk: there
@@ -100,11 +95,6 @@ impl Place {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(address(path.to_str()?), flags).ok()
-    }
-
-    fn be_patient(&self, connection: &Connection) -> Result<(), AuditError> {
-        let set = connection.busy_timeout(PATIENCE);
-        set.map_err(|error| self.describe(&error))
     }
 
     /// What SQLite says about this place.
@@ -153,10 +143,8 @@ fn create_private(path: &Path) {
 
 /// SQLite says only that it cannot open the file.
 fn check_folder(path: &Path) -> Result<(), AuditError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(AuditError::NoFolder {
             path: path.to_owned(),

@@ -2,26 +2,35 @@
 
 use serde_json::Value;
 
-/// One place where two values differ.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
-    /// The way to it: `content[0].text`; empty where the values differ as a whole.
-    pub path: String,
-    /// What stands there in one; none where it has nothing there.
-    pub left: Option<Value>,
-    /// What stands there in the other.
-    pub right: Option<Value>,
-}
+use super::comparison::Difference;
 
-/// Every place where two values differ, in the order of the values.
-pub(super) fn differences(left: &Value, right: &Value) -> Vec<Place> {
+/// Every place where two values of a column differ, in the order of the values.
+pub(super) fn differences(
+    column: &'static str,
+    left: Option<&Value>,
+    right: Option<&Value>,
+) -> Vec<Difference> {
     let mut found = Vec::new();
-    collect(String::new(), Some(left), Some(right), &mut found);
+    let mut collect_at = |path, left: Option<&Value>, right: Option<&Value>| {
+        found.push(Difference {
+            column,
+            path,
+            left: left.cloned(),
+            right: right.cloned(),
+        });
+    };
+    collect(String::new(), left, right, &mut collect_at);
     found
 }
 
+/// Calls `found` with every place where two values differ.
 // As deep as the values are, and a value that was parsed is not deep.
-fn collect(path: String, left: Option<&Value>, right: Option<&Value>, found: &mut Vec<Place>) {
+fn collect(
+    path: String,
+    left: Option<&Value>,
+    right: Option<&Value>,
+    found: &mut impl FnMut(String, Option<&Value>, Option<&Value>),
+) {
     match (left, right) {
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             for (name, value) in left {
@@ -38,11 +47,7 @@ fn collect(path: String, left: Option<&Value>, right: Option<&Value>, found: &mu
             }
         }
         (left, right) if left == right => {}
-        (left, right) => found.push(Place {
-            path,
-            left: left.cloned(),
-            right: right.cloned(),
-        }),
+        (left, right) => found(path, left, right),
     }
 }
 
@@ -65,10 +70,11 @@ mod tests {
         let left = json!({ "a": 1, "same": [1, { "x": null }], "list": [1, 2, 3], "gone": {} });
         let right =
             json!({ "a": "1", "same": [1, { "x": null }], "list": [1, { "b": 2 }], "new": 0 });
-        let found: Vec<(String, Option<Value>, Option<Value>)> = differences(&left, &right)
-            .into_iter()
-            .map(|place| (place.path, place.left, place.right))
-            .collect();
+        let found: Vec<(String, Option<Value>, Option<Value>)> =
+            differences("column", Some(&left), Some(&right))
+                .into_iter()
+                .map(|place| (place.path, place.left, place.right))
+                .collect();
         let expected = [
             ("a", Some(json!(1)), Some(json!("1"))),
             ("gone", Some(json!({})), None),
@@ -78,12 +84,12 @@ mod tests {
         ];
         let expected = expected.map(|(path, left, right)| (path.to_owned(), left, right));
         assert_eq!(found, expected);
-        assert!(differences(&left, &left).is_empty());
+        assert!(differences("column", Some(&left), Some(&left)).is_empty());
     }
 
     #[test]
     fn values_of_different_kinds_differ_as_a_whole() {
-        let found = differences(&json!([1]), &json!({ "a": 1 }));
+        let found = differences("column", Some(&json!([1])), Some(&json!({ "a": 1 })));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "");
     }

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::cell::{COLUMNS, Cell};
-use super::row::AuditRow;
+use super::cell::Cell;
+use super::row::{AuditRow, COLUMNS};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,27 +52,19 @@ impl ExportFormat {
     }
 }
 
+/// A text in quotes where it has to be. An empty one too: nothing at all is another thing.
 fn write_cell(cell: &Cell<'_>, output: &mut impl Write) -> io::Result<()> {
     match cell {
-        Cell::Empty => Ok(()),
-        Cell::Flag(flag) => write!(output, "{flag}"),
-        Cell::Number(number) => write!(output, "{number}"),
-        Cell::Milliseconds(time) => write!(output, "{time}"),
-        Cell::Time(text) => output.write_all(text.as_bytes()),
-        Cell::Text(text) | Cell::Json(text) => write_text(text, output),
+        Cell::Text(text) | Cell::Json(text)
+            if text.is_empty()
+                || text.contains([',', '"', '\r', '\n'])
+                || text.starts_with(' ')
+                || text.ends_with(' ') =>
+        {
+            write!(output, "\"{}\"", text.replace('"', "\"\""))
+        }
+        cell => write!(output, "{cell}"),
     }
-}
-
-/// A text, in quotes where it has to be. An empty one too: nothing at all is another thing.
-fn write_text(text: &str, output: &mut impl Write) -> io::Result<()> {
-    let is_plain = !text.is_empty()
-        && !text.contains([',', '"', '\r', '\n'])
-        && !text.starts_with(' ')
-        && !text.ends_with(' ');
-    if is_plain {
-        return output.write_all(text.as_bytes());
-    }
-    write!(output, "\"{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -81,7 +73,7 @@ mod tests {
 
     fn written(text: &str) -> String {
         let mut output = Vec::new();
-        write_text(text, &mut output).unwrap();
+        write_cell(&Cell::Text(text), &mut output).unwrap();
         String::from_utf8(output).unwrap()
     }
 

@@ -1,8 +1,8 @@
 //! Which rows are wanted.
 
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
+use mcprove_trace::canonical;
 use serde_json::Value;
 
 use super::row::AuditRow;
@@ -55,15 +55,11 @@ pub enum Order {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgumentFilter {
-    path: Vec<Step>,
+    /// The name as it was written.
+    name: String,
+    /// The way to the parameter, as a JSON pointer.
+    pointer: String,
     value: String,
-}
-
-/// One step into a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
-    Member(String),
-    Item(usize),
 }
 
 /// A text that names no parameter and value.
@@ -80,31 +76,31 @@ impl std::str::FromStr for ArgumentFilter {
         let error = || ArgumentError(text.to_owned());
         let (name, value) = text.split_once('=').ok_or_else(error)?;
         let name = name.strip_prefix("$.").unwrap_or(name);
-        let path = parse_path(name).ok_or_else(error)?;
         Ok(Self {
-            path,
+            name: name.to_owned(),
+            pointer: pointer(name).ok_or_else(error)?,
             value: value.to_owned(),
         })
     }
 }
 
-fn parse_path(name: &str) -> Option<Vec<Step>> {
-    let mut path = Vec::new();
+/// The JSON pointer of a name that may lead into objects and arrays.
+fn pointer(name: &str) -> Option<String> {
+    let mut pointer = String::new();
     for part in name.split('.') {
-        let (member, items) = match part.find('[') {
-            Some(at) => part.split_at_checked(at)?,
-            None => (part, ""),
-        };
+        let (member, items) = part.split_at(part.find('[').unwrap_or(part.len()));
         if member.is_empty() {
             return None;
         }
-        path.push(Step::Member(member.to_owned()));
+        pointer.push('/');
+        pointer.push_str(&member.replace('~', "~0").replace('/', "~1"));
         for item in items.split_inclusive(']') {
             let index = item.strip_prefix('[')?.strip_suffix(']')?;
-            path.push(Step::Item(index.parse().ok()?));
+            let index: usize = index.parse().ok()?;
+            pointer.push_str(&format!("/{index}"));
         }
     }
-    Some(path)
+    Some(pointer)
 }
 
 impl ArgumentFilter {
@@ -114,62 +110,16 @@ impl ArgumentFilter {
         let Ok(parameters) = serde_json::from_str::<Value>(parameters) else {
             return false;
         };
-        let found = self
-            .find(&parameters)
-            .or_else(|| self.find_whole(&parameters));
-        found.is_some_and(|found| self.equals(found))
+        let found = parameters.pointer(&self.pointer);
+        found
+            .or_else(|| parameters.get(&self.name))
+            .is_some_and(|found| self.equals(found))
     }
 
-    fn find<'a>(&self, parameters: &'a Value) -> Option<&'a Value> {
-        let step = |value: &'a Value, step: &Step| match step {
-            Step::Member(name) => value.get(name),
-            Step::Item(index) => value.get(index),
-        };
-        self.path.iter().try_fold(parameters, step)
-    }
-
-    /// The member whose name is the path as it was written.
-    fn find_whole<'a>(&self, parameters: &'a Value) -> Option<&'a Value> {
-        let mut name = String::new();
-        for step in &self.path {
-            // Writing to a text does not fail.
-            let _ = match step {
-                Step::Member(member) if name.is_empty() => write!(name, "{member}"),
-                Step::Member(member) => write!(name, ".{member}"),
-                Step::Item(index) => write!(name, "[{index}]"),
-            };
-        }
-        parameters.get(name)
-    }
-
+    /// 1 and 1.0 are the same.
     fn equals(&self, found: &Value) -> bool {
-        if found.as_str() == Some(&self.value) {
-            return true;
-        }
-        match serde_json::from_str::<Value>(&self.value) {
-            Ok(wanted) => is_same(found, &wanted),
-            Err(_) => false,
-        }
-    }
-}
-
-/// Whether two values are the same; 1 and 1.0 are.
-fn is_same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => {
-            left == right || left.as_f64().is_some() && left.as_f64() == right.as_f64()
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| is_same(l, r))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(name, value)| {
-                    let other = right.get(name);
-                    other.is_some_and(|other| is_same(value, other))
-                })
-        }
-        _ => left == right,
+        let is_same = |wanted: String| wanted == canonical::text(found);
+        found.as_str() == Some(&self.value) || canonical::canonical(&self.value).is_ok_and(is_same)
     }
 }
 
@@ -187,48 +137,4 @@ impl Filter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_found_and_compared() {
-        let parameters =
-            r#"{"seed":"7","n":1,"deep":{"list":[{"x":true},null]},"a.b":"dot","big":1.0}"#;
-        for (filter, expected) in [
-            ("seed=7", true),
-            ("seed=\"7\"", true),
-            ("n=1", true),
-            ("n=1.0", true),
-            ("n=2", false),
-            ("big=1", true),
-            ("deep.list[0].x=true", true),
-            ("$.deep.list[0].x=true", true),
-            ("deep.list[1]=null", true),
-            ("deep.list[2]=null", false),
-            ("deep={\"list\":[{\"x\":true},null]}", true),
-            ("a.b=dot", true),
-            ("missing=", false),
-            ("seed=", false),
-        ] {
-            let parsed: ArgumentFilter = filter.parse().unwrap();
-            assert_eq!(parsed.accepts(parameters), expected, "{filter}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_pair_is_an_error() {
-        for text in [
-            "", "name", "=value", "a..b=1", "a[x]=1", "a[1=1", "a]b[=1", "a[1]b=1", "$.=1",
-        ] {
-            assert!(text.parse::<ArgumentFilter>().is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn broken_parameters_match_nothing() {
-        let filter: ArgumentFilter = "a=1".parse().unwrap();
-        for parameters in ["", "{", "[1]", "null", "{\"a\":"] {
-            assert!(!filter.accepts(parameters), "{parameters:?}");
-        }
-    }
-}
+mod tests;

@@ -29,14 +29,15 @@ mod tests;
 
 pub use super::category::ALL as CATEGORIES;
 pub use caps::Caps;
-pub use cell::{COLUMNS, Cell};
+pub use cell::Cell;
 pub use comparison::{COMPARISON_FORMAT, Difference, RowComparison};
 pub use error::AuditError;
 pub use export::ExportFormat;
 pub use filter::{ArgumentError, ArgumentFilter, Filter, Order};
 pub use reader::{AuditReader, NameColumn, Rows};
+pub(crate) use redact::header_texts;
 pub use redact::{redact_header, redact_headers};
 pub use replay::{Caller, CallerAnswer, CallerFailure, Replay, ReplayError};
-pub use row::{AUDIT_FORMAT, AuditList, AuditRow};
+pub use row::{AUDIT_FORMAT, AuditList, AuditRow, COLUMNS};
 pub use store::{AuditOptions, AuditStore, MEMORY_BYTES, MEMORY_ROWS};
 pub use time::{TimeError, format_time, parse_time};

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use mcprove_trace::contained::contain_call;
 use tokio::sync::Notify;
 
+use super::error::AuditError;
 use super::row::AuditRow;
 
 /// How many rows may wait. At the slowest pace that is promised they are written in 50 ms.
@@ -77,6 +78,12 @@ pub(super) struct Lost {
     pub count: u64,
     /// Why the first was lost.
     pub reason: String,
+}
+
+impl From<Lost> for AuditError {
+    fn from(Lost { count, reason }: Lost) -> Self {
+        Self::Lost { count, reason }
+    }
 }
 
 impl State {
@@ -221,11 +228,7 @@ impl Queue {
 
     /// Whether nobody is held up if what was taken is not written yet.
     pub fn can_wait(&self) -> bool {
-        let state = self.lock();
-        !state.is_closed
-            && state.flushing == 0
-            && state.waiting.rows.len() < ROWS_MAX / 2
-            && state.waiting.bytes < BYTES_MAX / 2
+        !self.lock().is_urgent()
     }
 
     /// Has somebody told of the first loss, once.

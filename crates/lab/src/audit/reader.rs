@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::time::SystemTime;
 
 use rusqlite::types::Value as SqlValue;
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
-use super::cell::COLUMNS;
 use super::connection::Place;
 use super::error::AuditError;
 use super::filter::{Filter, Order};
-use super::row::AuditRow;
+use super::row::{AuditRow, COLUMNS};
 use super::schema;
-use super::time::{format_time, read_time};
+use super::time::format_time;
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 500;
@@ -76,20 +76,19 @@ impl AuditReader {
 
     pub(super) fn connect(place: Place) -> Result<Self, AuditError> {
         let connection = place.connect_to_read()?;
-        let error = match schema::check(&connection, place.path()) {
-            Ok(version) => return Ok(Self::new(connection, place, version)),
-            Err(error) => error,
+        let checked = |connection: Connection| {
+            let version = schema::check(&connection, place.path())?;
+            Ok((connection, version))
         };
-        let is_other = matches!(error, AuditError::ReadOnly(_) | AuditError::Other { .. });
-        let connection = place.connect_at_rest().filter(|_| is_other);
-        let checked = connection.and_then(|connection| {
-            let version = schema::check(&connection, place.path()).ok()?;
-            Some((connection, version))
+        let opened = checked(connection).or_else(|error| {
+            let is_other = matches!(error, AuditError::ReadOnly(_) | AuditError::Other { .. });
+            let at_rest = place.connect_at_rest().filter(|_| is_other);
+            at_rest
+                .and_then(|at_rest| checked(at_rest).ok())
+                .ok_or(error)
         });
-        match checked {
-            Some((connection, version)) => Ok(Self::new(connection, place, version)),
-            None => Err(error),
-        }
+        let (connection, version) = opened?;
+        Ok(Self::new(connection, place, version))
     }
 
     fn new(connection: Connection, place: Place, version: i64) -> Self {
@@ -124,7 +123,11 @@ impl AuditReader {
     pub fn row(&self, id: i64) -> Result<AuditRow, AuditError> {
         let row = self
             .connection
-            .query_row(&format!("{} WHERE id = ?1", self.select), [id], read_row)
+            .query_row(
+                &format!("{} WHERE id = ?1", self.select),
+                [id],
+                AuditRow::read,
+            )
             .optional()
             .map_err(|error| self.place.describe(&error))?;
         row.ok_or_else(|| AuditError::NoRow {
@@ -149,12 +152,12 @@ impl AuditReader {
         let query = format!(
             "SELECT DISTINCT {name} FROM requests WHERE {name} IS NOT NULL LIMIT {NAMES_MAX}"
         );
-        let described = |error: rusqlite::Error| self.place.describe(&error);
-        let mut statement = self.connection.prepare(&query).map_err(described)?;
-        let names = statement
-            .query_map([], |row| row.get(0))
-            .map_err(described)?;
-        names.collect::<Result<_, _>>().map_err(described)
+        let names = || {
+            let mut statement = self.connection.prepare(&query)?;
+            let names = statement.query_map([], |row| row.get(0))?;
+            names.collect::<rusqlite::Result<_>>()
+        };
+        names().map_err(|error| self.place.describe(&error))
     }
 
     /// What tells this audit from another one that takes its place under the same name.
@@ -173,19 +176,17 @@ impl AuditReader {
     /// Between which ids the rows of a filter are. Rows are numbered in the order in which requests
     /// ended, so those of a time are not one after the other, but close.
     fn bounds(&self, filter: &Filter) -> Result<(i64, i64), AuditError> {
-        let time = |time| vec![SqlValue::Text(format_time(time))];
-        let first = match filter.since {
-            Some(since) => self
-                .number("SELECT min(id) FROM requests WHERE ts >= ?1", &time(since))?
-                .unwrap_or(i64::MAX),
-            None => i64::MIN,
+        let id = |which: &str, time: Option<SystemTime>| {
+            let query = |time| {
+                let query = format!("SELECT {which} ?1");
+                self.number(&query, &[SqlValue::Text(format_time(time))])
+            };
+            time.map(query).transpose()
         };
-        let last = match filter.until {
-            Some(until) => self
-                .number("SELECT max(id) FROM requests WHERE ts <= ?1", &time(until))?
-                .unwrap_or(i64::MIN),
-            None => i64::MAX,
-        };
+        let first = id("min(id) FROM requests WHERE ts >=", filter.since)?;
+        let last = id("max(id) FROM requests WHERE ts <=", filter.until)?;
+        let first = first.map_or(i64::MIN, |id| id.unwrap_or(i64::MAX));
+        let last = last.map_or(i64::MAX, |id| id.unwrap_or(i64::MIN));
         let after = filter.after.map_or(i64::MIN, |id| id.saturating_add(1));
         Ok((first.max(after), last))
     }
@@ -249,7 +250,7 @@ impl Rows<'_> {
                 self.is_over = true;
                 break;
             };
-            let row = read_row(row).map_err(described)?;
+            let row = AuditRow::read(row).map_err(described)?;
             count += 1;
             bytes += row.bytes();
             self.position = Some(row.id);
@@ -298,45 +299,4 @@ impl Rows<'_> {
         query.push_str(&PAGE_ROWS.to_string());
         (query, values)
     }
-}
-
-/// A row as it stands in the file.
-fn read_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
-    let count = |column: &str| -> rusqlite::Result<u64> {
-        let count: i64 = row.get(column)?;
-        Ok(u64::try_from(count).unwrap_or(0))
-    };
-    let ts: String = row.get("ts")?;
-    Ok(AuditRow {
-        id: row.get("id")?,
-        ts: read_time(&ts).unwrap_or(std::time::SystemTime::UNIX_EPOCH),
-        duration_ms: row.get("duration_ms")?,
-        request_id: row.get("request_id")?,
-        session_id: row.get("session_id")?,
-        user: row.get("user")?,
-        auth_type: row.get("auth_type")?,
-        tool_name: row.get("tool_name")?,
-        tool_group: row.get("tool_group")?,
-        parameters: row.get("parameters")?,
-        success: row.get("success")?,
-        error_message: row.get("error_message")?,
-        error_category: row.get("error_category")?,
-        request_chars: count("request_chars")?,
-        response_chars: count("response_chars")?,
-        content_blocks: count("content_blocks")?,
-        transport: row.get("transport")?,
-        source: row.get("source")?,
-        remote_addr: row.get("remote_addr")?,
-        user_agent: row.get("user_agent")?,
-        method: row.get("method")?,
-        protocol_version: row.get("protocol_version")?,
-        error_code: row.get("error_code")?,
-        headers: row.get("headers")?,
-        response: row.get("response")?,
-        parameters_cut: row.get("parameters_cut")?,
-        response_cut: row.get("response_cut")?,
-        headers_cut: row.get("headers_cut")?,
-        notifications_sent: count("notifications_sent")?,
-        cancelled: row.get("cancelled")?,
-    })
 }

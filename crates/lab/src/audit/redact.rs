@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use http::HeaderMap;
 use mcprove_settings::secret::{REDACTED, Redactor, is_secret_name, redact_value};
 use serde_json::{Map, Value};
 
@@ -40,6 +41,12 @@ pub fn redact_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>)
         }
     }
     Value::Object(shown).to_string()
+}
+
+/// The names and values of headers that are texts.
+pub(crate) fn header_texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let headers = headers.iter();
+    headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
 }
 
 /// The value of one header, unless it is a secret.

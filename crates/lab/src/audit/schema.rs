@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::AuditError;
 
@@ -67,22 +67,14 @@ CREATE TABLE origin (created TEXT NOT NULL);
 pub(super) fn prepare(connection: &Connection, path: &Path) -> Result<(), AuditError> {
     let result = |error: rusqlite::Error| AuditError::from_sqlite(path, &error);
     // Two processes may open a new file at once.
-    connection
-        .execute_batch("BEGIN IMMEDIATE")
-        .map_err(result)?;
-    let made = if is_empty(connection).map_err(result)? {
-        create(connection).map_err(result)
-    } else {
-        check(connection, path).and_then(|version| {
-            if version == VERSION {
-                return Ok(());
-            }
-            upgrade(connection).map_err(result)
-        })
-    };
-    let end = if made.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = connection.execute_batch(end).map_err(result);
-    made.and(ended)
+    let whole = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let whole = whole.map_err(result)?;
+    if is_empty(connection).map_err(result)? {
+        create(connection).map_err(result)?;
+    } else if check(connection, path)? < VERSION {
+        upgrade(connection).map_err(result)?;
+    }
+    whole.commit().map_err(result)
 }
 
 /// The version of a file. Refuses one that is no audit, or of a version that is not known.

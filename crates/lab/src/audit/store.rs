@@ -133,19 +133,21 @@ impl AuditStore {
     /// Takes a row. The disk is not waited for, unless the queue to the thread that writes is full:
     /// then the caller's thread waits for room, as a row is never dropped. After [`close`](Self::close) rows
     /// are not taken.
-    pub fn record(&self, mut row: AuditRow) {
+    pub fn record(&self, row: AuditRow) {
+        self.queue.push(self.prepared(row));
+    }
+
+    fn prepared(&self, mut row: AuditRow) -> AuditRow {
         redact_row(&mut row, &self.redactor);
         self.caps.apply(&mut row);
-        self.queue.push(row);
+        row
     }
 
     /// Takes a row and never waits, for tasks: more rows than the queue has room for, so that they can
     /// wait with [`room`](Self::room) before there are more. Rows far beyond that are lost, and counted
     /// among the [lost ones](Self::loss).
-    pub fn record_now(&self, mut row: AuditRow) {
-        redact_row(&mut row, &self.redactor);
-        self.caps.apply(&mut row);
-        self.queue.put(row);
+    pub fn record_now(&self, row: AuditRow) {
+        self.queue.put(self.prepared(row));
     }
 
     /// Whether the queue to the thread that writes has room.
@@ -175,22 +177,13 @@ impl AuditStore {
 
     /// Rows that could not be written so far, as the disk is full or the file gone.
     pub fn loss(&self) -> Option<AuditError> {
-        let lost = self.queue.lost()?;
-        Some(AuditError::Lost {
-            count: lost.count,
-            reason: lost.reason,
-        })
+        self.queue.lost().map(AuditError::from)
     }
 
     /// Calls this when rows are lost for the first time, from the thread that writes or the one that
     /// records.
     pub fn on_loss(&self, tell: impl FnOnce(AuditError) + Send + 'static) {
-        self.queue.on_loss(|lost| {
-            tell(AuditError::Lost {
-                count: lost.count,
-                reason: lost.reason,
-            });
-        });
+        self.queue.on_loss(|lost| tell(lost.into()));
     }
 
     /// Writes everything that was recorded, and ends. An error if rows were lost at any time.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use chrono::DateTime;
 use mcprove_settings::quantity::parse_duration;
 
 /// A text that is no point in time.
@@ -35,20 +36,14 @@ pub fn format_time(time: SystemTime) -> String {
 /// ```
 pub fn parse_time(text: &str, now: SystemTime) -> Result<SystemTime, TimeError> {
     let error = || TimeError(text.to_owned());
-    if let Some(duration) = parse_age(text) {
-        return now.checked_sub(duration).ok_or_else(error);
+    if let Some(age) = parse_age(text) {
+        return now.checked_sub(age).ok_or_else(error);
     }
-    if text.len() == "2026-01-31".len() {
-        let first = format!("{text}T00:00:00Z");
-        return humantime::parse_rfc3339(&first).map_err(|_| error());
-    }
-    let (local, offset) = split_offset(text).ok_or_else(error)?;
-    let time = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| error())?;
-    let moved = match offset {
-        Offset::Ahead(by) => time.checked_sub(by),
-        Offset::Behind(by) => time.checked_add(by),
-    };
-    moved.ok_or_else(error)
+    let is_date = text.len() == "2026-01-31".len();
+    let time = if is_date { "T00:00:00Z" } else { "" };
+    let time = DateTime::parse_from_rfc3339(&format!("{text}{time}")).map_err(|_| error())?;
+    let seconds = u64::try_from(time.timestamp()).map_err(|_| error())?;
+    Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, time.timestamp_subsec_nanos()))
 }
 
 /// A duration; here also in days, as nobody remembers last week in hours.
@@ -58,43 +53,6 @@ fn parse_age(text: &str) -> Option<Duration> {
         Some(days) => parse_duration(&format!("{days}h")).ok()?.checked_mul(HOURS),
         None => parse_duration(text).ok(),
     }
-}
-
-/// How far a local time is from UTC.
-enum Offset {
-    Ahead(Duration),
-    Behind(Duration),
-}
-
-/// The local time, with a `T` in it, and its offset.
-fn split_offset(text: &str) -> Option<(String, Offset)> {
-    let text = text.to_ascii_uppercase();
-    if let Some(utc) = text.strip_suffix('Z') {
-        return Some((utc.to_owned(), Offset::Ahead(Duration::ZERO)));
-    }
-    let sign = text
-        .rfind(['+', '-'])
-        .filter(|at| *at > "2026-01-01T".len())?;
-    let (local, offset) = text.split_at_checked(sign)?;
-    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
-    let number = |text: &str, end: u64| {
-        let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-        let number: u64 = is_number.then(|| text.parse().ok())??;
-        (number < end).then_some(number)
-    };
-    let seconds = number(hours, 24)? * 3600 + number(minutes, 60)? * 60;
-    let by = Duration::from_secs(seconds);
-    let offset = if offset.starts_with('+') {
-        Offset::Ahead(by)
-    } else {
-        Offset::Behind(by)
-    };
-    Some((local.to_owned(), offset))
-}
-
-/// The time that a row holds.
-pub(super) fn read_time(text: &str) -> Option<SystemTime> {
-    humantime::parse_rfc3339(text).ok()
 }
 
 #[cfg(test)]
@@ -157,7 +115,8 @@ mod tests {
             .collect();
         assert!(texts.is_sorted());
         for (text, micros) in texts.iter().zip(times) {
-            assert_eq!(read_time(text), Some(start + Duration::from_micros(micros)));
+            let time = humantime::parse_rfc3339(text).unwrap();
+            assert_eq!(time, start + Duration::from_micros(micros));
         }
         let long_ago = start - Duration::from_secs(5);
         assert_eq!(format_time(long_ago), "1970-01-01T00:00:00.000000Z");

@@ -1,13 +1,13 @@
 //! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Statement, params_from_iter};
+use rusqlite::{Connection, Statement, Transaction, TransactionBehavior, params_from_iter};
 
-use super::cell::{COLUMNS, Cell};
+use super::cell::Cell;
 use super::checkpoint::Checkpoints;
 use super::error::LOCKED;
 use super::queue::{Batch, Queue};
-use super::row::AuditRow;
+use super::row::COLUMNS;
 
 /// The share of the rows that goes when there are too many bytes: one in so many.
 const REMOVED_SHARE: i64 = 8;
@@ -35,11 +35,11 @@ pub(super) fn write_all(
         Err(error) => return refuse_all(queue, &reason(&error)),
     };
     while let Some(batch) = queue.take() {
-        let mut outcome = write_whole(connection, &mut insert, &batch, limits);
+        let mut outcome = write(connection, &mut insert, &batch, limits);
         // Each attempt waits for whoever holds the file; while nobody else waits for that, it is tried
         // again.
         while outcome.as_ref().is_err_and(is_locked) && queue.can_wait() {
-            outcome = write_whole(connection, &mut insert, &batch, limits);
+            outcome = write(connection, &mut insert, &batch, limits);
         }
         queue.finish(batch.rows.len(), outcome.map_err(|error| reason(&error)));
         checkpoints.written(batch.bytes, connection);
@@ -71,47 +71,28 @@ fn is_locked(error: &rusqlite::Error) -> bool {
 }
 
 /// Writes all of a batch or nothing of it.
-fn write_whole(
-    connection: &Connection,
-    insert: &mut Statement<'_>,
-    batch: &Batch,
-    limits: Limits,
-) -> rusqlite::Result<()> {
-    let outcome = write(connection, insert, batch, limits);
-    if outcome.is_err() && !connection.is_autocommit() {
-        // What cannot be undone is undone by the next one to open the file.
-        let _ = connection.execute_batch("ROLLBACK");
-    }
-    outcome
-}
-
 fn write(
     connection: &Connection,
     insert: &mut Statement<'_>,
     batch: &Batch,
     limits: Limits,
 ) -> rusqlite::Result<()> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let whole = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for row in &batch.rows {
-        insert_row(insert, row)?;
+        insert.execute(params_from_iter(row.cells().iter().skip(1).map(as_stored)))?;
     }
     remove_oldest(connection, limits)?;
-    connection.execute_batch("COMMIT")
+    whole.commit()
 }
 
 /// A row without its number, which SQLite gives.
 fn insert_statement() -> String {
-    let names = COLUMNS.iter().skip(1).copied();
-    let names: Vec<&str> = names.collect();
+    let names = &COLUMNS[1..];
     let values = vec!["?"; names.len()].join(", ");
     format!(
         "INSERT INTO requests ({}) VALUES ({values})",
         names.join(", ")
     )
-}
-
-fn insert_row(insert: &mut Statement<'_>, row: &AuditRow) -> rusqlite::Result<usize> {
-    insert.execute(params_from_iter(row.cells().iter().skip(1).map(as_stored)))
 }
 
 /// What stands in a column, as SQLite takes it.

@@ -7,7 +7,7 @@ use mcprove_servers::hosting::host::Eras;
 use serde_json::{Value, json};
 
 use super::support::{Pipe, modern, request, structured};
-use crate::{ENTRIES, Options};
+use crate::{Options, tools};
 
 #[tokio::test]
 async fn every_result_fits_the_schema_of_its_tool() {
@@ -26,16 +26,18 @@ async fn every_result_fits_the_schema_of_its_tool() {
         ("announce", json!({ "what": "tools" })),
         ("write", json!({ "key": "k" })),
     ];
-    for entry in ENTRIES {
-        let Some(output) = entry.output else { continue };
-        let given = arguments.iter().find(|(name, _)| *name == entry.name);
+    for entry in tools() {
+        let Some(output) = entry.tool.get("outputSchema") else {
+            continue;
+        };
+        let given = arguments.iter().find(|(name, _)| *name == entry.name());
         let given = given.map_or(json!({}), |(_, given)| given.clone());
-        pipe.send(&super::support::call(1, entry.name, &given))
+        pipe.send(&super::support::call(1, entry.name(), &given))
             .await;
         let reply = pipe.until_answer(1).await.pop().unwrap();
         let content = structured(&reply);
-        let check = mcprove_arguments::SchemaCheck::new(&output()).unwrap();
-        assert_eq!(check.failure(&content), None, "{}: {content}", entry.name);
+        let check = mcprove_arguments::SchemaCheck::new(output).unwrap();
+        assert_eq!(check.failure(&content), None, "{}: {content}", entry.name());
     }
 }
 
@@ -129,7 +131,7 @@ fn names(list: &Value) -> BTreeSet<String> {
 #[tokio::test]
 async fn lists_come_in_pages_and_are_whole() {
     let lists = [
-        ("tools/list", "tools", ENTRIES.len()),
+        ("tools/list", "tools", tools().len()),
         ("resources/list", "resources", 22),
         ("resources/templates/list", "resourceTemplates", 1),
         ("prompts/list", "prompts", 4),

@@ -1,24 +1,52 @@
-//! The tools of the lab, one file each.
+//! The tools of the lab, by their groups. `catalogue/lab.json` declares them.
 
-pub mod announce;
-pub mod audio;
-pub mod chatty;
-pub mod count;
-pub mod echo;
-pub mod elicit;
-pub mod error;
-pub mod fail_then_succeed;
-pub mod fixed_response;
-pub mod flaky;
-pub mod headers;
-pub mod image;
-pub mod long_output;
-pub mod lorem;
-pub mod progress;
-pub mod resource;
-pub mod roots;
-pub mod sample;
-pub mod sized_response;
-pub mod slow;
-pub mod whoami;
-pub mod write;
+mod asking;
+mod conformance;
+mod content;
+mod data;
+mod effects;
+pub mod failure;
+mod identity;
+mod streaming;
+
+use serde_json::Value;
+
+use crate::ask;
+use crate::call::{Call, Reply, structured};
+use crate::catalogue::{Entry, render};
+
+/// Answers a call of a tool.
+pub async fn answer(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
+    if let Some(result) = &tool.result {
+        return Ok(render(result, call.arguments));
+    }
+    let body = match tool.name() {
+        "whoami" => identity::whoami(call),
+        "echo" => Value::Object(call.arguments.clone()),
+        "headers" => identity::headers(call),
+        "error" => return failure::error(call),
+        "slow" => failure::slow(call).await,
+        "flaky" => failure::flaky(call)?,
+        "fail_then_succeed" => failure::fail_then_succeed(call)?,
+        "fixed_response" => data::fixed_response(call),
+        "sized_response" => data::sized_response(call),
+        "lorem" => data::lorem(call),
+        "progress" => streaming::progress(call).await,
+        "long_output" => return Ok(streaming::long_output(call)),
+        "chatty" => streaming::chatty(call).await,
+        "announce" => streaming::announce(call),
+        "write" => effects::write(call)?,
+        "count" => effects::count(call),
+        "sample" => asking::sample(call).await?,
+        "elicit" => asking::elicit(call).await?,
+        "roots" => asking::roots(call).await?,
+        "resource" => return content::resource(call).await,
+        _ if tool.says.is_empty() => return Ok(conformance::answer(call, tool.name()).await),
+        "test_input_required_result_multi_round" => return conformance::rounds(call, tool).await,
+        "test_input_required_result_capabilities" => {
+            return conformance::possible(call, tool).await;
+        }
+        _ => return ask::answer(call, tool, &ask::questions(call, tool)).await,
+    };
+    Ok(structured(body, Vec::new()))
+}

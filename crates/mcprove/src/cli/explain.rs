@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use mcprove_client::permission::RULE;
 use mcprove_document::terminal::wrap;
-use mcprove_lab::ENTRIES;
 
 use crate::kinds_of_faults;
 
@@ -59,9 +58,9 @@ fn tools_of_lab() -> String {
     /// Where explanations begin.
     const INDENT: usize = 21;
     let mut text = String::new();
-    for entry in ENTRIES {
-        let mut name = entry.name;
-        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
+    for entry in mcprove_lab::tools() {
+        let mut name = entry.name();
+        for line in wrap(entry.explanation(), COLUMNS - INDENT, ("", "")).lines() {
             // Writing to a text cannot fail.
             let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
             name = "";

@@ -230,9 +230,9 @@ fn lab_arguments(schema: &serde_json::Value) -> String {
 fn the_table_of_the_tools_of_the_lab_is_current() {
     let mut table =
         String::from("| tool | group | what it does | arguments |\n|---|---|---|---|\n");
-    for entry in mcprove_lab::ENTRIES {
-        let arguments = lab_arguments(&(entry.input)());
-        let (name, group, explanation) = (entry.name, entry.group, entry.explanation);
+    for entry in mcprove_lab::tools() {
+        let arguments = lab_arguments(entry.input());
+        let (name, group, explanation) = (entry.name(), &entry.group, entry.explanation());
         let row = format!("| `{name}` | {group} | {explanation} | {arguments} |");
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
     }

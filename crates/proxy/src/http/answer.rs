@@ -16,7 +16,7 @@ use super::hub::OldStream;
 const SAID_MAX: usize = 64;
 
 /// What the client of a struck call gets.
-pub(super) enum Head {
+pub enum Head {
     /// A response.
     Response(Box<Response<ProxyBody>>),
     /// The connection closes.
@@ -24,7 +24,8 @@ pub(super) enum Head {
 }
 
 /// How far the answer is.
-pub(super) struct Answer {
+#[derive(Default)]
+pub struct Answer {
     head: Option<oneshot::Sender<Head>>,
     /// The head of the server's own answer.
     pub own: Option<response::Parts>,
@@ -41,24 +42,19 @@ impl Answer {
     pub fn new(head: oneshot::Sender<Head>) -> Self {
         Self {
             head: Some(head),
-            own: None,
-            like: None,
-            usual: Event::default(),
-            said: None,
+            ..Self::default()
         }
     }
 
     /// One on a stream of the transport of 2024-11-05.
     pub fn on(stream: &OldStream) -> Self {
         Self {
-            head: None,
-            own: None,
-            like: None,
             usual: Event {
                 event: Bytes::from_static(b"message"),
                 ..Event::default()
             },
             said: Some(stream.said.clone()),
+            ..Self::default()
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -13,12 +12,13 @@ use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
 use super::passing::Passing;
+use crate::report::Count;
 
 /// Why a body breaks off.
-pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Something that is said on a stream that we make, or add to.
-pub(super) enum Said {
+pub enum Said {
     /// These bytes.
     Bytes(Bytes),
     /// The stream breaks off.
@@ -26,23 +26,22 @@ pub(super) enum Said {
 }
 
 /// Something that happens when a body is over, or nobody wants it any more.
-pub(super) type Farewell = Box<dyn FnOnce() + Send>;
+pub type Farewell = Box<dyn FnOnce() + Send>;
 
 /// A body of a request or a response.
-pub(super) struct ProxyBody {
+pub struct ProxyBody {
     kind: Kind,
     farewell: Option<Farewell>,
     /// Where its bytes are counted.
-    count: Option<Arc<AtomicU64>>,
+    count: Option<Arc<Count>>,
     /// Ends when a client has said nothing for too long; there is one while it is waited for.
     pause: Option<Pin<Box<Sleep>>>,
 }
 
 enum Kind {
     Whole(Bytes),
-    Client(Incoming),
-    /// What was read already, then the rest.
-    Chained(Bytes, Incoming),
+    /// What was read of a client's body already, then the rest.
+    Client(Bytes, Incoming),
     Upstream(Box<Passing>),
     Made(mpsc::Receiver<Said>),
     /// These bytes, then the connection breaks.
@@ -52,16 +51,16 @@ enum Kind {
 }
 
 /// What was said before reaches the client, then the connection breaks.
-pub(super) type Break = Pin<Box<Sleep>>;
+pub type Break = Pin<Box<Sleep>>;
 
 /// How long what was said last may take to leave before the connection breaks.
 const LAST_WORDS: Duration = Duration::from_millis(30);
 
-pub(super) fn break_off() -> Break {
+pub fn break_off() -> Break {
     Box::pin(tokio::time::sleep(LAST_WORDS))
 }
 
-pub(super) fn broken() -> BodyError {
+pub fn broken() -> BodyError {
     "broken off by a fault".into()
 }
 
@@ -70,12 +69,8 @@ impl ProxyBody {
         Kind::Whole(bytes.into()).into()
     }
 
-    pub fn client(incoming: Incoming) -> Self {
-        Kind::Client(incoming).into()
-    }
-
-    pub fn chained(read: Bytes, rest: Incoming) -> Self {
-        Kind::Chained(read, rest).into()
+    pub fn client(read: Bytes, rest: Incoming) -> Self {
+        Kind::Client(read, rest).into()
     }
 
     pub fn made(said: mpsc::Receiver<Said>) -> Self {
@@ -91,7 +86,7 @@ impl ProxyBody {
     }
 
     /// Counts its bytes as they pass.
-    pub fn counted(mut self, count: &Arc<AtomicU64>) -> Self {
+    pub fn counted(mut self, count: &Arc<Count>) -> Self {
         self.count = Some(Arc::clone(count));
         self
     }
@@ -132,14 +127,13 @@ impl ProxyBody {
                 let bytes = std::mem::take(bytes);
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
-            Kind::Chained(read, rest) => {
+            Kind::Client(read, rest) => {
                 if read.is_empty() {
                     return Pin::new(rest).poll_frame(context).map_err(Into::into);
                 }
                 let read = std::mem::take(read);
                 Poll::Ready(Some(Ok(Frame::data(read))))
             }
-            Kind::Client(incoming) => Pin::new(incoming).poll_frame(context).map_err(Into::into),
             Kind::Upstream(passing) => passing.poll_frame(context),
             Kind::Made(said) => match ready!(said.poll_recv(context)) {
                 Some(Said::Bytes(bytes)) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
@@ -171,7 +165,7 @@ impl Body for ProxyBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let Poll::Ready(frame) = self.poll_kind(context) else {
-            if matches!(self.kind, Kind::Client(_) | Kind::Chained(..)) {
+            if matches!(self.kind, Kind::Client(..)) {
                 let pause = || Box::pin(tokio::time::sleep(BODY_PAUSE_MAX));
                 ready!(self.pause.get_or_insert_with(pause).as_mut().poll(context));
                 return Poll::Ready(Some(Err(
@@ -182,8 +176,7 @@ impl Body for ProxyBody {
         };
         self.pause = None;
         if let (Some(Ok(frame)), Some(count)) = (&frame, &self.count) {
-            let length = frame.data_ref().map_or(0, Bytes::len);
-            count.fetch_add(length as u64, Ordering::Relaxed);
+            count.add(frame.data_ref().map_or(0, Bytes::len), 0);
         }
         Poll::Ready(frame)
     }
@@ -191,8 +184,7 @@ impl Body for ProxyBody {
     fn is_end_stream(&self) -> bool {
         match &self.kind {
             Kind::Whole(bytes) => bytes.is_empty(),
-            Kind::Client(incoming) => incoming.is_end_stream(),
-            Kind::Chained(read, rest) => read.is_empty() && rest.is_end_stream(),
+            Kind::Client(read, rest) => read.is_empty() && rest.is_end_stream(),
             Kind::Upstream(passing) => passing.is_end_stream(),
             Kind::Made(_) | Kind::Cut(_) | Kind::Breaking(_) => false,
         }
@@ -201,7 +193,7 @@ impl Body for ProxyBody {
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
             Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Kind::Client(incoming) => incoming.size_hint(),
+            Kind::Client(read, rest) if read.is_empty() => rest.size_hint(),
             Kind::Upstream(passing) => passing.size_hint(),
             _ => SizeHint::default(),
         }

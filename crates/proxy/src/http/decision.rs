@@ -7,72 +7,60 @@ use http::request::Parts;
 use mcprove_recording::{Peer, RecordedRequest};
 
 use super::hub::{CallKey, Hub};
-use super::look::{Asked, Look};
+use super::observer::ResponseObserver;
 use super::sessions::Session;
-use crate::faulted::StruckCall;
-use crate::message::{IdKey, Seen, cancelled_id};
-use crate::watch::{Fate, Request};
+use crate::faulted::FaultedRequest;
+use crate::message::{IdKey, Request, Seen};
+use crate::watch::Fate;
 
 /// What becomes of something that a client posts.
-pub(super) enum Decision {
+pub enum Decision {
     /// It goes on; of the answer this is wanted.
-    Pass(Option<Look>),
+    Pass(Option<ResponseObserver>),
     /// It goes nowhere, and the client is thanked.
     Accept,
     /// A fault strikes it.
-    Strike(CallKey, Box<StruckCall>),
+    Strike(CallKey, Box<FaultedRequest>),
 }
 
 impl Hub {
     /// Looks at what a client posts.
     pub fn decide(self: &Arc<Self>, parts: &Parts, body: &Bytes) -> Decision {
-        match Seen::of(body) {
-            Seen::Request { id, method, params } => {
-                let method = &*method;
-                self.decide_request(parts, body, Request { id, method, params })
+        let seen = Seen::of(body);
+        let is_opening = match &seen {
+            Seen::Other => return Decision::Pass(None),
+            Seen::Request(request) => request.method == "initialize",
+            _ => false,
+        };
+        let session = self.session(parts, is_opening);
+        seen.note(Peer::Client, session.recorded.as_ref());
+        if let Some(id) = seen.cancelled() {
+            let key = (Arc::clone(&session.name), id);
+            match self.faulted.cancel(&key) {
+                Some(false) => return Decision::Accept,
+                Some(true) => {}
+                None => self.cancel_unfaulted(&key),
             }
-            Seen::Notification { method, params } => {
-                let session = self.session(parts, false);
-                if let Some(recorded) = &session.recorded {
-                    recorded.notification(Peer::Client, &method, params);
-                }
-                let cancelled = (method == "notifications/cancelled")
-                    .then(|| cancelled_id(params))
-                    .flatten();
-                if let Some(id) = cancelled {
-                    let key = (Arc::clone(&session.name), id);
-                    match self.struck.cancel(&key, &self.watch.journal) {
-                        Some(false) => return Decision::Accept,
-                        Some(true) => {}
-                        None => self.cancel_unstruck(&key),
-                    }
-                }
-                Decision::Pass(None)
-            }
-            Seen::Answer { id } => {
-                if let Some(recorded) = &self.session(parts, false).recorded {
-                    recorded.client_reply(id);
-                }
-                Decision::Pass(None)
-            }
-            Seen::Batch => Decision::Pass(self.look_into_batch(parts, body)),
-            Seen::Other => Decision::Pass(None),
+        }
+        match seen {
+            Seen::Request(request) => self.decide_request(session, body, &request, is_opening),
+            Seen::Batch => Decision::Pass(self.look_into_batch(session, body)),
+            _ => Decision::Pass(None),
         }
     }
 
     fn decide_request(
         self: &Arc<Self>,
-        parts: &Parts,
+        session: Session,
         body: &Bytes,
-        request: Request<'_>,
+        request: &Request<'_>,
+        is_opening: bool,
     ) -> Decision {
         let is_listing = request.method == "tools/list";
-        let is_opening = request.method == "initialize";
-        let session = self.session(parts, is_opening);
         let fate = self.watch.request(
             (session.number, session.recorded.as_ref()),
             request,
-            || self.struck.has_room(body.len()),
+            || self.faulted.has_room(body.len()),
             || body.clone(),
         );
         let recorded = match fate {
@@ -83,13 +71,10 @@ impl Hub {
             }
         };
         let key = self.asked(&session, request.id, recorded.as_ref());
-        self.struck.forget(&key);
+        self.faulted.forget(&key);
         let is_wanted = recorded.is_some() || is_listing || is_opening;
-        Decision::Pass(is_wanted.then(|| Look {
-            asked: vec![Asked {
-                id: key.1,
-                recorded,
-            }],
+        Decision::Pass(is_wanted.then(|| ResponseObserver {
+            asked: vec![(key.1, recorded)],
             is_listing,
             is_opening,
             session,
@@ -106,18 +91,14 @@ impl Hub {
     }
 
     /// Batches pass as they are; what is asked in them, and how it is answered, is written down.
-    fn look_into_batch(&self, parts: &Parts, body: &[u8]) -> Option<Look> {
-        let session = self.session(parts, false);
+    fn look_into_batch(&self, session: Session, body: &[u8]) -> Option<ResponseObserver> {
         let mut asked = Vec::new();
         let within = (session.number, session.recorded.as_ref());
         self.watch.batch(within, body, |id, recorded| {
             let (_, id) = self.asked(&session, id, recorded.as_ref());
-            asked.extend(recorded.map(|recorded| Asked {
-                id,
-                recorded: Some(recorded),
-            }));
+            asked.extend(recorded.map(|recorded| (id, Some(recorded))));
         });
-        (!asked.is_empty()).then_some(Look {
+        (!asked.is_empty()).then_some(ResponseObserver {
             asked,
             is_listing: false,
             is_opening: false,

@@ -7,7 +7,7 @@ use crate::LOOK_BYTES_MAX;
 
 /// Cuts a stream into events, keeping their bytes.
 #[derive(Debug, Default)]
-pub(super) struct RawEvents {
+pub struct RawEvents {
     buffer: BytesMut,
     /// Bytes at the start of the buffer that were looked at.
     searched: usize,
@@ -21,7 +21,7 @@ pub(super) struct RawEvents {
 
 /// A piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub enum Piece {
     /// A whole event, and what it says.
     Event(Bytes, Event),
     /// Bytes that say nothing, such as comments.
@@ -114,7 +114,7 @@ impl RawEvents {
 }
 
 /// An event that carries this message; `id` and `retry` are those of the event in whose place it is.
-pub(super) fn encode(message: &[u8], like: Option<&Event>) -> Bytes {
+pub fn encode(message: &[u8], like: Option<&Event>) -> Bytes {
     let mut event = Vec::with_capacity(message.len() + 64);
     if let Some(like) = like {
         if !like.event.is_empty() {

@@ -1,7 +1,6 @@
 //! One request, from the client to the server and back.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
@@ -20,7 +19,7 @@ use super::body::{BodyError, ProxyBody};
 use super::decision::Decision;
 use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{Hub, OldStream};
-use super::look::{AnswerTap, Look, TOO_LONG};
+use super::observer::{AnswerTap, ResponseObserver, TOO_LONG};
 use super::passing::{Ending, Passing};
 use super::sessions::{SESSION_ID, Session};
 use super::stream::StreamTap;
@@ -32,7 +31,7 @@ const SAID_MAX: usize = 1024;
 
 /// A client that waits for an answer which has not begun: if it leaves, its request is cancelled.
 struct WaitingClient {
-    look: Option<Look>,
+    look: Option<ResponseObserver>,
     /// Whether the answer comes elsewhere, so that the end of the request says nothing.
     is_elsewhere: bool,
 }
@@ -46,7 +45,7 @@ impl Drop for WaitingClient {
 }
 
 /// A response with a text for people.
-pub(super) fn plain(status: StatusCode, text: &str) -> Response<ProxyBody> {
+pub fn plain(status: StatusCode, text: &str) -> Response<ProxyBody> {
     let mut response = Response::new(ProxyBody::whole(text.to_owned()));
     *response.status_mut() = status;
     let value = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -55,7 +54,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<ProxyBody> {
 }
 
 /// The server cannot be reached.
-pub(super) fn bad_gateway(failure: &Failure) -> Response<ProxyBody> {
+pub fn bad_gateway(failure: &Failure) -> Response<ProxyBody> {
     let text = format!("mcprove proxy: {}\n", failure.message);
     plain(StatusCode::BAD_GATEWAY, &text)
 }
@@ -71,7 +70,7 @@ impl Hub {
         if let Err((status, why)) = checked {
             return Ok(plain(status, &why));
         }
-        self.count.requests.fetch_add(1, Ordering::Relaxed);
+        self.count.to_server.add(0, 1);
         let (mut parts, body) = request.into_parts();
         remove_hop_by_hop(&mut parts.headers);
         if !body.is_end_stream() && body.size_hint().exact().is_none() {
@@ -82,7 +81,7 @@ impl Hub {
         let response = if parts.method == Method::CONNECT {
             plain(StatusCode::METHOD_NOT_ALLOWED, "this is no tunnel\n")
         } else if parts.method != Method::POST || self.watch.is_idle() {
-            let body = ProxyBody::client(body).counted(&self.count.bytes_up);
+            let body = ProxyBody::client(Bytes::new(), body).counted(&self.count.to_server);
             self.pass(parts, body, None).await
         } else {
             let read = match read(body, LOOK_BYTES_MAX, &self.bodies).await {
@@ -93,8 +92,7 @@ impl Hub {
                 Read::Whole(body, charge) => {
                     let body = kept_with(body, charge);
                     parts.headers.remove(TRANSFER_ENCODING);
-                    let size = body.len() as u64;
-                    self.count.bytes_up.fetch_add(size, Ordering::Relaxed);
+                    self.count.to_server.add(body.len(), 0);
                     self.post(parts, body).await?
                 }
                 Read::Long(beginning, rest) => {
@@ -109,8 +107,8 @@ impl Hub {
                 }
             }
         };
-        self.count.responses.fetch_add(1, Ordering::Relaxed);
-        Ok(response.map(|body| body.counted(&self.count.bytes_down)))
+        self.count.to_client.add(0, 1);
+        Ok(response.map(|body| body.counted(&self.count.to_client)))
     }
 
     /// Passes a request on of which only the beginning was read.
@@ -121,7 +119,7 @@ impl Hub {
         remark: &'static str,
     ) -> Response<ProxyBody> {
         self.watch.journal.remark(remark);
-        let body = ProxyBody::chained(beginning, rest).counted(&self.count.bytes_up);
+        let body = ProxyBody::client(beginning, rest).counted(&self.count.to_server);
         self.pass(parts, body, None).await
     }
 
@@ -144,7 +142,7 @@ impl Hub {
         self: &Arc<Self>,
         mut parts: Parts,
         body: ProxyBody,
-        look: Option<Look>,
+        look: Option<ResponseObserver>,
     ) -> Response<ProxyBody> {
         let is_get = parts.method == Method::GET;
         let old_stream = look.as_ref().and_then(|_| self.stream(&parts));
@@ -208,7 +206,7 @@ impl Hub {
         parts.headers.remove(CONTENT_LENGTH);
         let (sender, said) = mpsc::channel(SAID_MAX);
         let stream = OldStream::new(sender);
-        let session = session.unwrap_or_else(Self::nobody);
+        let session = session.unwrap_or_default();
         let tap = StreamTap::new(Arc::clone(self), stream, path, session);
         let passing = passing.with_tap(Box::new(tap)).with_said(said);
         Response::from_parts(parts, ProxyBody::passing(passing))
@@ -218,7 +216,7 @@ impl Hub {
         self: &Arc<Self>,
         mut parts: response::Parts,
         passing: Passing,
-        look: Look,
+        look: ResponseObserver,
         kind: BodyKind,
     ) -> Response<ProxyBody> {
         if look.is_opening && parts.status.is_success() {
@@ -241,7 +239,7 @@ impl Hub {
         self: &Arc<Self>,
         mut parts: response::Parts,
         mut passing: Passing,
-        look: Look,
+        look: ResponseObserver,
     ) -> Response<ProxyBody> {
         let waiting = WaitingClient {
             look: Some(look.clone()),

@@ -17,18 +17,18 @@ use super::events::{Piece, RawEvents};
 use super::exchange::{bad_gateway, plain};
 use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{CallKey, Hub, OldStream};
-use super::look::TOO_LONG;
+use super::observer::TOO_LONG;
 use super::passing::Passing;
 use crate::LOOK_BYTES_MAX;
-use crate::faulted::{Carrier, Held};
-use crate::message::{IdKey, Seen};
-use crate::struck::StruckCalls;
+use crate::faulted::FaultTransport;
+use crate::faulted_calls::{FaultedCalls, PendingCall};
+use crate::message::Seen;
 
 /// What is told of an answer that is too long to be held.
 const PASSED: &str = "an answer was too long to be held, and passed untouched";
 
 /// The way of one call, and its answer.
-pub(super) struct Exchange {
+pub struct Exchange {
     hub: Arc<Hub>,
     parts: Parts,
     /// Where the answer comes, over the transport of 2024-11-05.
@@ -51,8 +51,8 @@ impl Exchange {
         }
     }
 
-    fn request(&self, held: &Held<CallKey>) -> Request<ProxyBody> {
-        let body = ProxyBody::whole(held.message.clone());
+    fn request(&self, call: &PendingCall<CallKey>) -> Request<ProxyBody> {
+        let body = ProxyBody::whole(call.message.clone());
         Request::from_parts(self.parts.clone(), body)
     }
 
@@ -61,33 +61,33 @@ impl Exchange {
     }
 
     /// Passes on what is no answer to the call, such as a refusal.
-    async fn pass(&self, held: &Held<CallKey>, parts: response::Parts, body: ProxyBody) {
-        if !held.is_lost {
+    async fn pass(&self, call: &PendingCall<CallKey>, parts: response::Parts, body: ProxyBody) {
+        if !call.is_lost {
             let message = format!("HTTP {}", parts.status);
-            held.fail(ErrorCategory::ServerError, &message);
+            call.fail(ErrorCategory::ServerError, &message);
             self.answer().await.respond(parts, body);
         }
     }
 
-    async fn execute_here(&self, held: &Held<CallKey>) -> Option<Bytes> {
-        let response = match self.hub.upstream.send(self.request(held)).await {
+    async fn execute_here(&self, call: &PendingCall<CallKey>) -> Option<Bytes> {
+        let response = match self.hub.upstream.send(self.request(call)).await {
             Ok(response) => response,
             Err(failure) => {
                 self.hub.watch.journal.remark(&failure.message);
                 let (parts, body) = bad_gateway(&failure).into_parts();
-                self.pass(held, parts, body).await;
+                self.pass(call, parts, body).await;
                 return None;
             }
         };
         let (mut parts, passing) = response.into_parts();
         remove_hop_by_hop(&mut parts.headers);
         match body_kind(&parts.headers) {
-            BodyKind::Json => self.reply_in_body(held, parts, passing).await,
+            BodyKind::Json => self.reply_in_body(call, parts, passing).await,
             BodyKind::Events if parts.status.is_success() => {
-                self.reply_in_stream(held, parts, passing).await
+                self.reply_in_stream(call, parts, passing).await
             }
             BodyKind::Events | BodyKind::Other => {
-                self.pass(held, parts, ProxyBody::passing(passing)).await;
+                self.pass(call, parts, ProxyBody::passing(passing)).await;
                 None
             }
         }
@@ -95,7 +95,7 @@ impl Exchange {
 
     async fn reply_in_body(
         &self,
-        held: &Held<CallKey>,
+        call: &PendingCall<CallKey>,
         parts: response::Parts,
         mut passing: Passing,
     ) -> Option<Bytes> {
@@ -104,16 +104,16 @@ impl Exchange {
             // What breaks off is no answer, nor the beginning of one.
             body.push(chunk.ok()?);
             if body.bytes() > LOOK_BYTES_MAX {
-                self.too_long(held);
+                self.too_long(call);
                 let rest = ProxyBody::passing(passing.after(body.take()));
-                self.pass(held, parts, rest).await;
+                self.pass(call, parts, rest).await;
                 return None;
             }
         }
         let body = body.take();
         // An error may come without the id, where a request is refused by its headers.
         if !matches!(Seen::of(&body), Seen::Answer { .. }) {
-            self.pass(held, parts, ProxyBody::whole(body)).await;
+            self.pass(call, parts, ProxyBody::whole(body)).await;
             return None;
         }
         self.answer().await.own = Some(parts);
@@ -122,14 +122,14 @@ impl Exchange {
 
     async fn reply_in_stream(
         &self,
-        held: &Held<CallKey>,
+        call: &PendingCall<CallKey>,
         parts: response::Parts,
         mut passing: Passing,
     ) -> Option<Bytes> {
         let said = {
             let mut answer = self.answer().await;
             answer.own = Some(parts);
-            if held.is_lost {
+            if call.is_lost {
                 None
             } else {
                 answer.begin_stream()
@@ -139,7 +139,7 @@ impl Exchange {
         let mut has_long = false;
         while let Some(chunk) = passing.next_chunk().await {
             let Ok(chunk) = chunk else {
-                if !held.is_lost {
+                if !call.is_lost {
                     self.answer().await.break_off().await;
                 }
                 return None;
@@ -147,7 +147,7 @@ impl Exchange {
             events.push(&chunk);
             while let Some(piece) = events.next_piece() {
                 let raw = match piece {
-                    Piece::Event(_, event) if is_answer(&event.data, &held.key.1) => {
+                    Piece::Event(_, event) if Seen::of(&event.data).answers(&call.key.1) => {
                         let data = event.data.clone();
                         self.answer().await.like = Some(event);
                         return Some(data);
@@ -155,7 +155,7 @@ impl Exchange {
                     Piece::Event(raw, _) | Piece::Other(raw) => raw,
                     Piece::Long(raw) => {
                         if !std::mem::replace(&mut has_long, true) {
-                            self.too_long(held);
+                            self.too_long(call);
                         }
                         raw
                     }
@@ -169,9 +169,9 @@ impl Exchange {
         None
     }
 
-    async fn execute_on(&self, held: &Held<CallKey>, stream: &OldStream) -> Option<Bytes> {
-        let reply = stream.take_answer(&held.key.1);
-        match self.hub.upstream.send(self.request(held)).await {
+    async fn execute_on(&self, call: &PendingCall<CallKey>, stream: &OldStream) -> Option<Bytes> {
+        let reply = stream.take_answer(&call.key.1);
+        match self.hub.upstream.send(self.request(call)).await {
             Ok(response) if response.status().is_success() => reply.await.ok(),
             Ok(_) => None,
             Err(failure) => {
@@ -182,29 +182,25 @@ impl Exchange {
     }
 
     /// The answer passes untouched, and its fate is not known.
-    fn too_long(&self, held: &Held<CallKey>) {
-        if !held.is_lost {
+    fn too_long(&self, call: &PendingCall<CallKey>) {
+        if !call.is_lost {
             self.hub.watch.journal.remark(PASSED);
-            held.fail(ErrorCategory::Malformed, TOO_LONG);
+            call.fail(ErrorCategory::Malformed, TOO_LONG);
         }
     }
 }
 
-fn is_answer(message: &[u8], asked: &IdKey) -> bool {
-    matches!(Seen::of(message), Seen::Answer { id } if IdKey::new(id) == *asked)
-}
-
-impl Carrier for Exchange {
+impl FaultTransport for Exchange {
     type Key = CallKey;
 
-    fn calls(&self) -> &StruckCalls<CallKey> {
-        &self.hub.struck
+    fn calls(&self) -> &Arc<FaultedCalls<CallKey>> {
+        &self.hub.faulted
     }
 
-    async fn execute(&self, held: &Held<CallKey>) -> Option<Bytes> {
+    async fn execute(&self, call: &PendingCall<CallKey>) -> Option<Bytes> {
         match &self.stream {
-            Some(stream) => self.execute_on(held, stream).await,
-            None => self.execute_here(held).await,
+            Some(stream) => self.execute_on(call, stream).await,
+            None => self.execute_here(call).await,
         }
     }
 
@@ -235,26 +231,26 @@ impl Carrier for Exchange {
         self.hub.crash();
     }
 
-    async fn refuse(&self, held: &Held<CallKey>, status: u16, retry_after_s: u64) -> bool {
+    async fn refuse(&self, call: &PendingCall<CallKey>, status: u16, retry_after_s: u64) -> bool {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let mut response = plain(status, "mcprove: injected HTTP status\n");
         let headers = response.headers_mut();
         headers.insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
         let (parts, body) = response.into_parts();
-        self.pass(held, parts, body).await;
+        self.pass(call, parts, body).await;
         true
     }
 
-    async fn finish(&self, held: &Held<CallKey>) {
+    async fn finish(&self, call: &PendingCall<CallKey>) {
         // Where the server gave no answer, there is none for the client.
         if self.answer().await.close() {
-            held.fail(ErrorCategory::Disconnected, BROKE_OFF);
+            call.fail(ErrorCategory::Disconnected, BROKE_OFF);
         }
     }
 
-    fn over(&self, held: &Held<CallKey>, open: Option<RecordedRequest>) {
+    fn over(&self, call: &PendingCall<CallKey>, open: Option<RecordedRequest>) {
         if let Some(stream) = &self.stream {
-            stream.stop_taking(&held.key.1, held.is_lost);
+            stream.stop_taking(&call.key.1, call.is_lost);
         }
         if let Some(open) = open {
             open.fail(ErrorCategory::Disconnected, BROKE_OFF);

@@ -7,7 +7,7 @@ use http::header::{
 
 /// What a body claims to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BodyKind {
+pub enum BodyKind {
     Json,
     Events,
     Other,
@@ -25,7 +25,7 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 ];
 
 /// Takes away what is between neighbours, and what `Connection` says is.
-pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> = headers
             .get_all(CONNECTION)
@@ -44,7 +44,7 @@ pub(super) fn remove_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// What a body claims to be; one that is compressed is nothing that can be read.
-pub(super) fn body_kind(headers: &HeaderMap) -> BodyKind {
+pub fn body_kind(headers: &HeaderMap) -> BodyKind {
     let is_plain = headers
         .get(CONTENT_ENCODING)
         .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));

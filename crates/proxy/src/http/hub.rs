@@ -2,24 +2,25 @@
 //! event streams of the transport of 2024-11-05, on which answers come.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use mcprove_servers::hosting::http_limits::REQUEST_BYTES_MAX;
+use mcprove_servers::hosting::lock;
 use mcprove_trace::budget::Budget;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::body::Said;
-use super::look::Look;
+use super::observer::ResponseObserver;
 use super::passing::Ending;
 use super::sessions::{OpenCalls, Sessions};
 use super::upstream::Upstream;
+use crate::faulted_calls::FaultedCalls;
 use crate::message::IdKey;
-use crate::report::Traffic;
-use crate::struck::StruckCalls;
+use crate::report::TrafficCount;
+
 use crate::watch::Watch;
 
 /// How many streams are told apart.
@@ -28,33 +29,24 @@ const STREAMS_MAX: usize = 10_000;
 const EXPECTED_MAX: usize = 10_000;
 
 /// Names a call: its session, and its id in it.
-pub(super) type CallKey = (Arc<str>, IdKey);
+pub type CallKey = (Arc<str>, IdKey);
 
 /// Everything that exchanges share.
-pub(super) struct Hub {
+pub struct Hub {
     pub watch: Arc<Watch>,
     pub upstream: Arc<Upstream>,
-    pub struck: StruckCalls<CallKey>,
+    pub faulted: Arc<FaultedCalls<CallKey>>,
     /// Bodies of requests that are held.
     pub bodies: Budget,
-    pub count: Count,
+    pub count: TrafficCount,
     pub sessions: Sessions,
     pub open: Mutex<OpenCalls>,
     streams: Mutex<HashMap<String, Arc<OldStream>>>,
     has_crashed: watch::Sender<bool>,
 }
 
-/// What passed.
-#[derive(Default)]
-pub(super) struct Count {
-    pub requests: AtomicU64,
-    pub responses: AtomicU64,
-    pub bytes_up: Arc<AtomicU64>,
-    pub bytes_down: Arc<AtomicU64>,
-}
-
 /// An event stream of the transport of 2024-11-05, or one that only listens.
-pub(super) struct OldStream {
+pub struct OldStream {
     pub said: mpsc::Sender<Said>,
     expected: Mutex<HashMap<IdKey, Waiting>>,
 }
@@ -66,13 +58,13 @@ enum Waiting {
     /// Nobody: it is to be lost.
     Lost,
     /// Whoever writes it down.
-    Look(Look),
+    Observer(ResponseObserver),
 }
 
 /// What is known of an answer on a stream.
-pub(super) enum Expected {
+pub enum Expected {
     Taken,
-    Look(Look),
+    Observed(ResponseObserver),
     Unknown,
 }
 
@@ -81,9 +73,9 @@ impl Hub {
         Arc::new(Self {
             watch,
             upstream,
-            struck: StruckCalls::new(),
+            faulted: Arc::new(FaultedCalls::new()),
             bodies: Budget::new(REQUEST_BYTES_MAX),
-            count: Count::default(),
+            count: TrafficCount::default(),
             sessions: Sessions::default(),
             open: Mutex::default(),
             streams: Mutex::default(),
@@ -123,17 +115,6 @@ impl Hub {
         let mut crashed = self.has_crashed.subscribe();
         let _ = crashed.wait_for(|has_crashed| *has_crashed).await;
     }
-
-    /// What passed so far.
-    pub fn traffic(&self) -> Traffic {
-        let count = &self.count;
-        Traffic {
-            bytes_to_server: count.bytes_up.load(Ordering::Relaxed),
-            bytes_to_client: count.bytes_down.load(Ordering::Relaxed),
-            messages_to_server: count.requests.load(Ordering::Relaxed),
-            messages_to_client: count.responses.load(Ordering::Relaxed),
-        }
-    }
 }
 
 impl OldStream {
@@ -152,8 +133,8 @@ impl OldStream {
     }
 
     /// The answer under this id is written down.
-    pub fn look(&self, key: &IdKey, look: Look) {
-        self.expect(key, Waiting::Look(look));
+    pub fn look(&self, key: &IdKey, look: ResponseObserver) {
+        self.expect(key, Waiting::Observer(look));
     }
 
     fn expect(&self, key: &IdKey, waiting: Waiting) {
@@ -184,7 +165,7 @@ impl OldStream {
                 Expected::Taken
             }
             Some(Waiting::Lost) => Expected::Taken,
-            Some(Waiting::Look(look)) => Expected::Look(look),
+            Some(Waiting::Observer(look)) => Expected::Observed(look),
             None => Expected::Unknown,
         }
     }
@@ -193,17 +174,13 @@ impl OldStream {
     pub fn end(&self, ending: Ending) {
         let expected = std::mem::take(&mut *lock(&self.expected));
         for waiting in expected.into_values() {
-            if let Waiting::Look(look) = waiting {
+            if let Waiting::Observer(look) = waiting {
                 look.end_without(ending);
             }
         }
     }
 }
 
-pub(super) fn target(parts: &Parts) -> &str {
+pub fn target(parts: &Parts) -> &str {
     parts.uri.path_and_query().map_or("/", PathAndQuery::as_str)
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -16,7 +16,7 @@ mod exchange;
 mod faulted;
 mod headers;
 mod hub;
-mod look;
+mod observer;
 mod passing;
 mod sessions;
 mod stream;
@@ -47,15 +47,14 @@ use tokio::task::JoinSet;
 
 use self::hub::Hub;
 use self::upstream::Upstream;
-use super::report::ProxySummary;
-use super::struck::GRACE;
+use super::faulted_calls::GRACE;
+use super::report::{CRASHED, ProxySummary};
 use super::watch::{Settings, Watch};
+
+pub use super::report::Ended;
 
 /// The most headers of a request. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
-/// The status after the fault `crash`.
-const CRASHED: u8 = 1;
-
 /// Why a proxy cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -93,24 +92,10 @@ impl ListenError {
     }
 }
 
-/// How a proxy ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// What it did and saw.
-    pub summary: ProxySummary,
-    /// The status to end with: 1 after the fault `crash`.
-    pub status: u8,
-    /// Whether it was asked to stop.
-    pub was_stopped: bool,
-}
-
 /// A proxy that listens.
 pub struct HttpProxy {
-    listener: TcpListener,
-    addr: SocketAddr,
+    bound: Bound,
     hub: Arc<Hub>,
-    target: String,
-    public_hosts: Arc<[PublicHost]>,
 }
 
 /// An address that is listened on, for a proxy that is about to start.
@@ -119,7 +104,7 @@ pub struct Bound {
     addr: SocketAddr,
     upstream: Arc<Upstream>,
     target: String,
-    public_hosts: Vec<PublicHost>,
+    public_hosts: Arc<[PublicHost]>,
 }
 
 /// Listens on `addr` for the server at `url`, to which `headers` are added.
@@ -140,7 +125,7 @@ pub async fn bind(
         addr,
         upstream,
         target: redact_urls(url),
-        public_hosts: Vec::new(),
+        public_hosts: Arc::default(),
     })
 }
 
@@ -158,19 +143,14 @@ impl Bound {
     /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
     #[must_use]
     pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
-        self.public_hosts = hosts;
+        self.public_hosts = hosts.into();
         self
     }
 
     /// The proxy, ready to serve.
     pub fn proxy(self, settings: Settings) -> HttpProxy {
-        HttpProxy {
-            listener: self.listener,
-            addr: self.addr,
-            hub: Hub::new(Watch::new(settings), self.upstream),
-            target: self.target,
-            public_hosts: self.public_hosts.into(),
-        }
+        let hub = Hub::new(Watch::new(settings), Arc::clone(&self.upstream));
+        HttpProxy { bound: self, hub }
     }
 }
 
@@ -183,12 +163,12 @@ fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), 
 impl HttpProxy {
     /// The address, with the port that was chosen.
     pub fn addr(&self) -> SocketAddr {
-        self.addr
+        self.bound.addr
     }
 
     /// Where a client connects instead of the server's own address.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.addr, self.hub.upstream.path())
+        format!("http://{}{}", self.bound.addr, self.hub.upstream.path())
     }
 
     /// What the proxy itself ran out of.
@@ -211,15 +191,20 @@ impl HttpProxy {
         if !was_stopped {
             hub.watch.journal.ended_by_fault();
         }
-        hub.struck.give_up(|_| true, RecordedRequest::cancel);
+        hub.faulted.give_up(|_| true, RecordedRequest::cancel);
         let ended = Instant::now();
         // Those that were told to end do so now, so that the recording has their ends.
-        hub.struck.settle(|_| Some(ended + GRACE)).await;
+        hub.faulted.settle(|_| Some(ended + GRACE)).await;
         hub.cancel_open();
         let recording = hub.watch.recording.as_ref();
         let recording = recording.map(mcprove_recording::Recording::finish);
         Ended {
-            summary: ProxySummary::new(&self.target, hub.traffic(), &hub.watch, recording),
+            summary: ProxySummary::new(
+                &self.bound.target,
+                hub.count.traffic(),
+                &hub.watch,
+                recording,
+            ),
             status: if was_stopped { 0 } else { CRASHED },
             was_stopped,
         }
@@ -229,12 +214,12 @@ impl HttpProxy {
         loop {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
-                accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                accepted = self.bound.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
                     match accepted {
                         Ok((stream, _)) => {
                             // Only slower without.
                             let _ = stream.set_nodelay(true);
-                            let public_hosts = Arc::clone(&self.public_hosts);
+                            let public_hosts = Arc::clone(&self.bound.public_hosts);
                             connections.spawn(serve(Arc::clone(&self.hub), stream, public_hosts));
                         }
                         Err(error) => self.limits().accept_failed(&error).await,

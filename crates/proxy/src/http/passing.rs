@@ -16,7 +16,7 @@ use super::upstream::Upstream;
 
 /// How a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub enum Ending {
     Whole,
     /// The server broke it off, or a fault did.
     Broken,
@@ -25,7 +25,7 @@ pub(super) enum Ending {
 }
 
 /// Looks at a body that passes, and may change it.
-pub(super) trait Tap: Send {
+pub trait Tap: Send {
     /// Takes what arrived, and gives what goes on.
     fn pass(&mut self, chunk: Bytes, onwards: &mut VecDeque<Bytes>);
 
@@ -37,7 +37,7 @@ pub(super) trait Tap: Send {
 }
 
 /// The body of a response of the server, on its way to the client.
-pub(super) struct Passing {
+pub struct Passing {
     incoming: Incoming,
     /// Where the connection goes when the body is over.
     home: Option<(SendRequest<ProxyBody>, Arc<Upstream>)>,

@@ -10,21 +10,22 @@ use std::sync::{Arc, Mutex};
 
 use http::request::Parts;
 use mcprove_recording::{RecordedRequest, RecordedSession};
+use mcprove_servers::hosting::lock;
 
-use super::hub::{CallKey, Hub, lock, target};
+use super::hub::{CallKey, Hub, target};
 
 /// The header that names a session.
-pub(super) const SESSION_ID: &str = "mcp-session-id";
+pub const SESSION_ID: &str = "mcp-session-id";
 /// How many sessions are told apart; further ones count as one.
-pub(super) const SESSIONS_MAX: usize = 10_000;
+pub const SESSIONS_MAX: usize = 10_000;
 /// How many open requests are remembered, for their cancellations and for the end.
 const OPEN_MAX: usize = 100_000;
 /// How many may be remembered before those are forgotten that have ended.
 const OPEN_MIN: usize = 1024;
 
-/// A session of a client.
-#[derive(Clone)]
-pub(super) struct Session {
+/// A session of a client; by default of nobody, where nobody looks.
+#[derive(Clone, Default)]
+pub struct Session {
     pub number: u32,
     /// Within what the ids of its requests are told apart.
     pub name: Arc<str>,
@@ -33,11 +34,11 @@ pub(super) struct Session {
 
 /// The connection that a request came on.
 #[derive(Debug, Clone)]
-pub(super) struct Connection(Arc<str>);
+pub struct Connection(Arc<str>);
 
 /// The sessions that were seen.
 #[derive(Default)]
-pub(super) struct Sessions {
+pub struct Sessions {
     known: Mutex<Known>,
     next: AtomicU32,
     next_connection: AtomicU64,
@@ -56,7 +57,7 @@ struct Known {
 
 /// Requests that are written down and may still be open.
 #[derive(Default)]
-pub(super) struct OpenCalls {
+pub struct OpenCalls {
     calls: HashMap<CallKey, RecordedRequest>,
     /// How many there may be before those that have ended are forgotten.
     full_at: usize,
@@ -153,15 +154,6 @@ impl Hub {
         }
     }
 
-    /// A session of nobody, where nobody looks.
-    pub fn nobody() -> Session {
-        Session {
-            number: 0,
-            name: "".into(),
-            recorded: None,
-        }
-    }
-
     fn new_session(&self) -> Session {
         let recording = self.watch.recording.as_ref();
         let recorded = recording.map(mcprove_recording::Recording::session);
@@ -171,8 +163,8 @@ impl Hub {
         };
         Session {
             number,
-            name: "".into(),
             recorded,
+            ..Session::default()
         }
     }
 
@@ -189,7 +181,7 @@ impl Hub {
     }
 
     /// The client cancels a request that no fault acts on.
-    pub fn cancel_unstruck(&self, key: &CallKey) {
+    pub fn cancel_unfaulted(&self, key: &CallKey) {
         if let Some(recorded) = lock(&self.open).calls.remove(key) {
             recorded.cancel();
         }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::uri::Authority;
+use mcprove_recording::Peer;
 use mcprove_trace::protocol::split_batch;
 use mcprove_trace::protocol::sse::Event;
 
 use super::events::{Piece, RawEvents, encode};
 use super::hub::{Expected, Hub, OldStream};
-use super::look::note;
 use super::passing::{Ending, Tap};
 use super::sessions::Session;
 use crate::message::{IdKey, Seen};
 
 /// Looks at a stream that was opened by GET: where the transport of 2024-11-05 says where to post, and
 /// where its answers come.
-pub(super) struct StreamTap {
+pub struct StreamTap {
     hub: Arc<Hub>,
     stream: Arc<OldStream>,
     /// The path of the stream.
@@ -48,21 +48,18 @@ impl StreamTap {
         if self.hub.watch.is_idle() {
             return Some(raw);
         }
-        let id = match Seen::of(&event.data) {
-            Seen::Answer { id } => id,
-            Seen::Batch => {
+        let seen = Seen::of(&event.data);
+        let Seen::Answer { id } = seen else {
+            seen.note(Peer::Server, self.session.recorded.as_ref());
+            if matches!(seen, Seen::Batch) {
                 self.batch(&event.data);
-                return Some(raw);
             }
-            _ => {
-                note(&self.session, &event.data);
-                return Some(raw);
-            }
+            return Some(raw);
         };
         match self.stream.answer(&IdKey::new(id), &event.data) {
             Expected::Taken => None,
             Expected::Unknown => Some(raw),
-            Expected::Look(look) => match look.answer(&self.hub, &event.data) {
+            Expected::Observed(look) => match look.answer(&self.hub, &event.data) {
                 Some(changed) => Some(encode(&changed, Some(event))),
                 None => Some(raw),
             },
@@ -74,7 +71,7 @@ impl StreamTap {
         for member in split_batch(batch).unwrap_or_default() {
             let member = Bytes::copy_from_slice(member.as_bytes());
             if let Seen::Answer { id } = Seen::of(&member)
-                && let Expected::Look(look) = self.stream.answer(&IdKey::new(id), &member)
+                && let Expected::Observed(look) = self.stream.answer(&IdKey::new(id), &member)
             {
                 look.answer(&self.hub, &member);
             }

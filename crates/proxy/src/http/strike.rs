@@ -12,17 +12,18 @@ use super::answer::{Answer, Head};
 use super::exchange::plain;
 use super::faulted::Exchange;
 use super::hub::{CallKey, Hub};
-use crate::faulted::StruckCall;
+use crate::faulted::FaultedRequest;
+use crate::faulted_calls::PendingCall;
 
 /// Lets a fault act on a call, in a task of its own. The client gets what comes out of the returned end, and
 /// tells by the guard that it is still there.
-pub(super) fn strike(
+pub fn strike(
     hub: &Arc<Hub>,
     mut parts: Parts,
     key: CallKey,
-    struck: StruckCall,
+    request: FaultedRequest,
 ) -> (oneshot::Receiver<Head>, Presence) {
-    let kind = struck.injection.fault().kind;
+    let kind = request.injection.fault().kind;
     let stream = hub
         .stream(&parts)
         .filter(|_| kind.special() != Special::HttpStatus);
@@ -40,28 +41,20 @@ pub(super) fn strike(
     parts.headers.remove(CONTENT_LENGTH);
     let is_on_stream = stream.is_some();
     let exchange = Exchange::new(Arc::clone(hub), parts, stream, answer);
-    let name = key.clone();
-    let serial = crate::faulted::strike(&hub.struck, &hub.watch, key, struck, exchange);
-    let presence = Presence {
-        hub: Arc::clone(hub),
-        // On a stream of its own, the end of the request says nothing.
-        call: (!is_on_stream).then_some((name, serial)),
-    };
+    let call = crate::faulted::strike(&hub.watch, key, request, exchange);
+    // On a stream of its own, the end of the request says nothing.
+    let presence = Presence((!is_on_stream).then_some((Arc::clone(hub), call)));
     (receiver, presence)
 }
 
-/// The client of a struck call, as long as it is there.
-pub(super) struct Presence {
-    hub: Arc<Hub>,
-    call: Option<(CallKey, u64)>,
-}
+/// The client of a call that a fault acts on, as long as it is there.
+pub struct Presence(Option<(Arc<Hub>, Arc<PendingCall<CallKey>>)>);
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        if let Some((key, serial)) = self.call.take() {
+        if let Some((hub, call)) = self.0.take() {
             // If it is over, there is nothing to leave.
-            let journal = &self.hub.watch.journal;
-            self.hub.struck.leave(&key, serial, Some(journal));
+            hub.faulted.leave(&call);
         }
     }
 }

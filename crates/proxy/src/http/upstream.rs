@@ -1,6 +1,6 @@
 //! The server behind the proxy: connections to it, kept while they are good.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::header::{HOST, HeaderName, HeaderValue};
 use http::uri::{Authority, PathAndQuery};
@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use mcprove_client::transport::Failure;
 use mcprove_client::transport::http::HttpOptions;
 use mcprove_client::transport::http::address::Address;
+use mcprove_servers::hosting::lock;
 use mcprove_settings::own_limits::LimitWatch;
 
 use super::body::ProxyBody;
@@ -22,7 +23,7 @@ const IDLE_MAX: usize = 1024;
 const HEADERS_MAX: usize = 256;
 
 /// The server behind the proxy.
-pub(super) struct Upstream {
+pub struct Upstream {
     address: Address,
     options: HttpOptions,
     /// Headers for every request.
@@ -67,7 +68,7 @@ impl Upstream {
             headers.insert(name.clone(), value.clone());
         }
         loop {
-            let kept = self.idle().pop();
+            let kept = lock(&self.idle).pop();
             let is_kept = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
@@ -77,7 +78,7 @@ impl Upstream {
                 if is_kept {
                     continue;
                 }
-                return Err(self.broken("the connection closed at once"));
+                return Err(self.address.unreachable("the connection closed at once"));
             }
             match sender.try_send_request(request).await {
                 Ok(response) => {
@@ -87,7 +88,7 @@ impl Upstream {
                 Err(mut error) => match error.take_message() {
                     // It was never sent, for the server had closed a connection that was kept.
                     Some(unsent) if is_kept => request = unsent,
-                    _ => return Err(self.broken(&error.into_error().to_string())),
+                    _ => return Err(self.address.unreachable(&error.into_error().to_string())),
                 },
             }
         }
@@ -95,7 +96,7 @@ impl Upstream {
 
     /// Keeps a connection whose response is over.
     pub fn give_back(&self, sender: SendRequest<ProxyBody>) {
-        let mut idle = self.idle();
+        let mut idle = lock(&self.idle);
         if idle.len() < IDLE_MAX && !sender.is_closed() {
             idle.push(sender);
         }
@@ -111,7 +112,8 @@ impl Upstream {
             .max_headers(HEADERS_MAX)
             .handshake(TokioIo::new(wire))
             .await;
-        let (sender, connection) = shaken.map_err(|error| self.broken(&error.to_string()))?;
+        let (sender, connection) =
+            shaken.map_err(|error| self.address.unreachable(&error.to_string()))?;
         tokio::spawn(async move {
             // Whoever waits for a response hears of it.
             let _ = connection.await;
@@ -127,13 +129,5 @@ impl Upstream {
             return own.clone();
         }
         asked.parse().unwrap_or_else(|_| Uri::from_static("/"))
-    }
-
-    fn broken(&self, why: &str) -> Failure {
-        self.address.unreachable(why)
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<SendRequest<ProxyBody>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,7 +15,7 @@ const CANCELLED_MAX: usize = 256;
 
 /// What a server owes.
 #[derive(Default)]
-pub(super) struct Debts {
+pub struct Debts {
     /// How many requests of an id are not answered.
     open: HashMap<IdKey, u32>,
     /// The last requests that were cancelled and may be answered all the same.

@@ -15,7 +15,7 @@ const EXIT_WAIT: Duration = Duration::from_secs(1);
 
 /// Why nothing passes any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub enum End {
     /// The client closed its end, and the server, which owed no answers, took too long over that.
     ClientLeft,
     /// The server closed its end.
@@ -28,27 +28,17 @@ pub(super) enum End {
 }
 
 /// Both directions, until both sides have ended theirs, or the server is gone.
-pub(super) async fn both(
+pub async fn both(
     upwards: impl Future<Output = ()>,
     downwards: impl Future<Output = ()>,
     exited: impl Future<Output = ()>,
     (flow, patience): (&Flow, Duration),
 ) -> End {
-    enum First {
-        ClientLeft,
-        OutputOver,
-        Exited,
-    }
     let mut downwards = std::pin::pin!(downwards);
     let mut exited = std::pin::pin!(exited);
     let mut upwards = std::pin::pin!(upwards);
-    let first = tokio::select! {
-        () = &mut downwards => First::OutputOver,
-        () = &mut upwards => First::ClientLeft,
-        () = &mut exited => First::Exited,
-    };
-    match first {
-        First::OutputOver => {
+    tokio::select! {
+        () = &mut downwards => {
             // A server that says nothing more may still listen.
             tokio::select! {
                 () = upwards => {}
@@ -56,12 +46,12 @@ pub(super) async fn both(
             }
             return left_or_exited(exited).await;
         }
-        First::ClientLeft => tokio::select! {
+        () = &mut upwards => tokio::select! {
             () = &mut downwards => return left_or_exited(exited).await,
             () = flow.silence(patience, true) => return End::ClientLeft,
             () = &mut exited => {}
         },
-        First::Exited => {}
+        () = &mut exited => {}
     }
     // What it wrote last is still in the pipe, however late the client takes it.
     tokio::select! {

@@ -5,41 +5,41 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mcprove_recording::RecordedRequest;
 
-use super::hub::{FaultEnd, Hub};
-use crate::faulted::{Carrier, Held, StruckCall};
+use super::ending::End;
+use super::hub::Hub;
+use crate::faulted::{FaultTransport, FaultedRequest};
+use crate::faulted_calls::{FaultedCalls, PendingCall};
 use crate::message::IdKey;
-use crate::struck::StruckCalls;
 
 /// Lets a fault act on a call, in a task of its own.
-pub(super) fn strike(hub: &Arc<Hub>, key: IdKey, struck: StruckCall) {
-    let carrier = Lines(Arc::clone(hub));
-    crate::faulted::strike(&hub.struck, &hub.watch, key, struck, carrier);
+pub fn strike(hub: &Arc<Hub>, key: IdKey, request: FaultedRequest) {
+    crate::faulted::strike(&hub.watch, key, request, Lines(Arc::clone(hub)));
 }
 
 /// Both ways, by lines.
 struct Lines(Arc<Hub>);
 
 /// Gives back the claim on an answer, when it came or nobody waits for it any more.
-struct Claim<'a>(&'a Hub, &'a Held<IdKey>);
+struct Claim<'a>(&'a Hub, &'a PendingCall<IdKey>);
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        let Self(hub, held) = self;
-        hub.stop_taking(&held.key, held.serial, held.is_lost);
+        let Self(hub, call) = self;
+        hub.stop_taking(&call.key, call.serial, call.is_lost);
     }
 }
 
-impl Carrier for Lines {
+impl FaultTransport for Lines {
     type Key = IdKey;
 
-    fn calls(&self) -> &StruckCalls<IdKey> {
-        &self.0.struck
+    fn calls(&self) -> &Arc<FaultedCalls<IdKey>> {
+        &self.0.faulted
     }
 
-    async fn execute(&self, held: &Held<IdKey>) -> Option<Bytes> {
-        let answer = self.0.take_answer(&held.key, held.serial);
-        let _claim = Claim(&self.0, held);
-        if !self.0.to_server.write_apart(&held.message).await {
+    async fn execute(&self, call: &PendingCall<IdKey>) -> Option<Bytes> {
+        let answer = self.0.take_answer(&call.key, call.serial);
+        let _claim = Claim(&self.0, call);
+        if !self.0.to_server.write_apart(&call.message).await {
             return None;
         }
         answer.await.ok()
@@ -58,23 +58,23 @@ impl Carrier for Lines {
     }
 
     async fn disconnect(&self) {
-        self.0.end(FaultEnd::Disconnected);
+        self.0.end(End::Disconnected);
     }
 
     async fn crash(&self) {
-        self.0.end(FaultEnd::Crashed);
+        self.0.end(End::Crashed);
     }
 
-    async fn refuse(&self, _: &Held<IdKey>, _: u16, _: u64) -> bool {
+    async fn refuse(&self, _: &PendingCall<IdKey>, _: u16, _: u64) -> bool {
         false
     }
 
-    async fn finish(&self, _: &Held<IdKey>) {}
+    async fn finish(&self, _: &PendingCall<IdKey>) {}
 
-    fn over(&self, held: &Held<IdKey>, open: Option<RecordedRequest>) {
+    fn over(&self, call: &PendingCall<IdKey>, open: Option<RecordedRequest>) {
         // One that never was answered ends as everything does.
         if let Some(open) = open {
-            self.0.keep_open(&held.key, open);
+            self.0.keep_open(&call.key, open);
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcprove_servers::hosting::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::debts::Debts;
@@ -14,7 +15,7 @@ use super::outline::Scanner;
 
 /// What is known of a server's streams.
 #[derive(Default)]
-pub(super) struct Flow {
+pub struct Flow {
     debts: Mutex<Debts>,
     /// How often something came from it.
     reads: AtomicU64,
@@ -25,7 +26,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Whether it has not answered all that it was asked.
     pub fn owes_answers(&self) -> bool {
-        self.debts().is_any()
+        lock(&self.debts).is_any()
     }
 
     /// Resolves once the server has said nothing for that long. Time in which nobody took what it said
@@ -42,28 +43,17 @@ impl Flow {
             }
         }
     }
-
-    fn debts(&self) -> MutexGuard<'_, Debts> {
-        self.debts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// The way to the server.
-pub(super) struct ToServer<W> {
-    inner: W,
+/// The way to the server, or from it.
+pub struct Scanned<S> {
+    inner: S,
     scanner: Scanner,
     flow: Arc<Flow>,
 }
 
-/// The way from the server.
-pub(super) struct FromServer<R> {
-    inner: R,
-    scanner: Scanner,
-    flow: Arc<Flow>,
-}
-
-impl<W> ToServer<W> {
-    pub fn new(inner: W, flow: &Arc<Flow>) -> Self {
+impl<S> Scanned<S> {
+    pub fn new(inner: S, flow: &Arc<Flow>) -> Self {
         Self {
             inner,
             scanner: Scanner::default(),
@@ -72,17 +62,7 @@ impl<W> ToServer<W> {
     }
 }
 
-impl<R> FromServer<R> {
-    pub fn new(inner: R, flow: &Arc<Flow>) -> Self {
-        Self {
-            inner,
-            scanner: Scanner::default(),
-            flow: Arc::clone(flow),
-        }
-    }
-}
-
-impl<W: AsyncWrite + Unpin> AsyncWrite for ToServer<W> {
+impl<W: AsyncWrite + Unpin> AsyncWrite for Scanned<W> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -94,7 +74,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ToServer<W> {
             flow,
         } = &mut *self;
         // No answer counts before what it answers.
-        let mut debts = flow.debts();
+        let mut debts = lock(&flow.debts);
         let written = Pin::new(inner).poll_write(context, bytes);
         if let Poll::Ready(Ok(length)) = written {
             let taken = bytes.get(..length).unwrap_or_default();
@@ -109,12 +89,12 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ToServer<W> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { scanner, flow, .. } = &mut *self;
-        scanner.end(|outline| flow.debts().client_says(outline));
+        scanner.end(|outline| lock(&flow.debts).client_says(outline));
         Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for FromServer<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for Scanned<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -127,7 +107,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for FromServer<R> {
         if read.is_ready() {
             flow.reads.fetch_add(1, Ordering::Relaxed);
             let arrived = buffer.filled().get(before..).unwrap_or_default();
-            scanner.pass(arrived, |outline| flow.debts().server_says(&outline));
+            scanner.pass(arrived, |outline| lock(&flow.debts).server_says(&outline));
         }
         read
     }
@@ -155,7 +135,7 @@ mod tests {
                 "{\"id\":3,\"result\":{}}\n".to_owned(),
             ),
         ] {
-            let mut to = ToServer::new(tokio::io::sink(), &flow);
+            let mut to = Scanned::new(tokio::io::sink(), &flow);
             to.write_all(b"{\"method\":\"notifications/initialized\"}\n{\"id\":7,\"result\":{}}\nnonsense\n")
                 .await
                 .unwrap();
@@ -167,10 +147,10 @@ mod tests {
             to.shutdown().await.unwrap();
             assert!(flow.owes_answers(), "{asks}");
             let others = "{\"id\":1,\"method\":\"roots/list\",\"params\":{\"result\":1}}\n{\"id\":9,\"result\":1}\n";
-            let mut from = FromServer::new(others.as_bytes(), &flow);
+            let mut from = Scanned::new(others.as_bytes(), &flow);
             from.read_to_end(&mut Vec::new()).await.unwrap();
             assert!(flow.owes_answers(), "{asks}");
-            let mut from = FromServer::new(says.as_bytes(), &flow);
+            let mut from = Scanned::new(says.as_bytes(), &flow);
             from.read_to_end(&mut Vec::new()).await.unwrap();
             assert!(!flow.owes_answers(), "{asks}");
         }

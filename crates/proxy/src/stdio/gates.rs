@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcprove_recording::{Peer, RecordedRequest, RecordedSession};
+use mcprove_recording::{Peer, RecordedRequest};
 use mcprove_trace::protocol::split_batch;
 
 use super::faulted::strike;
 use super::hub::{Expected, Hub};
 use super::pump::{Gate, Verdict};
-use crate::message::{IdKey, Seen, cancelled_id, id_in_head, may_matter};
-use crate::watch::{Fate, Request};
+use crate::message::{IdKey, Request, Seen, id_in_head, may_matter};
+use crate::watch::Fate;
 
 /// What the client says.
-pub(super) struct FromClient(pub Arc<Hub>);
+pub struct FromClient(pub Arc<Hub>);
 
 /// What the server says.
-pub(super) struct FromServer(pub Arc<Hub>);
+pub struct FromServer(pub Arc<Hub>);
 
 impl Gate for FromClient {
     fn is_looking(&self) -> bool {
@@ -28,38 +28,23 @@ impl Gate for FromClient {
         if hub.session.is_none() && !may_matter(line) {
             return Verdict::Pass;
         }
-        match Seen::of(line) {
-            Seen::Request { id, method, params } => {
-                let method = &*method;
-                self.request(line, Request { id, method, params })
-            }
-            Seen::Notification { method, params } => {
-                if let Some(session) = &hub.session {
-                    session.notification(Peer::Client, &method, params);
-                }
-                let cancelled = (method == "notifications/cancelled")
-                    .then(|| cancelled_id(params))
-                    .flatten();
-                match cancelled {
-                    Some(key) if !hub.cancel(&key) => Verdict::Hold,
-                    _ => Verdict::Pass,
-                }
-            }
-            Seen::Answer { id } => {
-                if let Some(session) = &hub.session {
-                    session.client_reply(id);
-                }
-                Verdict::Pass
-            }
+        let seen = Seen::of(line);
+        seen.note(Peer::Client, hub.session.as_ref());
+        match seen.cancelled() {
+            Some(key) if !hub.cancel(&key) => return Verdict::Hold,
+            _ => {}
+        }
+        match seen {
+            Seen::Request(request) => return self.request(line, &request),
             Seen::Batch => {
                 let session = (0, hub.session.as_ref());
                 hub.watch.batch(session, line, |id, recorded| {
                     hub.forward(IdKey::new(id), recorded, false);
                 });
-                Verdict::Pass
             }
-            Seen::Other => Verdict::Pass,
+            _ => {}
         }
+        Verdict::Pass
     }
 
     fn skip(&mut self, _: &[u8]) {
@@ -69,13 +54,13 @@ impl Gate for FromClient {
 }
 
 impl FromClient {
-    fn request(&self, line: &[u8], request: Request<'_>) -> Verdict {
+    fn request(&self, line: &[u8], request: &Request<'_>) -> Verdict {
         let hub = &self.0;
         let key = IdKey::new(request.id);
         let fate = hub.watch.request(
             (0, hub.session.as_ref()),
             request,
-            || hub.struck.has_room(line.len()),
+            || hub.faulted.has_room(line.len()),
             || Bytes::copy_from_slice(line),
         );
         match fate {
@@ -98,20 +83,10 @@ impl Gate for FromServer {
 
     fn look(&mut self, line: &[u8]) -> Verdict {
         let hub = &self.0;
-        match Seen::of(line) {
-            Seen::Answer { id } => self.answer(line, id),
-            Seen::Request { id, method, params } => {
-                if let Some(session) = &hub.session {
-                    session.server_request(id, &method, params);
-                }
-                Verdict::Pass
-            }
-            Seen::Notification { method, params } => {
-                if let Some(session) = &hub.session {
-                    session.notification(Peer::Server, &method, params);
-                }
-                Verdict::Pass
-            }
+        let seen = Seen::of(line);
+        seen.note(Peer::Server, hub.session.as_ref());
+        match seen {
+            Seen::Answer { id } => return self.answer(line, id),
             Seen::Batch => {
                 for member in split_batch(line).unwrap_or_default() {
                     let member = member.as_bytes();
@@ -122,10 +97,10 @@ impl Gate for FromServer {
                         end(recorded.as_ref(), member);
                     }
                 }
-                Verdict::Pass
             }
-            Seen::Other => Verdict::Pass,
+            _ => {}
         }
+        Verdict::Pass
     }
 
     fn skip(&mut self, head: &[u8]) {
@@ -135,7 +110,9 @@ impl Gate for FromServer {
         }
         let remark = "a message of the server was too long to be looked at, and passed untouched";
         hub.watch.journal.remark(remark);
-        note(hub.session.as_ref(), remark);
+        if let Some(session) = &hub.session {
+            session.remark(remark);
+        }
     }
 }
 
@@ -166,11 +143,5 @@ impl FromServer {
 fn end(recorded: Option<&RecordedRequest>, answer: &[u8]) {
     if let Some(recorded) = recorded {
         recorded.answer(answer);
-    }
-}
-
-fn note(session: Option<&RecordedSession>, remark: &str) {
-    if let Some(session) = session {
-        session.remark(remark);
     }
 }

@@ -2,41 +2,34 @@
 //! have ids of their own, and are never looked up here.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use bytes::Bytes;
 use mcprove_recording::{RecordedRequest, RecordedSession, Recording};
+use mcprove_servers::hosting::lock;
 use mcprove_servers::hosting::serve_stdio::DRAIN_TIME;
 use tokio::sync::{oneshot, watch};
 
+use super::ending::End;
 use super::lane::Lane;
+use crate::faulted_calls::{FaultedCalls, GRACE};
 use crate::message::IdKey;
-use crate::struck::{GRACE, StruckCalls};
 use crate::watch::Watch;
 
 /// How many requests are remembered until they are answered.
 const OPEN_MAX: usize = 100_000;
 
-/// Why a fault ended it all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FaultEnd {
-    /// The connection to the client is closed.
-    Disconnected,
-    /// The server is killed.
-    Crashed,
-}
-
 /// Everything that both directions and the faulted calls share.
-pub(super) struct Hub {
+pub struct Hub {
     pub watch: Arc<Watch>,
     pub session: Option<RecordedSession>,
     pub to_server: Lane,
     pub to_client: Lane,
     /// Calls that faults act on.
-    pub struck: StruckCalls<IdKey>,
+    pub faulted: Arc<FaultedCalls<IdKey>>,
     calls: Mutex<Calls>,
-    end: watch::Sender<Option<FaultEnd>>,
+    end: watch::Sender<Option<End>>,
 }
 
 #[derive(Default)]
@@ -57,7 +50,7 @@ struct Taker {
 }
 
 /// What is known of an answer of the server.
-pub(super) enum Expected {
+pub enum Expected {
     /// A fault wanted it, and has it.
     Taken,
     /// A list of tools.
@@ -74,21 +67,21 @@ impl Hub {
             session,
             to_server,
             to_client,
-            struck: StruckCalls::new(),
+            faulted: Arc::new(FaultedCalls::new()),
             calls: Mutex::default(),
             end: watch::Sender::new(None),
         })
     }
 
     /// A fault ends it all.
-    pub fn end(&self, end: FaultEnd) {
+    pub fn end(&self, end: End) {
         self.end.send_modify(|ended| {
             ended.get_or_insert(end);
         });
     }
 
     /// Resolves when a fault ended it all.
-    pub async fn ended(&self) -> FaultEnd {
+    pub async fn ended(&self) -> End {
         let mut ended = self.end.subscribe();
         let end = ended.wait_for(Option::is_some).await;
         let end = end.ok().and_then(|end| *end);
@@ -101,8 +94,8 @@ impl Hub {
 
     /// A request goes on to the server: what was known of an earlier one of the same id is past.
     pub fn forward(&self, key: IdKey, recorded: Option<RecordedRequest>, is_listing: bool) {
-        self.struck.forget(&key);
-        let mut calls = self.calls();
+        self.faulted.forget(&key);
+        let mut calls = lock(&self.calls);
         calls.forget(&key);
         if let Some(recorded) = recorded {
             calls.keep_open(&key, recorded);
@@ -114,10 +107,10 @@ impl Hub {
 
     /// The client cancels a request: whether the server is to know.
     pub fn cancel(&self, key: &IdKey) -> bool {
-        if let Some(is_to_know) = self.struck.cancel(key, &self.watch.journal) {
+        if let Some(is_to_know) = self.faulted.cancel(key) {
             return is_to_know;
         }
-        if let Some(recorded) = self.calls().open.get(key).and_then(VecDeque::back) {
+        if let Some(recorded) = lock(&self.calls).open.get(key).and_then(VecDeque::back) {
             recorded.cancel();
         }
         true
@@ -126,8 +119,8 @@ impl Hub {
     /// From now on the next answer with this id is for the one who waits at the returned end.
     pub fn take_answer(&self, key: &IdKey, serial: u64) -> oneshot::Receiver<Bytes> {
         let (sender, receiver) = oneshot::channel();
-        self.struck.forget(key);
-        let mut calls = self.calls();
+        self.faulted.forget(key);
+        let mut calls = lock(&self.calls);
         calls.forget(key);
         calls
             .takers
@@ -142,7 +135,7 @@ impl Hub {
 
     /// Nobody waits for that answer any more; if it is to be lost, it still does not go on.
     pub fn stop_taking(&self, key: &IdKey, serial: u64, is_lost: bool) {
-        let mut calls = self.calls();
+        let mut calls = lock(&self.calls);
         let Some(takers) = calls.takers.get_mut(key) else {
             return;
         };
@@ -160,13 +153,13 @@ impl Hub {
 
     /// Whether answers of the server are waited for.
     pub fn is_expecting(&self) -> bool {
-        let calls = self.calls();
+        let calls = lock(&self.calls);
         !calls.takers.is_empty() || !calls.listings.is_empty()
     }
 
     /// The server answers under this id.
     pub fn answer(&self, key: &IdKey, message: impl FnOnce() -> Bytes) -> Expected {
-        let mut calls = self.calls();
+        let mut calls = lock(&self.calls);
         if let Some(takers) = calls.takers.get_mut(key) {
             let taker = takers.pop_front();
             if takers.is_empty() {
@@ -194,7 +187,7 @@ impl Hub {
 
     /// An answer that is too long to be read is on its way to the client: who waits for it need not.
     pub fn pass_long_answer(&self, key: &IdKey) {
-        let mut calls = self.calls();
+        let mut calls = lock(&self.calls);
         calls.takers.remove(key);
         calls.listings.remove(key);
     }
@@ -206,31 +199,29 @@ impl Hub {
             session.left();
         }
         let left = Instant::now();
-        self.struck.abandon_unheard();
+        self.faulted.abandon_unheard();
         let is_late = |due: Option<Instant>| due.is_some_and(|due| due > left + DRAIN_TIME);
-        self.struck.give_up(
-            |struck| !struck.state.is_forwarded() && is_late(struck.due),
+        self.faulted.give_up(
+            |call| !call.is_forwarded() && is_late(call.due),
             RecordedRequest::cancel,
         );
         let until = |due: Option<Instant>| due.unwrap_or(left).max(left) + GRACE;
-        self.struck
-            .settle(|struck| {
-                let is_awaited = !struck.state.is_forwarded() && !is_late(struck.due);
-                is_awaited.then(|| until(struck.due))
+        self.faulted
+            .settle(|call| {
+                let is_awaited = !call.is_forwarded() && !is_late(call.due);
+                is_awaited.then(|| until(call.due))
             })
             .await;
-        self.struck.give_up(
-            |struck| !struck.state.is_forwarded(),
-            RecordedRequest::cancel,
-        );
+        self.faulted
+            .give_up(|call| !call.is_forwarded(), RecordedRequest::cancel);
     }
 
     /// The server says nothing more: nobody gets an answer, and faults have a moment to end.
     pub async fn server_left(&self) {
         let left = Instant::now();
-        self.calls().takers.clear();
+        lock(&self.calls).takers.clear();
         // The time that the client takes to read is its own.
-        self.struck
+        self.faulted
             .settle(|_| {
                 let is_busy = self.to_client.is_busy();
                 Some(if is_busy { Instant::now() } else { left } + GRACE)
@@ -240,20 +231,16 @@ impl Hub {
 
     /// A request that is written down and not answered yet.
     pub fn keep_open(&self, key: &IdKey, recorded: RecordedRequest) {
-        self.calls().keep_open(key, recorded);
+        lock(&self.calls).keep_open(key, recorded);
     }
 
     /// It is all over: ends every request that is not answered.
     pub fn end_open(&self, end: impl Fn(&RecordedRequest)) {
-        self.struck.give_up(|_| true, &end);
-        let open = std::mem::take(&mut self.calls().open);
+        self.faulted.give_up(|_| true, &end);
+        let open = std::mem::take(&mut lock(&self.calls).open);
         for recorded in open.values().flatten() {
             end(recorded);
         }
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,16 +2,23 @@
 //! line.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, MutexGuard, watch};
 
+use crate::report::Count;
+
+/// Counts what passed.
+pub fn count_lines(count: &Count, bytes: &[u8]) {
+    let lines = memchr::memchr_iter(b'\n', bytes).count();
+    count.add(bytes.len(), lines as u64);
+}
+
 /// Anything that can be written to.
-pub(super) type Output = Box<dyn AsyncWrite + Send + Unpin>;
+pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A way out.
-pub(super) struct Lane {
+pub struct Lane {
     output: Mutex<Way>,
     is_closed: watch::Sender<bool>,
     count: Arc<Count>,
@@ -23,31 +30,8 @@ struct Way {
     is_within_line: bool,
 }
 
-/// What went one way.
-#[derive(Default)]
-pub(super) struct Count {
-    bytes: AtomicU64,
-    lines: AtomicU64,
-}
-
-impl Count {
-    pub fn add(&self, bytes: &[u8]) {
-        let lines = memchr::memchr_iter(b'\n', bytes).count() as u64;
-        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.lines.fetch_add(lines, Ordering::Relaxed);
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    pub fn lines(&self) -> u64 {
-        self.lines.load(Ordering::Relaxed)
-    }
-}
-
 /// The way out, held by one who is within a line.
-pub(super) struct Held<'a> {
+pub struct LaneGuard<'a> {
     lane: &'a Lane,
     way: MutexGuard<'a, Way>,
 }
@@ -65,8 +49,8 @@ impl Lane {
     }
 
     /// Waits until nobody is within a line.
-    pub async fn hold(&self) -> Held<'_> {
-        Held {
+    pub async fn hold(&self) -> LaneGuard<'_> {
+        LaneGuard {
             lane: self,
             way: self.output.lock().await,
         }
@@ -110,7 +94,7 @@ impl Lane {
     }
 }
 
-impl Held<'_> {
+impl LaneGuard<'_> {
     /// Writes a part of a line, or lines.
     pub async fn write(&mut self, bytes: &[u8]) -> bool {
         if bytes.is_empty() {
@@ -134,7 +118,7 @@ impl Held<'_> {
         };
         if is_written {
             self.way.is_within_line = bytes.last() != Some(&b'\n');
-            self.lane.count.add(bytes);
+            count_lines(&self.lane.count, bytes);
         } else {
             self.way.output = None;
         }

@@ -30,58 +30,28 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use self::ending::{End, both};
-use self::flow::{Flow, ToServer};
+use self::flow::{Flow, Scanned};
 use self::gates::{FromClient, FromServer};
-use self::hub::{FaultEnd, Hub};
-use self::lane::{Count, Lane};
+use self::hub::Hub;
+use self::lane::{Lane, count_lines};
 use self::pump::pump;
 use super::journal::Journal;
-use super::report::{ProxySummary, Traffic};
+use super::report::{CRASHED, Count, ProxySummary, TrafficCount};
 use super::watch::{Settings, Watch};
 
+pub use super::report::Ended;
 pub use ends::{standard_input, standard_output};
 
 /// How much is copied at once where nobody looks.
 const COPY_BYTES: usize = 64 * 1024;
 /// How long a server that was asked to end may take, if it is the user who asked.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
-/// The status after the fault `crash`.
-const CRASHED: u8 = 1;
-
-/// How a proxy ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// What it did and saw.
-    pub summary: ProxySummary,
-    /// The status to end with: that of the server; 128 and the signal that killed it; 1 after the fault
-    /// `crash`.
-    pub status: u8,
-    /// Whether it was asked to stop.
-    pub was_stopped: bool,
-}
-
 /// A server that was started, and waits for its client.
 pub struct Started {
     child: Child,
     streams: (ChildStdout, ChildStdin),
     target: String,
     patience: Duration,
-}
-
-/// Starts `server` and stands between it and the client at `input` and `output`: as [`start`] and
-/// [`Started::run`].
-pub async fn run(
-    server: &Server,
-    settings: Settings,
-    client: (
-        impl AsyncRead + Send + Unpin,
-        impl AsyncWrite + Send + Unpin + 'static,
-    ),
-    on_stderr: Tee,
-    stop: impl Future<Output = ()>,
-) -> Result<Ended, SpawnError> {
-    let started = start(server, on_stderr).await?;
-    Ok(started.run(settings, client, stop).await)
 }
 
 /// Starts `server`. What it writes to stderr goes to `on_stderr`.
@@ -140,7 +110,7 @@ impl Started {
         }
         let recording = recording.map(Recording::finish);
         Ended {
-            summary: ProxySummary::new(&target, passed.traffic(), &watch, recording),
+            summary: ProxySummary::new(&target, passed.count.traffic(), &watch, recording),
             status: if end == End::Crashed {
                 CRASHED
             } else {
@@ -181,8 +151,7 @@ struct Outside<S, E> {
 /// What passed in each direction.
 #[derive(Default)]
 struct Passed {
-    to_server: Arc<Count>,
-    to_client: Arc<Count>,
+    count: TrafficCount,
     has_client_left: AtomicBool,
 }
 
@@ -196,15 +165,6 @@ impl Passed {
     fn note_death(&self, journal: &Journal) {
         if !self.has_client_left() {
             journal.server_died();
-        }
-    }
-
-    fn traffic(&self) -> Traffic {
-        Traffic {
-            bytes_to_server: self.to_server.bytes(),
-            bytes_to_client: self.to_client.bytes(),
-            messages_to_server: self.to_server.lines(),
-            messages_to_client: self.to_client.lines(),
         }
     }
 }
@@ -229,11 +189,11 @@ async fn relay(
         patience,
     } = outside;
     let flow = Arc::new(Flow::default());
-    let server_input = ToServer::new(server_input, &flow);
-    let mut server_output = flow::FromServer::new(server_output, &flow);
+    let server_input = Scanned::new(server_input, &flow);
+    let mut server_output = Scanned::new(server_output, &flow);
     if watch.is_idle() {
-        let upwards = copy(input, server_input, &passed.to_server);
-        let downwards = copy(server_output, output, &passed.to_client);
+        let upwards = copy(input, server_input, &passed.count.to_server);
+        let downwards = copy(server_output, output, &passed.count.to_client);
         return tokio::select! {
             end = both(upwards, downwards, exited, (&flow, patience)) => end,
             () = stop => End::Stopped,
@@ -241,8 +201,8 @@ async fn relay(
     }
     let hub = Hub::new(
         Arc::clone(watch),
-        Lane::new(Box::new(server_input), &passed.to_server),
-        Lane::new(Box::new(output), &passed.to_client),
+        Lane::new(Box::new(server_input), &passed.count.to_server),
+        Lane::new(Box::new(output), &passed.count.to_client),
     );
     let end = {
         let upwards = async {
@@ -263,10 +223,7 @@ async fn relay(
         tokio::select! {
             end = both(upwards, downwards, exited, (&flow, patience)) => end,
             () = stop => End::Stopped,
-            end = hub.ended() => match end {
-                FaultEnd::Disconnected => End::Disconnected,
-                FaultEnd::Crashed => End::Crashed,
-            },
+            end = hub.ended() => end,
         }
     };
     hub.to_client.close().await;
@@ -291,7 +248,7 @@ async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin,
         let bytes = buffer.get(..length).unwrap_or_default();
         if is_taken {
             is_taken = to.write_all(bytes).await.is_ok() && to.flush().await.is_ok();
-            count.add(bytes);
+            count_lines(count, bytes);
         }
     }
     let _ = to.shutdown().await;

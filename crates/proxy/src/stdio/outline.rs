@@ -14,7 +14,7 @@ const CANCELLED: &str = "notifications/cancelled";
 
 /// What a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outline {
+pub enum Outline {
     /// It wants an answer. One that broke off has the id of what cannot be read: null.
     Request(IdKey),
     /// It answers.
@@ -25,7 +25,7 @@ pub(super) enum Outline {
 
 /// Scans what passes.
 #[derive(Default)]
-pub(super) struct Scanner {
+pub struct Scanner {
     /// How many brackets are open.
     depth: usize,
     /// How many of them are around the messages: one in a batch.

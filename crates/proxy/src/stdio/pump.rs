@@ -16,7 +16,7 @@ const READ_BYTES: usize = 64 * 1024;
 const HEAD_BYTES: usize = 4096;
 
 /// Decides about lines.
-pub(super) trait Gate {
+pub trait Gate {
     /// Whether lines need to be looked at now.
     fn is_looking(&self) -> bool;
 
@@ -28,7 +28,7 @@ pub(super) trait Gate {
 }
 
 /// What becomes of a line.
-pub(super) enum Verdict {
+pub enum Verdict {
     /// It goes on as it is.
     Pass,
     /// It does not go on.
@@ -38,7 +38,7 @@ pub(super) enum Verdict {
 }
 
 /// Passes lines on until `input` ends. What nobody takes any more is read all the same.
-pub(super) async fn pump(input: &mut (impl AsyncRead + Unpin), lane: &Lane, gate: &mut impl Gate) {
+pub async fn pump(input: &mut (impl AsyncRead + Unpin), lane: &Lane, gate: &mut impl Gate) {
     let mut buffer = BytesMut::with_capacity(READ_BYTES);
     // Bytes at the start of the buffer that are known to hold no line break.
     let mut searched = 0;

@@ -11,7 +11,7 @@ use super::{FaultedCallReport, NextStep, SILENCE_MIN, SeenCall, SeenFault};
 /// How many calls after a faulted one are looked at.
 const FOLLOWERS_MAX: usize = 1_000;
 
-pub(super) fn follow<'a>(
+pub fn follow<'a>(
     call: &SeenCall,
     fault: &SeenFault,
     later: impl Iterator<Item = &'a SeenCall>,

@@ -198,7 +198,7 @@ fn the_list_of_faulted_calls_is_bounded() {
 
 #[test]
 fn totals_are_those_of_all_calls_remembered_or_not() {
-    let total = FaultTotal {
+    let total = FaultCount {
         fault: "error".to_owned(),
         kind: FaultKind::Error,
         struck: 7,

@@ -1,0 +1,48 @@
+//! Things that are counted, and the first of them named: a note about a thousand of them stays a
+//! note.
+
+use mcprove_settings::phrase;
+
+/// What is told of results that come again.
+pub const HAS_ONE_ALREADY: &str = "for a call that has one already, the last holds";
+
+/// Names that are kept.
+const NAMES_MAX: usize = 3;
+
+/// Many things, few of them by name.
+#[derive(Debug, Default)]
+pub struct NamedCount {
+    names: Vec<String>,
+    count: usize,
+}
+
+impl NamedCount {
+    /// One more.
+    pub fn push(&mut self, name: &str) {
+        self.count += 1;
+        if self.names.len() < NAMES_MAX {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    /// `3 results without a call, left out: a, b and c`; nothing of nothing.
+    pub fn note(&self, noun: &str, what: &str) -> Option<String> {
+        let names = self.names()?;
+        Some(format!("{} {what}: {names}", many(self.count, noun)))
+    }
+
+    /// The first of them, and how many more; none of nothing.
+    fn names(&self) -> Option<String> {
+        let quoted: Vec<String> = self.names.iter().map(|name| phrase::name(name)).collect();
+        match self.count - self.names.len() {
+            _ if self.count == 0 => None,
+            0 => Some(phrase::names(&self.names)),
+            more => Some(format!("{} and {} more", quoted.join(", "), more)),
+        }
+    }
+}
+
+/// `1 line`, `20 lines`.
+pub fn many(count: usize, noun: &str) -> String {
+    phrase::count(u64::try_from(count).unwrap_or(u64::MAX), noun)
+}

@@ -1,0 +1,39 @@
+//! Side effects that can be counted.
+
+use mcprove_servers::hosting::Refusal;
+use serde_json::{Value, json};
+
+use super::failure::FAILED;
+use crate::call::Call;
+
+/// Writes, or says that it failed although it did.
+pub fn write(call: Call<'_>) -> Result<Value, Refusal> {
+    let key = call.text("key");
+    let idempotency_key = call.arguments.get("idempotency_key");
+    let written = call
+        .lab
+        .state
+        .write(key, idempotency_key.and_then(Value::as_str));
+    let (applied, count) = written.map_err(|full| Refusal::new(FAILED, full.to_string()))?;
+    if call.flag("then_fail") {
+        return Err(Refusal::new(FAILED, "failed after the write, as told"));
+    }
+    Ok(json!({ "key": key, "applied": applied, "count": count.applied }))
+}
+
+/// How often was written.
+pub fn count(call: Call<'_>) -> Value {
+    let state = &call.lab.state;
+    let key = call.arguments.get("key").and_then(Value::as_str);
+    let body = if let Some(key) = key {
+        let count = state.count(key);
+        json!({ "key": key, "count": count.applied, "repeated": count.repeated })
+    } else {
+        let (counts, total) = state.counts();
+        json!({ "count": total, "counts": counts })
+    };
+    if call.flag("reset") {
+        state.forget_writes(key);
+    }
+    body
+}
