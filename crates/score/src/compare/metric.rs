@@ -142,22 +142,20 @@ fn orders(first: usize, second: usize) -> f64 {
 
 /// Compares every metric but p99.
 pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
-    let (mut compared, evidence): (Vec<MetricComparison>, Vec<Evidence>) = TESTED
-        .iter()
-        .map(|metric| measure(metric, baseline, current))
-        .unzip();
-    let p_values: Vec<Option<f64>> = compared.iter().map(|metric| metric.p_value).collect();
+    let measured = TESTED
+        .each_ref()
+        .map(|metric| measure(metric, baseline, current));
+    let p_values = measured
+        .each_ref()
+        .map(|(comparison, _)| comparison.p_value);
     let is_single = is_single(baseline, current);
-    for (((metric, comparison), evidence), adjusted_p) in TESTED
-        .iter()
-        .zip(&mut compared)
-        .zip(evidence)
-        .zip(holm::adjust(&p_values))
-    {
+    let measured = TESTED.iter().zip(measured).zip(holm::adjust(&p_values));
+    let decided = measured.map(|((metric, (mut comparison, evidence)), adjusted_p)| {
         comparison.adjusted_p = adjusted_p;
-        decide(metric, comparison, evidence, is_single);
-    }
-    compared
+        decide(metric, &mut comparison, evidence, is_single);
+        comparison
+    });
+    decided.collect()
 }
 
 /// The numbers of a metric, still without a verdict, and what they can bear.
