@@ -81,9 +81,7 @@ pub fn share(part: u64, whole: u64) -> f64 {
 /// A number per second: `205.75`, `12,346`.
 pub fn rate(per_second: f64) -> String {
     if per_second >= WHOLE_RATE_FROM {
-        // Not negative, and a cast from float saturates.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        return count(per_second.round() as u64);
+        return count(number::truncated(per_second.round()));
     }
     format!("{per_second:.2}")
 }

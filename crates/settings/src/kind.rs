@@ -239,7 +239,9 @@ impl Kind {
         let whole = || text.parse::<i128>().ok().map(Data::Integer);
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
-            Self::Whole(..) | Self::Signed | Self::Seed | Self::Milliseconds | Self::Size => whole(),
+            Self::Whole(..) | Self::Signed | Self::Seed | Self::Milliseconds | Self::Size => {
+                whole()
+            }
             Self::Number(_) | Self::Fraction => {
                 whole().or_else(|| text.parse().ok().map(Data::Number))
             }

@@ -11,7 +11,7 @@ use mcprove_settings::kind::Kind;
 use mcprove_settings::message::{Message, message, section as table, setting};
 use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::setting::{SettingItem, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::tree::{Data, Node};
 
 use super::sections::SECTIONS;
 use super::server::ServerPlan;

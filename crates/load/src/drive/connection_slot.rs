@@ -12,7 +12,7 @@ use mcprove_trace::stream::Fact;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::context::{Connection, ConnectFailedFact, ReconnectedFact, RunContext};
+use super::context::{ConnectFailedFact, Connection, ReconnectedFact, RunContext};
 use super::stop::StopLevel;
 
 /// How often in a row a slot tries to connect before it gives up.
@@ -193,7 +193,8 @@ impl ConnectionSlot {
         }
         let connection = &session.connection;
         if *lock(&self.wedged) == Some(session.generation) {
-            self.context.note_deadlock(connection, tool, DeadlockKind::LoopDead);
+            self.context
+                .note_deadlock(connection, tool, DeadlockKind::LoopDead);
             return Some(DeadlockKind::LoopDead);
         }
         let kind = self.context.note_stuck(connection, tool).await;

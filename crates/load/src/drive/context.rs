@@ -393,7 +393,9 @@ impl RunContext {
         match servers.find(|name| *name != known) {
             None => Ok(()),
             Some(name) => Err(RunError::Config(Diagnostic::new(
-                format!("a fault is aimed at the server {name:?}, but this one is called {known:?}"),
+                format!(
+                    "a fault is aimed at the server {name:?}, but this one is called {known:?}"
+                ),
                 format!("did you mean {known:?}? Without a server the fault strikes any"),
             ))),
         }
@@ -517,7 +519,8 @@ impl SharedRun {
 
     /// Waits that long, or until the run is asked to stop.
     pub async fn pause(&self, time: Duration) {
-        self.unless(StopLevel::Drain, tokio::time::sleep(time)).await;
+        self.unless(StopLevel::Drain, tokio::time::sleep(time))
+            .await;
     }
 
     /// Ends the sessions that are open, within the time for it: servers are given time after their input closes.

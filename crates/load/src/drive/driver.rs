@@ -284,12 +284,7 @@ impl Driver {
     }
 
     /// Makes a few calls one at a time: what the server does when it has nothing else to do.
-    async fn call_alone(
-        &self,
-        job: &Arc<Job>,
-        slots: &[Arc<ConnectionSlot>],
-        tally: &Arc<Tally>,
-    ) {
+    async fn call_alone(&self, job: &Arc<Job>, slots: &[Arc<ConnectionSlot>], tally: &Arc<Tally>) {
         let slot = slots.first().filter(|slot| !slot.gave_up());
         let Some((slot, mix)) = slot.zip(job.mixes.first()) else {
             return;

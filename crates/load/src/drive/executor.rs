@@ -58,7 +58,6 @@ impl Fact for LoadEndedFact {
     const NAME: &'static str = "load_ended";
 }
 
-
 /// A load: its shape over time and what it calls.
 pub struct LoadPlan {
     /// Its shape.
@@ -123,8 +122,7 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
             changed: Notify::new(),
         },
         schedule,
-        mixes: mixes
-            .ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
+        mixes: mixes.ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
         began: Instant::now() + START_DELAY,
         next: AtomicU64::new(0),
         next_uncounted: AtomicU64::new(0),

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
+use super::context::RunContext;
 use super::mix::Mixes;
 use super::pacer::Pacer;
 use super::pacer_thread::PacerConfig;
 use super::schedule::{Phase, Schedule};
-use super::context::RunContext;
 
 /// Where the numbers of calls that do not count begin.
 const UNCOUNTED_FROM: u64 = 1 << 38;

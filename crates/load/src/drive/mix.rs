@@ -153,10 +153,7 @@ pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolC
 }
 
 /// A call of every tool that may be called without being named, or why there is none.
-pub(crate) fn free_calls(
-    context: &SharedRun,
-    tools: &[Tool],
-) -> Result<Vec<ToolCall>, Diagnostic> {
+pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",

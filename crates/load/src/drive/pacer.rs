@@ -60,9 +60,7 @@ impl Pacer {
     }
 
     fn span(&self, number: u64) -> Option<&RateSpan> {
-        let after = self
-            .spans
-            .partition_point(|span| span.first <= number);
+        let after = self.spans.partition_point(|span| span.first <= number);
         self.spans.get(after.saturating_sub(1))
     }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::pacer::{Pacer, Turn};
 use super::context::RunContext;
+use super::pacer::{Pacer, Turn};
 
 /// How long before a slot the thread wakes up to spin.
 const SPIN: Duration = Duration::from_micros(120);
@@ -144,7 +144,12 @@ impl PacerThread {
     /// Sleeps until the load ends.
     fn rest(&self, mut now: Instant) {
         while now < self.config.until && self.is_wanted() {
-            std::thread::sleep(self.config.until.saturating_duration_since(now).min(SLEEP_MAX));
+            std::thread::sleep(
+                self.config
+                    .until
+                    .saturating_duration_since(now)
+                    .min(SLEEP_MAX),
+            );
             now = Instant::now();
         }
     }

@@ -46,7 +46,10 @@ impl Drop for Sampler {
 }
 
 fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) {
-    let listening = context.server.local_address().and_then(process_listening_on);
+    let listening = context
+        .server
+        .local_address()
+        .and_then(process_listening_on);
     let mut meter = UsageMeter::of_processes(&[]);
     let mut due = Instant::now();
     loop {

@@ -310,7 +310,12 @@ impl Worker {
     }
 
     /// Finds out what a failed call means for the session.
-    async fn handle_call_error(&mut self, call: &PreparedCall, error: &CallError, session: &SlotSession) {
+    async fn handle_call_error(
+        &mut self,
+        call: &PreparedCall,
+        error: &CallError,
+        session: &SlotSession,
+    ) {
         // A call that a fault held up says nothing of the server.
         let is_deadlock = error.category() == ErrorCategory::Deadlock;
         if is_deadlock && !self.failed_by_fault(session, error) {
@@ -332,7 +337,10 @@ impl Worker {
         }
         if is_over {
             let reason = closed.map_or_else(|| error.to_string(), |failure| failure.message);
-            self.session = self.connections.renew(Some(session.generation), &reason).await;
+            self.session = self
+                .connections
+                .renew(Some(session.generation), &reason)
+                .await;
         }
     }
 }

@@ -17,7 +17,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-
 /// How many struck calls are remembered after their end, so that whoever asks knows them.
 const REMEMBERED_MAX: usize = 131_072;
 /// How many lists of tools may be under way.

@@ -38,6 +38,7 @@ use mcprove_score::verdict::Verdict;
 
 use crate::drive::{Scenario, Stop};
 
+pub use assemble::RunFacts;
 pub use comparison::{
     CompareError, ComparedRun, Comparer, ComparisonHandler, ComparisonProgress, ComparisonReport,
     Side, compare_recorded, order, sample_of,
@@ -49,7 +50,6 @@ pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
 pub use list::{ListedRun, RunList, RunSummary};
 pub use progress::Progress;
-pub use assemble::RunFacts;
 pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
 pub use recorded::{
     CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,

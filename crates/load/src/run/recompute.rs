@@ -183,7 +183,8 @@ fn find_line(path: &Path, fact: &FactError) -> RecomputeError {
     let found = TraceLines::open(path).and_then(|mut lines| {
         while let Next::Line(bytes) = lines.next()? {
             let line = Line::parse(bytes);
-            let is_it = |line: &Line<'_>| line.name() == Some(fact.name) && line.data() == fact.data;
+            let is_it =
+                |line: &Line<'_>| line.name() == Some(fact.name) && line.data() == fact.data;
             if line.is_ok_and(|line| is_it(&line)) {
                 break;
             }

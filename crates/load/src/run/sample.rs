@@ -211,7 +211,9 @@ impl Sample {
         let ending = json!({ "duration_secs": duration_secs, "interrupted": self.interrupted });
         self.note(Ending::NAME, "", &ending);
         self.shard.merge().unwrap();
-        let mut report = assemble(&self.metrics.snapshot(), &[], None).unwrap().unwrap();
+        let mut report = assemble(&self.metrics.snapshot(), &[], None)
+            .unwrap()
+            .unwrap();
         if self.header.has_trace {
             report.trace = Some(TraceStats {
                 events: 2 * (self.next_id - 2) + 20,

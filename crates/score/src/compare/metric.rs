@@ -259,11 +259,6 @@ impl MetricComparison {
 
     /// How many runs a side would decide: the interval's width shrinks with the square root of
     /// their number, and must get down to ±5 %, or to the distance of the ratio from 1.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and a cast from float saturates"
-    )]
     pub fn runs_to_try(&self, runs: usize) -> usize {
         let most = RUNS_MAX.max(runs);
         let least = RUNS_DEFAULT.max(runs + 1).min(most);
@@ -272,8 +267,8 @@ impl MetricComparison {
             Some((low, high)) => {
                 let distance = self.ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
                 let narrower = (high - low) / (2.0 * distance.max(UNCHANGED_MARGIN));
-                let wanted = (float_len(runs) * narrower * narrower).ceil() as usize;
-                wanted.clamp(least, most)
+                let wanted = (float_len(runs) * narrower * narrower).ceil();
+                truncated_len(wanted).clamp(least, most)
             }
         }
     }

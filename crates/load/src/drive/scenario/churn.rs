@@ -94,7 +94,9 @@ impl Shared {
             let due = self.began + self.pace * number;
             let wait = due.saturating_duration_since(Instant::now());
             self.context.pause(wait).await;
-            let opening = self.ends.open_and_call(self.protocol, &self.reference, PHASE);
+            let opening = self
+                .ends
+                .open_and_call(self.protocol, &self.reference, PHASE);
             if let Some(visit) = opening.await {
                 self.ends.leave(&visit, ExitStyle::alternate(number)).await;
             } else if self.failed_opens.fetch_add(1, Ordering::Relaxed) + 1 >= FAILED_OPENS_MAX {

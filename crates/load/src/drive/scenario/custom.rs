@@ -92,7 +92,10 @@ impl CustomScenario {
         let name = &self.name;
         if name.is_empty() || find(name).is_some() {
             let message = format!("a scenario of your own cannot be called {name:?}");
-            return Err(Diagnostic::new(message, "give it a name that no built-in one has"));
+            return Err(Diagnostic::new(
+                message,
+                "give it a name that no built-in one has",
+            ));
         }
         Ok(())
     }

@@ -202,7 +202,11 @@ async fn examine(
     shows_life: bool,
 ) -> Result<Duration, Harm> {
     let is_alive = session.check_alive(threshold).await.is_ok();
-    let call = || async { session.request_as(&reference.call.request, &in_phase(PHASE)).await };
+    let call = || async {
+        session
+            .request_as(&reference.call.request, &in_phase(PHASE))
+            .await
+    };
     let mut last = call().await;
     if matches!(&last, Err(error) if is_failure(error)) && session.closed().is_none() {
         last = call().await;

@@ -138,7 +138,9 @@ async fn call_alone(
             break;
         };
         let session = &current.connection.session;
-        let outcome = session.request_as(&call.request, &in_phase(ALONE_PHASE)).await;
+        let outcome = session
+            .request_as(&call.request, &in_phase(ALONE_PHASE))
+            .await;
         if is_unanswered(&outcome) {
             slot.examine(&current, &call.tool).await;
             break;
@@ -221,8 +223,10 @@ impl ScenarioType for RaceCheck {
                     context.fact(&candidate.call.tool, &RaceFact { tool, report });
                 }
             }
-            for (phase, from, until) in [(alone.clone(), alone.from, middle), (at_once, middle, until)]
-            {
+            for (phase, from, until) in [
+                (alone.clone(), alone.from, middle),
+                (at_once, middle, until),
+            ] {
                 let until = Some(until);
                 context.note_phase(&PhaseFact {
                     from,
@@ -235,7 +239,11 @@ impl ScenarioType for RaceCheck {
     }
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
-        for RaceFact { tool, report: found } in facts.all()? {
+        for RaceFact {
+            tool,
+            report: found,
+        } in facts.all()?
+        {
             let mut verdict = race::verdict(&found);
             verdict.sentence = format!("{tool}: {}", verdict.sentence);
             report.verdicts.push(verdict);

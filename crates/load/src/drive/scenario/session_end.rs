@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use mcprove_client::process;
 use mcprove_client::session::ProtocolChoice;
-use mcprove_score::sessions::{self, ChurnReport};
 use mcprove_score::leak;
+use mcprove_score::sessions::{self, ChurnReport};
 use mcprove_score::verdict::{Outcome, Severity, Verdict};
 use mcprove_settings::sync::lock;
 use mcprove_trace::stream::{Fact, FactError};

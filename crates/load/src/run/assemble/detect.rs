@@ -119,7 +119,10 @@ impl RunFacts<'_> {
     /// Calls that never answered, whatever they were made for.
     pub(super) fn deadlocks(&self) -> u64 {
         let errors = self.metrics.total().errors;
-        errors.get(&ErrorCategory::Deadlock).copied().unwrap_or_default()
+        errors
+            .get(&ErrorCategory::Deadlock)
+            .copied()
+            .unwrap_or_default()
     }
 
     fn detect_deadlock(

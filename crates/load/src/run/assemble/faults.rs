@@ -141,7 +141,11 @@ impl RunFacts<'_> {
 
     /// From when until when calls that count were begun.
     fn measured_span(&self) -> (Duration, Duration) {
-        let from = self.measured_phases().map(|phase| phase.from).min().unwrap_or_default();
+        let from = self
+            .measured_phases()
+            .map(|phase| phase.from)
+            .min()
+            .unwrap_or_default();
         let ends = [
             self.load_ended.map(|ended| ended.at),
             self.phase(ALONE).map(|alone| alone.from),

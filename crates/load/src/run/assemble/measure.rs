@@ -8,9 +8,7 @@ use mcprove_score::generator::{self, LoadRate};
 use mcprove_score::grade::Grades;
 use mcprove_score::isolation::IsolationReport;
 use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{
-    CallMetrics, Fact, FactError, Metrics, SecondMetrics, new_histogram,
-};
+use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, SecondMetrics, new_histogram};
 
 use super::figures::per_second;
 use super::{ALONE, RunFacts};

@@ -161,9 +161,11 @@ impl RunFacts<'_> {
         let load = self.phases.iter().filter(|phase| phase.name != ALONE);
         let planned = load.filter_map(|phase| phase.until).max();
         let is_counted = self.header.scenario.load.calls.is_some();
-        planned.zip(self.load_ended).is_some_and(|(planned, ended)| {
-            !is_counted && ended.at + Duration::from_millis(100) < planned
-        })
+        planned
+            .zip(self.load_ended)
+            .is_some_and(|(planned, ended)| {
+                !is_counted && ended.at + Duration::from_millis(100) < planned
+            })
     }
 }
 

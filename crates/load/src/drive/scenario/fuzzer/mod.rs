@@ -40,7 +40,9 @@ const NO_TOOL: &str = "mcprove_no_such_tool";
 
 /// The names of the payloads.
 pub fn payload_names() -> Vec<&'static str> {
-    payloads::all().map(|payload| payload.name.as_str()).collect()
+    payloads::all()
+        .map(|payload| payload.name.as_str())
+        .collect()
 }
 
 /// What it finds.

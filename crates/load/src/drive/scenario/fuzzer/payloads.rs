@@ -70,7 +70,9 @@ impl Payload {
     /// Its messages. Their HTTP headers name the method and the tool, as those of proper messages do.
     pub fn build(&'static self, frame: &Frame<'_>) -> Vec<RawMessage> {
         let text = match &self.argument {
-            Some(value) => frame.fill(CALL).replace("<arguments>", &frame.arguments_with(value)),
+            Some(value) => frame
+                .fill(CALL)
+                .replace("<arguments>", &frame.arguments_with(value)),
             None => frame.fill(&self.message),
         };
         let text = self.repeated(&text);
@@ -230,7 +232,11 @@ mod tests {
     fn payloads_are_chosen_by_name_and_keep_their_order() {
         assert_eq!(choose(&[]).unwrap().len(), all().count());
         let names = ["deep-nesting".to_owned(), "unknown_method".to_owned()];
-        let chosen: Vec<_> = choose(&names).unwrap().iter().map(|one| &one.name).collect();
+        let chosen: Vec<_> = choose(&names)
+            .unwrap()
+            .iter()
+            .map(|one| &one.name)
+            .collect();
         assert_eq!(chosen, ["deep_nesting", "unknown_method"]);
         let error = choose(&["unknown_metod".to_owned()]).err().unwrap();
         assert!(
