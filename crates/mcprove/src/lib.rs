@@ -68,6 +68,22 @@ pub mod scenario {
 pub use mcprove_trace::stream::{EventStream, Recorder, Shard, Sink, SinkError};
 pub use mcprove_trace::{ErrorCategory, Event, EventKind};
 
+// Scenarios of one's own
+pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall, RunContext, ScenarioType};
+pub use mcprove_load::run::report::Detail;
+pub use mcprove_load::run::{RunFacts, recompute_with};
+/// Derives [`settings::Settings`], for the settings of a scenario.
+pub use mcprove_settings::setting::PublicSettings as Settings;
+pub use mcprove_trace::BoxFuture;
+pub use mcprove_trace::stream::{Fact, FactError};
+
+/// What `#[derive(Settings)]` is made of: kinds of settings, and how they are read and written.
+pub mod settings {
+    pub use mcprove_settings::setting::Settings;
+    #[doc(hidden)]
+    pub use mcprove_settings::{kind, reader, setting, tree};
+}
+
 // Reports
 pub use mcprove_load::run::Report;
 pub use mcprove_load::run::report::{

@@ -57,6 +57,26 @@ hint: did you mean \"max_words\"?
     );
 }
 
+#[test]
+fn a_scenario_of_ones_own_is_run_and_reported_again_from_its_trace() {
+    let output = Command::new(example("scenario"))
+        .args(["sh", "-c", SERVER])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "3 calls, 3 of 3 answered after a pause
+idle: The server answers after every pause.
+tried: There was a pause.
+3 calls, 3 of 3 answered after a pause
+idle: The server answers after every pause.
+tried: There was a pause.
+the scenario \"idle_probe\" is not known here, so what it concludes is left out
+"
+    );
+}
+
 /// The example's program; cargo builds it with the tests, unless only some of them were asked for.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();

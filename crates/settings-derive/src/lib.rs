@@ -28,8 +28,18 @@ use syn::{
 /// Derives `mcprove_settings::setting::Settings`.
 #[proc_macro_derive(Settings, attributes(setting))]
 pub fn derive_settings(input: TokenStream) -> TokenStream {
+    derive(input, &quote!(::mcprove_settings))
+}
+
+/// The same for crates that depend on `mcprove` alone.
+#[proc_macro_derive(PublicSettings, attributes(setting))]
+pub fn derive_public_settings(input: TokenStream) -> TokenStream {
+    derive(input, &quote!(::mcprove::settings))
+}
+
+fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
-    expand(&input)
+    expand(&input, root)
         .unwrap_or_else(|error| error.to_compile_error())
         .into()
 }
@@ -48,7 +58,7 @@ pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#item).into()
 }
 
-fn expand(input: &DeriveInput) -> syn::Result<Tokens> {
+fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     let Data::Struct(data) = &input.data else {
         return Err(syn::Error::new_spanned(input, "settings are a struct"));
     };
@@ -77,8 +87,8 @@ fn expand(input: &DeriveInput) -> syn::Result<Tokens> {
     let count = table.len();
     Ok(quote! {
         const _: () = {
-            use ::mcprove_settings::kind::*;
-            use ::mcprove_settings::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+            use #root::kind::*;
+            use #root::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
 
             static TABLE: [Setting; #count] = [#(#table),*];
 

@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use mcprove_settings_derive::{Settings, sparse};
+pub use mcprove_settings_derive::{PublicSettings, Settings, sparse};
 
 use crate::error::ConfigErrors;
 use crate::kind::{self, Kind};
@@ -346,10 +346,14 @@ setting_type! {
 pub trait SettingItem: Sized {
     /// What the list takes, unless the setting says it.
     const KIND: Kind;
-    /// From a list that [`Kind::check`] has accepted.
-    fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>>;
-    /// As a list; none if it is not written.
-    fn write_list(items: &[Self]) -> Option<Data>;
+    /// From a list that [`Kind::check`] has accepted; none where it has a reader of its own.
+    fn from_list(_nodes: Vec<Node>) -> Option<Vec<Self>> {
+        None
+    }
+    /// As a list; none if it is not written, or as tables of their own.
+    fn write_list(_items: &[Self]) -> Option<Data> {
+        None
+    }
     /// From an entry; what does not fit is a problem.
     fn read_list(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Vec<Self>> {
         match setting.kind.check(reader, field)? {

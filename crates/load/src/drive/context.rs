@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use mcprove_arguments::Folder;
 use mcprove_client::permission::{Allowance, SkippedTool};
 use mcprove_client::server::Server;
-use mcprove_client::session::{ConnectError, Session, SessionOptions, Start};
+use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
 use mcprove_fault::TimedInjector;
 use mcprove_settings::message::Diagnostic;
 use mcprove_settings::quantity::{describe_duration, optional_seconds, seconds};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::definition::Scenario;
-use super::mix::unknown_tool;
+use super::mix::{PreparedCall, calls_for, unknown_tool};
 use super::stop::{Stop, StopLevel};
 use super::strict::{Strict, result_check};
 use super::token::Tokens;
@@ -220,6 +220,12 @@ impl Connection {
         }
     }
 
+    /// Makes a call, which counts in that phase.
+    pub async fn call(&self, call: &PreparedCall, phase: u16) -> Result<Reply, CallError> {
+        let start = in_phase(phase);
+        self.session.request_as(&call.request, &start).await
+    }
+
     /// Ends the server's process at once, where the session started it.
     pub fn kill(&self) {
         self.look_away();
@@ -399,6 +405,17 @@ impl RunContext {
                 format!("did you mean {known:?}? Without a server the fault strikes any"),
             ))),
         }
+    }
+
+    /// What to call, made ready: the tools that were named, or all that may be called.
+    pub fn prepare(
+        &self,
+        session: &Session,
+        tools: &[Tool],
+    ) -> Result<Vec<PreparedCall>, RunError> {
+        let calls = calls_for(self, tools)?;
+        let prepare = |call| PreparedCall::new(self, session, tools, call);
+        calls.iter().map(prepare).collect()
     }
 
     /// A phase that begins now, whose calls carry its number.

@@ -26,6 +26,7 @@ mod workload;
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};
+pub use mix::PreparedCall;
 pub use scenario::{ScenarioKind, ScenarioType};
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};

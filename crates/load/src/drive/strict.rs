@@ -193,6 +193,8 @@ pub(crate) fn result_check(strict: &Arc<Strict>, given: Option<ResultCheck>) -> 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn strict(revision: Revision) -> Strict {

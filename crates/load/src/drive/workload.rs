@@ -104,20 +104,11 @@ impl SettingTable for ToolCall {
 impl SettingItem for ToolCall {
     const KIND: Kind = Kind::Tables(Self::declared);
 
-    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
-        None
-    }
-
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
         let hint = "write [[scenario.tool_call]] with a name for each tool";
         let calls: Vec<Self> = read_tables(reader, field, hint);
         check_weights(reader, field, calls.iter().map(|call| call.weight));
         Some(calls)
-    }
-
-    /// Written as tables of their own.
-    fn write_list(_: &[Self]) -> Option<Data> {
-        None
     }
 }
 
@@ -156,25 +147,16 @@ pub enum ErrorBehavior {
     Stop,
 }
 
-impl ErrorBehavior {
-    const NAMES: [(&'static str, Self); 3] = [
-        ("continue", Self::Continue),
-        ("abort", Self::Abort),
-        ("stop", Self::Stop),
-    ];
-}
-
 impl SettingType for ErrorBehavior {
     const KIND: Kind = Kind::OneOf(&["continue", "abort", "stop"]);
 
     fn from_data(data: Data) -> Option<Self> {
-        let is_it = |(name, _): &(&str, Self)| data == Data::Text((*name).to_owned());
-        Self::NAMES.into_iter().find(is_it).map(|(_, it)| it)
+        serde_json::from_value(Node::new(data).to_json().ok()?).ok()
     }
 
     fn write(&self) -> Option<Data> {
-        let (name, _) = Self::NAMES.into_iter().find(|(_, it)| it == self)?;
-        Some(Data::Text(name.to_owned()))
+        let name = serde_json::to_value(self).ok()?;
+        Some(Data::Text(name.as_str()?.to_owned()))
     }
 }
 

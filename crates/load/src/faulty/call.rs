@@ -95,6 +95,10 @@ impl StruckCall {
     }
 }
 
+fn done() -> BoxFuture<'static, ()> {
+    Box::pin(std::future::ready(()))
+}
+
 impl FaultedCall for StruckCall {
     fn id(&self) -> &str {
         &self.id_text
@@ -124,12 +128,12 @@ impl FaultedCall for StruckCall {
 
     fn reply(&self, message: Bytes) -> BoxFuture<'_, ()> {
         self.shared.inject(self.id, message, true);
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn send(&self, message: Bytes) -> BoxFuture<'_, ()> {
         self.shared.inject(self.id, message, false);
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn reply_cut(&self, beginning: Bytes) -> BoxFuture<'_, ()> {
@@ -143,19 +147,19 @@ impl FaultedCall for StruckCall {
         } else {
             self.drop_connection("the connection closed before the answer was complete");
         }
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn disconnect(&self) -> BoxFuture<'_, ()> {
         self.drop_connection("the connection closed before the answer");
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn crash(&self) -> BoxFuture<'_, ()> {
         if !self.shared.crash(&self.fault) {
             self.drop_connection("the connection closed before the answer");
         }
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
@@ -172,7 +176,7 @@ impl FaultedCall for StruckCall {
             let error = status_reply(self, status, retry_after_s);
             self.shared.inject(self.id, error, true);
         }
-        Box::pin(std::future::ready(()))
+        done()
     }
 
     fn ignore_cancellation(&self) {

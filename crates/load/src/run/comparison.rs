@@ -183,9 +183,7 @@ impl ComparisonReport {
 
     /// The comparison as JSON.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 
     /// Writes the comparison as JSON.

@@ -159,7 +159,6 @@ mod tests {
     use mcprove_trace::ErrorCategory;
 
     use super::*;
-    use mcprove_client::session::CallError;
     use mcprove_client::transport::Failure;
 
     #[test]
@@ -170,10 +169,12 @@ mod tests {
             is_violation: false,
             stderr: String::new(),
         };
-        let list = StageError::List(CallError::unsent(failure()));
         for (error, start) in [
             (RunError::from(handshake), "initialize handshake failed: "),
-            (RunError::from(list), "tools/list failed: "),
+            (
+                RunError::of_list(CallError::unsent(failure())),
+                "tools/list failed: ",
+            ),
         ] {
             let text = error.to_string();
             assert!(text.starts_with(start), "{text}");

@@ -79,9 +79,7 @@ impl RunList {
 
     /// The list as JSON.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 }
 

@@ -12,7 +12,6 @@ mod execution;
 mod faults;
 mod format;
 mod header;
-mod interpret;
 mod latency_log;
 mod list;
 mod progress;
@@ -35,6 +34,7 @@ use std::sync::Arc;
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_score::verdict::Verdict;
+use serde::Serialize;
 
 use crate::drive::{Scenario, Stop};
 
@@ -66,6 +66,13 @@ pub type ReportCheck = Arc<dyn Fn(&Report) -> Verdict + Send + Sync>;
 
 /// Called with the state of the run, a few times a second.
 pub type ProgressHandler = Arc<dyn Fn(&Progress) + Send + Sync>;
+
+/// A report as a file or a terminal gets it: JSON, with a line break at its end.
+fn to_json(report: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
+    text.push('\n');
+    text
+}
 
 /// Something to be done to a server.
 ///

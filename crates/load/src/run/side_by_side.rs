@@ -74,9 +74,7 @@ impl SideBySide {
 
     /// All of it as JSON.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 
     /// Writes it beside the directories of the runs, under the name of the first of them. Nothing

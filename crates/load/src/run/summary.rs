@@ -126,9 +126,7 @@ impl From<&Report> for Summary {
 impl Summary {
     /// The text of `summary.json`.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 }
 

@@ -384,7 +384,14 @@ impl Metrics {
 
 /// Keeps a call if it is among the slowest.
 fn keep_slow(slowest: &mut Vec<SlowCall>, slow: SlowCall) {
-    let key = |slow: &SlowCall| (Reverse(slow.duration), slow.at, slow.session, slow.request_id);
+    let key = |slow: &SlowCall| {
+        (
+            Reverse(slow.duration),
+            slow.at,
+            slow.session,
+            slow.request_id,
+        )
+    };
     let place = slowest.partition_point(|known| key(known) <= key(&slow));
     if place < SLOWEST_MAX {
         slowest.insert(place, slow);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::{CallTag, ErrorCategory, Event, EventKind, RequestKey};
 use hdrhistogram::Histogram;
+use mcprove_settings::sync::lock;
 use rustc_hash::FxHashMap;
 
 use super::fact::FactError;
@@ -85,7 +86,7 @@ impl MetricsSink {
     }
 
     fn lock(&self) -> MutexGuard<'_, Merged> {
-        self.merged.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.merged)
     }
 }
 
@@ -339,7 +340,7 @@ impl Shard for MetricsShard {
 
     fn merge(&mut self) -> Result<(), SinkError> {
         self.close_second();
-        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut merged = lock(&self.merged);
         let Merged { metrics, interval } = &mut *merged;
         metrics.add(std::mem::take(&mut self.rest));
         for (phase, from) in self.slow_from.iter_mut().enumerate() {

@@ -14,11 +14,12 @@ mod trace_file;
 mod trace_line;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use mcprove_settings::loss::{Loss, Missing};
 use mcprove_settings::own_limits::{LimitWatch, OwnLimit};
+use mcprove_settings::sync::lock;
 use serde_json::Value;
 
 use crate::contained::contain_call;
@@ -83,7 +84,7 @@ type FailureHandler = Box<dyn Fn(&SinkError) + Send + Sync>;
 
 impl Failures {
     fn add(&self, error: &SinkError) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all);
         if let Some(known) = all.iter_mut().find(|known| known.sink == error.sink) {
             known.events += error.events;
             return;
@@ -163,11 +164,7 @@ impl EventStream {
     /// The sinks that failed and were detached, each once. What they missed is counted up to the last merge of
     /// each recorder.
     pub fn failures(&self) -> Vec<SinkError> {
-        self.failures
-            .all
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.failures.all).clone()
     }
 
     /// What its sinks did not take, and what came after the size limit of a trace, which is at that path.
@@ -253,7 +250,11 @@ impl Recorder {
     /// Emits a fact, now, with a message for people who read the trace.
     pub fn fact<F: Fact>(&self, message: &str, fact: &F) {
         // What cannot be written is found by whoever reads it.
-        self.note(F::NAME, message, &serde_json::to_value(fact).unwrap_or_default());
+        self.note(
+            F::NAME,
+            message,
+            &serde_json::to_value(fact).unwrap_or_default(),
+        );
     }
 
     /// Notes that this process ran out of something; only the first time is an event.
@@ -290,7 +291,7 @@ impl Recorder {
     }
 
     fn each(&self, mut act: impl FnMut(&mut Slot, &Failures)) {
-        let mut shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shards = lock(&self.shards);
         for slot in shards.iter_mut() {
             act(slot, &self.failures);
         }

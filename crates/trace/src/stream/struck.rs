@@ -8,9 +8,7 @@ use crate::{CallTag, ErrorCategory, Event, EventKind, Heard, RequestKey, Strike}
 use rustc_hash::FxHashMap;
 
 use super::fact::{Fact, FactError};
-use super::fault_metrics::{
-    FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact,
-};
+use super::fault_metrics::{FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact};
 
 /// How many connections that a fault ended are remembered.
 const SESSIONS_MAX: usize = 100_000;
@@ -177,7 +175,11 @@ impl StruckCalls {
     }
 
     /// A call failed.
-    fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> (Attribution, Option<Returned>) {
+    fn fail(
+        &mut self,
+        event: &Event<'_>,
+        metrics: &mut FaultMetrics,
+    ) -> (Attribution, Option<Returned>) {
         let EventKind::Error {
             request,
             tool,

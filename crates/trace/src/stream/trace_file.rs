@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use mcprove_settings::private_file;
 use mcprove_settings::secret::Redactor;
+use mcprove_settings::sync::lock;
 
 use super::trace_line::write_line;
 use super::{Shard, Sink, SinkError};
@@ -101,10 +102,7 @@ impl TraceFile {
     /// Sets how large the trace may become.
     #[must_use]
     pub fn with_bytes_max(self, bytes_max: u64) -> Self {
-        self.output
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .bytes_max = bytes_max;
+        lock(&self.output).bytes_max = bytes_max;
         self
     }
 
@@ -117,10 +115,7 @@ impl TraceFile {
 
     /// What was written so far.
     pub fn summary(&self) -> TraceSummary {
-        self.output
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .summary
+        lock(&self.output).summary
     }
 }
 
@@ -178,7 +173,7 @@ impl Shard for TraceShard {
         if self.held.events == 0 {
             return Ok(());
         }
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = lock(&self.output);
         if output.summary == TraceSummary::default() {
             tag(&mut self.buffer);
         }

@@ -157,3 +157,6 @@ impl ScenarioType for Unknown {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

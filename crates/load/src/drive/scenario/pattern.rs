@@ -241,17 +241,8 @@ impl SettingTable for PatternSettings {
 impl SettingItem for PatternSettings {
     const KIND: Kind = Kind::Tables(Self::declared);
 
-    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
-        None
-    }
-
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
         Some(read_tables(reader, field, PATTERN_HINT))
-    }
-
-    /// Written as tables of their own.
-    fn write_list(_: &[Self]) -> Option<Data> {
-        None
     }
 }
 
@@ -265,10 +256,6 @@ impl SettingItem for Step {
         }
         json!({ "type": "array", "items": step })
     });
-
-    fn from_list(_: Vec<Node>) -> Option<Vec<Self>> {
-        None
-    }
 
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
         let nodes = reader.list(field, STEP_HINT);

@@ -273,19 +273,13 @@ mod tests {
     use super::*;
     use crate::drive::Scenario;
 
-    fn plan(scenario: &Scenario) -> Result<LoadPlan, StageError> {
-        match scenario.kind.work(&scenario.load)? {
-            Work::Load(plan) => Ok(plan),
-            Work::Steps(_) => panic!("a spike is a load"),
-        }
-    }
-
     #[test]
     fn the_burst_has_its_place() {
         let scenario = Scenario::spike()
             .duration(Duration::from_secs(6))
             .concurrent(2);
-        let plan = plan(&scenario).unwrap();
+        let plan = scenario.kind.as_type().plan(&scenario.load);
+        let plan = plan.unwrap().unwrap();
         let phases: Vec<_> = plan
             .schedule
             .phases()
@@ -302,6 +296,6 @@ mod tests {
     fn a_burst_beyond_the_end_is_refused() {
         let seconds = Duration::from_secs;
         let spike = Spike::new(1, 10, seconds(5), seconds(4), seconds(2));
-        assert!(spike.work(&LoadSettings::default()).is_err());
+        assert!(spike.plan(&LoadSettings::default()).is_err());
     }
 }

@@ -5,8 +5,8 @@ mod detect;
 mod faults;
 pub(crate) mod figures;
 mod judge;
+mod meaning;
 mod measure;
-mod times;
 mod unanswered;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,6 @@ use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, OWN_LIMIT};
 
 use super::header::{Ending, Header};
-use super::interpret;
 use super::report::Report;
 use crate::drive::check::CheckFact;
 use crate::drive::connection_slot::GaveUpFact;
@@ -128,7 +127,7 @@ impl RunFacts<'_> {
         self.detect(&mut report, &measured)?;
         self.judge(&mut report, &measured);
         self.grade(&mut report);
-        report.meaning = interpret::sentences(&report, &self.times());
+        report.meaning = self.sentences(&report);
         Ok(report.conclude())
     }
 

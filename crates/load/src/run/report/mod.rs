@@ -365,9 +365,7 @@ impl Report {
 
     /// The text of `metrics.json`.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        super::to_json(self)
     }
 
     /// Takes the outcome from what was found; the last step of assembling a report.

@@ -91,17 +91,38 @@ fn a_hang_is_the_servers_unless_the_fault_holds_the_call() {
         failed(ErrorCategory::Deadlock, 15 * SECOND),
     ];
     let metrics = struck(r#""kind":"slow","delay_ms":5.0"#, &ends);
-    assert_eq!((metrics.hangs, metrics.faults.sum(|struck| struck.hung)), (1, 0));
+    assert_eq!(
+        (metrics.hangs, metrics.faults.sum(|struck| struck.hung)),
+        (1, 0)
+    );
     assert_eq!(metrics.total().errors[&ErrorCategory::Deadlock], 1);
     assert_eq!(metrics.total().sent, 1);
     // Held for a good part of the time, but the rest is a hang by itself.
     let metrics = struck(r#""kind":"slow","delay_ms":4000.0"#, &ends);
-    assert_eq!((metrics.total().failed(), metrics.faults.sum(|struck| struck.hung)), (1, 0));
+    assert_eq!(
+        (
+            metrics.total().failed(),
+            metrics.faults.sum(|struck| struck.hung)
+        ),
+        (1, 0)
+    );
     // Held so long that it had to hang.
     let metrics = struck(r#""kind":"slow","delay_ms":14000.0"#, &ends);
-    assert_eq!((metrics.total().failed(), metrics.faults.sum(|struck| struck.hung)), (0, 1));
+    assert_eq!(
+        (
+            metrics.total().failed(),
+            metrics.faults.sum(|struck| struck.hung)
+        ),
+        (0, 1)
+    );
     let metrics = struck(r#""kind":"hang""#, &ends);
-    assert_eq!((metrics.total().failed(), metrics.faults.sum(|struck| struck.hung)), (0, 1));
+    assert_eq!(
+        (
+            metrics.total().failed(),
+            metrics.faults.sum(|struck| struck.hung)
+        ),
+        (0, 1)
+    );
     assert_eq!(metrics.faults.struck["f"].released_at, Some(4 * SECOND));
 }
 

@@ -1,0 +1,29 @@
+use super::*;
+use mcprove_recording::Recording;
+
+#[test]
+fn a_recording_that_was_gone_on_with_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let params = r#"{"name":"search","arguments":{}}"#;
+    for times in 1..=3 {
+        let origin = Origin::new("mock", "api");
+        let recording = Recording::append(
+            &path,
+            &origin,
+            &mcprove_settings::secret::Redactor::default(),
+        )
+        .unwrap();
+        let session = recording.session();
+        session.request("1", "tools/call", params).result("{}");
+        recording.finish();
+        let report = read_recording(&path).unwrap();
+        assert_eq!((report.total.calls, report.is_whole), (times, true));
+    }
+    // One that was killed in the middle of a line.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let ended = text.rfind(r#"{"ts""#).unwrap();
+    std::fs::write(&path, &text[..ended + 20]).unwrap();
+    let report = read_recording(&path).unwrap();
+    assert_eq!((report.total.calls, report.is_whole), (3, false));
+}
