@@ -10,9 +10,6 @@ use mcprove_settings::printable::printable;
 
 use crate::figure;
 
-#[cfg(test)]
-use crate::style::Style;
-
 /// The longest text that is shown whole.
 const TEXT_MAX: usize = 600;
 
@@ -360,8 +357,9 @@ impl Section {
     /// The same with lines of another program, unless there are none.
     #[must_use]
     pub fn excerpt<Text: AsRef<str>>(self, lines: impl IntoIterator<Item = Text>) -> Self {
-        let lines = lines.into_iter();
-        let lines = lines.map(|line| printable(line.as_ref(), EXCERPT_MAX));
+        let lines = lines
+            .into_iter()
+            .map(|line| printable(line.as_ref(), EXCERPT_MAX));
         self.unless_empty(lines, Block::Excerpt)
     }
 
@@ -578,6 +576,7 @@ mod tests {
     use mcprove_settings::phrase;
 
     use super::*;
+    use crate::style::Style;
 
     #[test]
     fn sentences_keep_their_names() {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use mcprove_settings::phrase;
 use mcprove_settings::quantity::as_milliseconds;
+use mcprove_settings::{number, phrase};
 
 /// What stands for a number that is not known, or that the samples do not bear.
 pub const UNKNOWN: &str = "–";
@@ -75,21 +75,13 @@ pub fn rough_percent(share: f64) -> String {
 
 /// The share of `part` in `whole`; zero of nothing.
 pub fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        return 0.0;
-    }
-    // Counts stay far below 2^53.
-    #[allow(clippy::cast_precision_loss)]
-    let share = part as f64 / whole as f64;
-    share
+    number::share(part, whole).unwrap_or_default()
 }
 
 /// A number per second: `205.75`, `12,346`.
 pub fn rate(per_second: f64) -> String {
     if per_second >= WHOLE_RATE_FROM {
-        // Not negative, and a cast from float saturates.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        return count(per_second.round() as u64);
+        return count(number::truncated(per_second.round()));
     }
     format!("{per_second:.2}")
 }
@@ -125,10 +117,7 @@ pub fn megabytes(value: f64) -> String {
 
 /// `812 B`, `8.2 MB`.
 pub fn bytes(bytes: u64) -> String {
-    // The size of a file is far below 2^53.
-    #[allow(clippy::cast_precision_loss)]
-    let size = bytes as f64;
-    match size {
+    match number::float(bytes) {
         size if size >= 999_950_000.0 => format!("{:.1} GB", size / 1e9),
         size if size >= 999_950.0 => format!("{:.1} MB", size / 1e6),
         size if size >= 1000.0 => format!("{:.1} kB", size / 1e3),

@@ -199,7 +199,7 @@ fn is_live(word: &str) -> bool {
 
 /// A text in which markdown finds nothing to do.
 fn escape_marks(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut escaped = String::new();
     let mut before = None;
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
@@ -227,18 +227,11 @@ fn is_word(character: Option<char>) -> bool {
 
 /// At the start of a line some more characters would make a heading, a list or a rule.
 fn escape_start(mut text: String) -> String {
-    let digits = text.chars().take_while(char::is_ascii_digit).count();
-    let place = match text.chars().next() {
-        Some('#' | '+' | '-' | '=') => Some(0),
-        Some(_) if digits > 0 => {
-            let after = text.get(digits..).unwrap_or_default();
-            let is_list = after.starts_with(". ") || after.starts_with(") ");
-            is_list.then_some(digits)
-        }
-        _ => None,
-    };
-    if let Some(place) = place {
-        text.insert(place, '\\');
+    let after = text.trim_start_matches(|character: char| character.is_ascii_digit());
+    let digits = text.len() - after.len();
+    let is_list = digits > 0 && (after.starts_with(". ") || after.starts_with(") "));
+    if is_list || text.starts_with(['#', '+', '-', '=']) {
+        text.insert(digits, '\\');
     }
     text
 }

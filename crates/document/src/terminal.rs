@@ -161,55 +161,69 @@ fn limited(table: &Table) -> (Vec<&Vec<Line>>, usize) {
     (rows.collect(), all.saturating_sub(first))
 }
 
+/// A column: its place in a row, how wide it is drawn, and whether it is set to the right.
+struct Column {
+    at: usize,
+    width: usize,
+    is_numeric: bool,
+}
+
+fn total<'a>(columns: impl IntoIterator<Item = &'a Column>) -> usize {
+    columns.into_iter().map(|column| column.width + 2).sum()
+}
+
 /// Rows of cells, in columns.
 fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
-    let numeric = |column: usize| is_numeric.get(column).copied().unwrap_or_default();
-    let mut widths = widths(rows);
-    let total = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
+    let mut columns: Vec<Column> = widths(rows)
+        .into_iter()
+        .enumerate()
+        .map(|(at, width)| Column {
+            at,
+            width,
+            is_numeric: is_numeric.get(at) == Some(&true),
+        })
+        .collect();
     let mut below = None;
-    let count = widths.len();
-    if let Some(last) = count.checked_sub(1).filter(|_| total(&widths) > width) {
-        let is_long = widths.get(last).is_some_and(|last| *last > LAST_COLUMN_MIN);
-        for (at, other) in widths.iter_mut().enumerate() {
-            if !numeric(at) {
-                *other = (*other).min((width / 3).max(NAME_MIN));
-            }
+    if total(&columns) > width {
+        let is_long = columns
+            .last()
+            .is_some_and(|last| last.width > LAST_COLUMN_MIN);
+        for column in columns.iter_mut().filter(|column| !column.is_numeric) {
+            column.width = column.width.min((width / 3).max(NAME_MIN));
         }
-        let room = width.saturating_sub(total(widths.get(..last).unwrap_or_default()) + 2);
-        match widths.last_mut() {
-            Some(last_width) if is_long && room >= LAST_COLUMN_MIN => *last_width = room,
-            Some(_) if is_long && last > 0 => below = Some(last),
-            _ => {}
+        if let Some((last, others)) = columns.split_last_mut().filter(|_| is_long) {
+            let room = width.saturating_sub(total(&*others) + 2);
+            if room >= LAST_COLUMN_MIN {
+                last.width = room;
+            } else if !others.is_empty() {
+                below = columns.pop();
+            }
         }
     }
     // What has no room on a line is told on another, with the first column again.
-    let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
-    for column in (0..count).filter(|column| Some(*column) != below) {
-        let own = |column: &usize| widths.get(*column).map_or(0, |width| width + 2);
-        let used: usize = parts.last().map_or(0, |part| part.iter().map(own).sum());
-        if used > 0 && used + own(&column) > width {
-            let has_room = column > 1 && own(&0) + own(&column) <= width;
-            parts.push(if has_room { vec![0] } else { Vec::new() });
-        }
-        if let Some(part) = parts.last_mut() {
-            part.push(column);
-        }
-    }
-    let mut text = String::new();
-    for (number, part) in parts.iter().enumerate() {
-        if number > 0 {
-            text.push('\n');
-        }
-        for row in rows {
-            let columns = part.iter().map(|at| (*at, widths.get(*at), numeric(*at)));
-            draw_row(&mut text, row, columns);
-            let last = below.filter(|_| number + 1 == parts.len());
-            let last = last.and_then(|last| row.get(last));
-            let indent = " ".repeat(BELOW_INDENT);
-            text.extend(last.map(|last| wrap(last, width, (&indent, &indent))));
+    let mut parts: Vec<Vec<&Column>> = Vec::new();
+    for column in &columns {
+        match parts.last_mut() {
+            Some(part) if total(part.iter().copied()) + column.width + 2 <= width => {
+                part.push(column);
+            }
+            Some(_) if column.at > 1 && total([&columns[0], column]) <= width => {
+                parts.push(vec![&columns[0], column]);
+            }
+            _ => parts.push(vec![column]),
         }
     }
-    text
+    let indent = " ".repeat(BELOW_INDENT);
+    let drawn = parts.iter().enumerate().map(|(number, part)| {
+        let below = below.as_ref().filter(|_| number + 1 == parts.len());
+        let rows = rows.iter().map(|row| {
+            let last = below.and_then(|below| row.get(below.at));
+            let last = last.map(|last| wrap(last, width, (&indent, &indent)));
+            draw_row(row, part) + &last.unwrap_or_default()
+        });
+        rows.collect::<String>()
+    });
+    drawn.collect::<Vec<String>>().join("\n")
 }
 
 /// How wide each column is.
@@ -225,32 +239,26 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 /// The cells of some columns, each on as many lines as it takes.
-fn draw_row<'a>(
-    text: &mut String,
-    row: &[String],
-    columns: impl Iterator<Item = (usize, Option<&'a usize>, bool)>,
-) {
-    let cells: Vec<(String, usize, bool)> = columns
-        .filter_map(|(at, width, is_numeric)| {
-            let (cell, width) = (row.get(at)?, *width?);
-            let lines = wrap(cell, width.max(1), ("", ""));
-            Some((lines, width, is_numeric))
-        })
-        .collect();
-    let height = cells.iter().map(|(lines, ..)| lines.lines().count()).max();
-    for number in 0..height.unwrap_or_default() {
-        let line = cells.iter().map(|(lines, width, is_numeric)| {
+fn draw_row(row: &[String], columns: &[&Column]) -> String {
+    let cells = columns.iter().filter_map(|column| {
+        let lines = wrap(row.get(column.at)?, column.width.max(1), ("", ""));
+        Some((column, lines))
+    });
+    let cells: Vec<_> = cells.collect();
+    let height = cells.iter().map(|(_, lines)| lines.lines().count()).max();
+    let lines = (0..height.unwrap_or_default()).map(|number| {
+        let line = cells.iter().map(|(column, lines)| {
             let cell = lines.lines().nth(number).unwrap_or_default();
-            let padding = " ".repeat(width.saturating_sub(display_width(cell)));
-            if *is_numeric {
+            let padding = " ".repeat(column.width.saturating_sub(display_width(cell)));
+            if column.is_numeric {
                 format!("  {padding}{cell}")
             } else {
                 format!("  {cell}{padding}")
             }
         });
-        text.push_str(line.collect::<String>().trim_end());
-        text.push('\n');
-    }
+        line.collect::<String>().trim_end().to_owned() + "\n"
+    });
+    lines.collect()
 }
 
 /// A row for each stretch: from where to where, how many, how many of all, and a bar with the marks.

@@ -4,6 +4,8 @@
 //! `10 / (1 − p / 100)` samples: p50 20, p95 200, p99 1,000, p99.9 10,000. Below that the value is
 //! little more than the largest sample, and the next run gives another one.
 
+use mcprove_settings::number::truncated;
+
 /// Samples that must lie beyond a percentile before it means something.
 pub const SAMPLES_BEYOND: f64 = 10.0;
 
@@ -16,18 +18,13 @@ pub const SAMPLES_BEYOND: f64 = 10.0;
 /// assert_eq!(samples_needed(99.9), Some(10_000));
 /// assert_eq!(samples_needed(100.0), None);
 /// ```
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive, and a cast from float saturates"
-)]
 pub fn samples_needed(percentile: f64) -> Option<u64> {
     if !(0.0..100.0).contains(&percentile) {
         return None;
     }
     let needed = SAMPLES_BEYOND * 100.0 / (100.0 - percentile);
     // 100 − 99.9 is not exactly 0.1: without the nudge p99.9 would need 10,001.
-    Some((needed * (1.0 - 1e-9)).ceil() as u64)
+    Some(truncated((needed * (1.0 - 1e-9)).ceil()))
 }
 
 /// Whether `count` samples are enough for a percentile (in percent, 99.9 for p99.9).

@@ -15,6 +15,21 @@ pub fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
+/// A number without its decimals; what is negative or no number is 0, and what is too large the most.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from float saturates, and what is no number becomes 0"
+)]
+pub fn truncated(value: f64) -> u64 {
+    value as u64
+}
+
+/// The same as a length.
+pub fn truncated_len(value: f64) -> usize {
+    usize::try_from(truncated(value)).unwrap_or(usize::MAX)
+}
+
 /// A length as a floating-point number.
 pub fn float_len(length: usize) -> f64 {
     float(count(length))

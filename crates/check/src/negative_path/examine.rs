@@ -235,8 +235,8 @@ fn unanswered(timeout: Duration) -> CallError {
 
 /// What happened, and the last that the server said of it.
 fn with_stderr(breach: String, session: &Session) -> String {
-    let tail = session.stderr_tail();
-    let tail = tail.trim_end();
+    let stderr = session.stderr_tail();
+    let tail = stderr.trim_end();
     if tail.is_empty() {
         return breach;
     }

@@ -3,12 +3,11 @@
 use serde_json::json;
 
 use super::judgement::Contract;
-use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
+use super::{BadRequest, Entry, NotApplicable, Subject};
 
 const NAME: &str = "mcprove_unexpected_field";
 
 pub const ENTRY: Entry = Entry {
-    probe: Probe::ExtraField,
     name: "extra_field",
     taxonomy: "FAULT-SCHEMA-UNEXPECTED-FIELD",
     paper: "2603.05637",

@@ -1,10 +1,9 @@
 //! A call without an argument that the schema requires.
 
 use super::judgement::Contract;
-use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
+use super::{BadRequest, Entry, NotApplicable, Subject};
 
 pub const ENTRY: Entry = Entry {
-    probe: Probe::MissingRequired,
     name: "missing_required",
     taxonomy: "FAULT-SCHEMA-MISSING-REQUIRED",
     paper: "2603.05637",

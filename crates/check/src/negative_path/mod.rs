@@ -56,8 +56,6 @@ pub enum Probe {
 /// What there is to know of a probe.
 #[derive(Debug)]
 pub struct Entry {
-    /// The probe.
-    pub probe: Probe,
     /// Its name in suites and reports.
     pub name: &'static str,
     /// The fault that it looks for, in a taxonomy of faults of MCP servers.
@@ -85,12 +83,12 @@ pub static ENTRIES: [Entry; 5] = [
 
 impl Probe {
     /// Every probe and its name, in the order in which they are made.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("unknown_tool", Self::UnknownTool),
-        ("missing_required", Self::MissingRequired),
-        ("wrong_type", Self::WrongType),
-        ("extra_field", Self::ExtraField),
-        ("oversized", Self::Oversized),
+    pub const ALL: [Self; 5] = [
+        Self::UnknownTool,
+        Self::MissingRequired,
+        Self::WrongType,
+        Self::ExtraField,
+        Self::Oversized,
     ];
 
     /// What there is to know of it.
@@ -114,8 +112,7 @@ impl Probe {
     /// ```
     pub fn parse(name: &str) -> Option<Self> {
         let normal = name.replace('-', "_");
-        let found = Self::ALL.into_iter().find(|(known, _)| *known == normal);
-        found.map(|(_, probe)| probe)
+        Self::ALL.into_iter().find(|probe| probe.name() == normal)
     }
 
     /// The bad request for a tool, or why the probe does not apply to it.

@@ -3,14 +3,13 @@
 use serde_json::Value;
 
 use super::judgement::Contract;
-use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
+use super::{BadRequest, Entry, NotApplicable, Subject};
 
 /// How large the argument is.
 const BYTES: usize = 1024 * 1024;
 const NAME: &str = "mcprove_oversized_field";
 
 pub const ENTRY: Entry = Entry {
-    probe: Probe::Oversized,
     name: "oversized",
     taxonomy: "FAULT-INPUT-OVERSIZED",
     paper: "2606.05339",

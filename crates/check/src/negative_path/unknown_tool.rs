@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use super::judgement::Contract;
 use super::subject::unused;
-use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
+use super::{BadRequest, Entry, NotApplicable, Subject};
 
 const NAME: &str = "mcprove_no_such_tool";
 
 pub const ENTRY: Entry = Entry {
-    probe: Probe::UnknownTool,
     name: "unknown_tool",
     taxonomy: "FAULT-PROTO-UNKNOWN-METHOD",
     paper: "2606.05339",

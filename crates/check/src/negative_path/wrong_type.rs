@@ -4,10 +4,9 @@ use mcprove_trace::protocol::kind;
 use serde_json::{Value, json};
 
 use super::judgement::Contract;
-use super::{BadRequest, Entry, NotApplicable, Probe, Subject};
+use super::{BadRequest, Entry, NotApplicable, Subject};
 
 pub const ENTRY: Entry = Entry {
-    probe: Probe::WrongType,
     name: "wrong_type",
     taxonomy: "FAULT-SCHEMA-TYPE-MISMATCH",
     paper: "2603.05637",

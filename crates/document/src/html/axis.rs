@@ -1,5 +1,7 @@
 //! The scale of an axis: where its ticks are, and what stands beside them.
 
+use mcprove_settings::number::{truncated, truncated_len};
+
 use crate::figure;
 
 /// About how many stretches an axis has.
@@ -79,14 +81,10 @@ impl Axis {
     /// A tick with the decimals that its step needs.
     pub fn label(&self, tick: f64) -> String {
         if self.step >= 1.0 && tick >= 0.0 {
-            // Not negative, and a cast from float saturates.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            return figure::count(tick.round() as u64);
+            return figure::count(truncated(tick.round()));
         }
         let digits = (-self.step.log10()).ceil().clamp(0.0, 9.0);
-        // Clamped above.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        figure::decimal(tick, digits as usize)
+        figure::decimal(tick, truncated_len(digits))
     }
 }
 

@@ -57,17 +57,13 @@ fn read_common(
     entry: &Entry,
     load: &mut LoadSettings,
 ) {
-    let common: Vec<&str> = entry.all_settings().map(|it| it.name).collect();
     let own = (entry.settings)();
-    let fields: Vec<_> = given
-        .fields()
-        .iter()
-        .filter(|field| {
-            common.contains(&field.name.as_str()) && !own.iter().any(|it| it.has_name(&field.name))
-        })
-        .collect();
-    for field in fields {
-        mcprove_settings::setting::set(load, reader, field);
+    for field in given.fields() {
+        if entry.all_settings().any(|it| it.name == field.name)
+            && !own.iter().any(|it| it.has_name(&field.name))
+        {
+            mcprove_settings::setting::set(load, reader, field);
+        }
     }
 }
 

@@ -65,10 +65,6 @@ impl SettingType for CommandWords {
         ] })
     });
 
-    fn from_data(_: Data) -> Option<Self> {
-        None
-    }
-
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let words = match &field.value.data {
             Data::List(_) => reader.texts_of(field)?,
@@ -80,10 +76,6 @@ impl SettingType for CommandWords {
         }
         Some(Self(Some(words)))
     }
-
-    fn write(&self) -> Option<Data> {
-        None
-    }
 }
 
 /// Texts by name, which their readers look at one by one.
@@ -94,17 +86,9 @@ impl SettingType for TextTable {
     const KIND: Kind = Kind::Other("table of texts", || {
         json!({
             "type": ["object", "null"],
-            "additionalProperties": { "type": ["string", "integer", "boolean"] },
+                        "additionalProperties": { "type": ["string", "integer", "boolean"] },
         })
     });
-
-    fn from_data(_: Data) -> Option<Self> {
-        None
-    }
-
-    fn write(&self) -> Option<Data> {
-        None
-    }
 }
 
 /// A server as the section describes it.

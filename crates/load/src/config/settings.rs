@@ -11,7 +11,7 @@ use mcprove_settings::kind::Kind;
 use mcprove_settings::message::{Message, message, section as table, setting};
 use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::setting::{SettingItem, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::tree::{Data, Node};
 
 use super::sections::SECTIONS;
 use super::server::ServerPlan;
@@ -198,12 +198,7 @@ pub fn section_advice(section: &str, name: &str) -> Option<Message> {
 
 /// The revision, which may stand in one of three places.
 fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolChoice> {
-    let within = |section: &str| -> Option<&Field> {
-        match &top.get(section)?.value.data {
-            Data::Table(fields) => fields.iter().find(|field| field.name == "protocol"),
-            _ => None,
-        }
-    };
+    let within = |section: &str| top.get(section)?.value.get("protocol");
     let places = [within("session"), within("server"), top.get("protocol")];
     let mut given = places.into_iter().flatten();
     let field = given.next()?;

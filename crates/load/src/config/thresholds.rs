@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcprove_settings::message::{Message, Part, message, section as table};
 use mcprove_settings::reader::{Reader, near};
 use mcprove_settings::setting::{SettingTable, Settings, fill};
-use mcprove_settings::tree::{Data, Node};
+use mcprove_settings::tree::Node;
 
 use super::settings::section_advice;
 use crate::drive::{Scenario, Step};
@@ -48,17 +48,8 @@ pub fn check_names(reader: &mut Reader<'_>, node: &Node, scenario: &Scenario) {
     let Some(called) = called(scenario) else {
         return;
     };
-    let Data::Table(fields) = &node.data else {
-        return;
-    };
-    let Some(Data::Table(tools)) = fields
-        .iter()
-        .find(|field| field.name == "tools")
-        .map(|field| &field.value.data)
-    else {
-        return;
-    };
-    for tool in tools {
+    let tools = node.get("tools").map(|field| field.value.fields());
+    for tool in tools.into_iter().flatten() {
         if !called.contains(&tool.name.as_str()) {
             let message = format!("the scenario does not call {:?}", tool.name);
             let hint = near(&called, &tool.name).map_or_else(

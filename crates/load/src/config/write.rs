@@ -83,8 +83,8 @@ fn list(texts: impl IntoIterator<Item = impl Into<Value>>) -> Value {
 
 fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     page.header("[server]");
-    match &server.transport {
-        Transport::Stdio => {
+    match server.transport.address() {
+        None => {
             page.line("command", redact_text(&server.command));
             if !server.args.is_empty() {
                 page.line("args", list(redact_arguments(&server.args)));
@@ -93,20 +93,16 @@ fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
                 page.line("working_dir", directory.display().to_string());
             }
         }
-        Transport::Http { url, .. }
-        | Transport::Sse { url, .. }
-        | Transport::WebSocket { url, .. } => page.line("url", redact_urls(url)),
+        Some((url, _)) => page.line("url", redact_urls(url)),
     }
     if !session.fall_back_to_sse || matches!(server.transport, Transport::Sse { .. }) {
         page.line("transport", server.transport.name());
     }
     page.line("startup_timeout", write_duration(server.startup_timeout));
     page.line("shutdown_timeout", write_duration(server.shutdown_timeout));
-    match &server.transport {
-        Transport::Stdio => page.table("server.env", &server.env),
-        Transport::Http { headers, .. }
-        | Transport::Sse { headers, .. }
-        | Transport::WebSocket { headers, .. } => page.table("server.headers", headers),
+    match server.transport.address() {
+        None => page.table("server.env", &server.env),
+        Some((_, headers)) => page.table("server.headers", headers),
     }
 }
 

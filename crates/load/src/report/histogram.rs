@@ -4,6 +4,7 @@
 use hdrhistogram::Histogram;
 use mcprove_document::block::{Bar, Bars};
 use mcprove_document::figure;
+use mcprove_settings::number::float;
 
 /// How many stretches a decade may be divided into, the finest first.
 const DIVISIONS: [u32; 8] = [80, 40, 20, 10, 5, 3, 2, 1];
@@ -30,32 +31,28 @@ pub fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
         return Vec::new();
     }
     let (low, high) = (float(histogram.min().max(1)), float(histogram.max().max(1)));
-    let mut buckets = DIVISIONS
+    let bounds = DIVISIONS
         .into_iter()
         .map(|division| bounds(low, high, division))
         .find(|bounds| bounds.len() <= rows + 1)
-        .unwrap_or_else(|| vec![low, high])
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [from, until] => Some(Bucket {
-                from: *from,
-                until: *until,
-                count: 0,
-                marks: Vec::new(),
-            }),
-            _ => None,
+        .unwrap_or_else(|| vec![low, high]);
+    let pairs = bounds.iter().zip(bounds.iter().skip(1));
+    let mut buckets: Vec<Bucket> = pairs
+        .map(|(from, until)| Bucket {
+            from: *from,
+            until: *until,
+            count: 0,
+            marks: Vec::new(),
         })
-        .collect::<Vec<_>>();
+        .collect();
     for value in histogram.iter_recorded() {
         if let Some(bucket) = holder(&mut buckets, float(value.value_iterated_to())) {
             bucket.count += value.count_since_last_iteration();
         }
     }
     // A bound may lie within the precision of the smallest or largest value.
-    let is_empty = |bucket: Option<&Bucket>| bucket.is_some_and(|bucket| bucket.count == 0);
-    while is_empty(buckets.last()) {
-        buckets.pop();
-    }
+    let last = buckets.iter().rposition(|bucket| bucket.count > 0);
+    buckets.truncate(last.map_or(0, |last| last + 1));
     let first = buckets.iter().position(|bucket| bucket.count > 0);
     buckets.drain(..first.unwrap_or(0));
     for (name, quantile) in MARKS {
@@ -122,10 +119,4 @@ pub fn histogram(histogram: &Histogram<u64>, rows: usize) -> Bars {
         noun: "call",
         rows: rows.collect(),
     }
-}
-
-/// Nanoseconds as a floating-point number; a histogram has three digits, a double sixteen.
-#[allow(clippy::cast_precision_loss)]
-fn float(nanoseconds: u64) -> f64 {
-    nanoseconds as f64
 }

@@ -7,7 +7,7 @@
 //! nearly normal with mean nm/2 and variance nm/12 · (N+1 − Σ(t³−t)/(N(N−1))), N = n+m, t the sizes
 //! of the ties, with a continuity correction of ½ (Lehmann, *Nonparametrics*, ch. 1).
 
-use crate::prelude::{count, float, float_len};
+use crate::prelude::{count, float, float_len, truncated_len};
 
 /// Values a side up to which p is exact.
 pub const EXACT_MAX: usize = 20;
@@ -82,16 +82,7 @@ pub fn interval_rank(first: usize, second: usize) -> Option<usize> {
     }
     let (n, m) = (float_len(first), float_len(second));
     let rank = n * m / 2.0 - 1.959_964 * (n * m * (n + m + 1.0) / 12.0).sqrt();
-    whole(rank).filter(|rank| *rank > 0)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "not negative, and a cast from float saturates"
-)]
-fn whole(value: f64) -> Option<usize> {
-    (value >= 0.0).then_some(value as usize)
+    Some(truncated_len(rank)).filter(|rank| *rank > 0)
 }
 
 /// Σ(t³−t) over the groups of equal values, and whether there is one.

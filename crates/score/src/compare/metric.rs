@@ -142,22 +142,20 @@ fn orders(first: usize, second: usize) -> f64 {
 
 /// Compares every metric but p99.
 pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
-    let (mut compared, evidence): (Vec<MetricComparison>, Vec<Evidence>) = TESTED
-        .iter()
-        .map(|metric| measure(metric, baseline, current))
-        .unzip();
-    let p_values: Vec<Option<f64>> = compared.iter().map(|metric| metric.p_value).collect();
+    let measured = TESTED
+        .each_ref()
+        .map(|metric| measure(metric, baseline, current));
+    let p_values = measured
+        .each_ref()
+        .map(|(comparison, _)| comparison.p_value);
     let is_single = is_single(baseline, current);
-    for (((metric, comparison), evidence), adjusted_p) in TESTED
-        .iter()
-        .zip(&mut compared)
-        .zip(evidence)
-        .zip(holm::adjust(&p_values))
-    {
+    let measured = TESTED.iter().zip(measured).zip(holm::adjust(&p_values));
+    let decided = measured.map(|((metric, (mut comparison, evidence)), adjusted_p)| {
         comparison.adjusted_p = adjusted_p;
-        decide(metric, comparison, evidence, is_single);
-    }
-    compared
+        decide(metric, &mut comparison, evidence, is_single);
+        comparison
+    });
+    decided.collect()
 }
 
 /// The numbers of a metric, still without a verdict, and what they can bear.
@@ -261,11 +259,6 @@ impl MetricComparison {
 
     /// How many runs a side would decide: the interval's width shrinks with the square root of
     /// their number, and must get down to ±5 %, or to the distance of the ratio from 1.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and a cast from float saturates"
-    )]
     pub fn runs_to_try(&self, runs: usize) -> usize {
         let most = RUNS_MAX.max(runs);
         let least = RUNS_DEFAULT.max(runs + 1).min(most);
@@ -274,8 +267,8 @@ impl MetricComparison {
             Some((low, high)) => {
                 let distance = self.ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
                 let narrower = (high - low) / (2.0 * distance.max(UNCHANGED_MARGIN));
-                let wanted = (float_len(runs) * narrower * narrower).ceil() as usize;
-                wanted.clamp(least, most)
+                let wanted = (float_len(runs) * narrower * narrower).ceil();
+                truncated_len(wanted).clamp(least, most)
             }
         }
     }

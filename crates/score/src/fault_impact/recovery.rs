@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::timeline::{Baseline, View, has_risen, whole};
+use super::timeline::{Baseline, View, has_risen};
 use super::{
     AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
     STEADY_SECS, Stretch,
@@ -66,7 +66,7 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
         return Recovered::open(OpenReason::FewBefore);
     }
     let (after, is_cut) = view.after();
-    let steady = usize::try_from(whole((STEADY_SECS / width).ceil()).max(1)).unwrap_or(1);
+    let steady = truncated_len((STEADY_SECS / width).ceil()).max(1);
     let too_short = if is_cut {
         OpenReason::OtherFault
     } else if view.window.1 - end > STEADY_SECS {
@@ -101,7 +101,7 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
     };
     let look = |only: Option<&str>, calls_before: u64| {
         let rate = float(calls_before) / float(phases.stretches[0].max(1));
-        let enough = usize::try_from(whole((EXPECTED_CALLS / rate).ceil())).unwrap_or(usize::MAX);
+        let enough = truncated_len((EXPECTED_CALLS / rate).ceil());
         let has_time = float_len(after.len()) * width >= AFTER_SECS_MIN;
         match find(&series(only), steady.max(enough), rate) {
             Return::Not if !has_time => Return::Open,
@@ -257,7 +257,7 @@ impl Tally {
         let has_more = |part: f64, of: f64, usually: f64| {
             let least = float(CALLS_HIT_MIN).min(of);
             let usual = if of > 0.0 { usually / of } else { 0.0 };
-            part >= least && part > 0.0 && has_risen(whole(part), whole(of), usual)
+            part >= least && part > 0.0 && has_risen(truncated(part), truncated(of), usual)
         };
         self.calls < 1.0
             || has_more(self.failures, self.calls, self.usually_failed)

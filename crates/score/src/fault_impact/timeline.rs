@@ -9,7 +9,7 @@ use super::{
 };
 use crate::compare::proportion::wilson;
 use crate::percentile::is_supported;
-use crate::prelude::{float, share};
+use crate::prelude::{float, share, truncated};
 
 /// What a tool was like before the fault, to compare with.
 pub struct Baseline {
@@ -46,7 +46,7 @@ impl Baseline {
             .into_iter()
             .find(|quantile| is_supported(count, quantile * 100.0))?;
         let usual = float(stretch.latency_ns.quantile(quantile)?);
-        let slow_from_ns = whole(usual * LATENCY_FACTOR + LATENCY_SLACK_MS * 1e6);
+        let slow_from_ns = truncated(usual * LATENCY_FACTOR + LATENCY_SLACK_MS * 1e6);
         Some(Self {
             slow_from_ns,
             slow_fraction: share(stretch.latency_ns.count_above(slow_from_ns), count)?,
@@ -78,7 +78,7 @@ impl Timeline {
     /// The numbers of the stretches in which calls were made from beginning to end.
     fn numbers(&self, (from, until): (f64, f64)) -> Range<u64> {
         if self.width_secs > 0.0 {
-            whole((from / self.width_secs).ceil())..whole(until / self.width_secs)
+            truncated((from / self.width_secs).ceil())..truncated(until / self.width_secs)
         } else {
             0..0
         }
@@ -214,14 +214,4 @@ pub fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
         p95_ms: at(0.95),
         p99_ms: at(0.99),
     }
-}
-
-/// A number without its fraction, from 0 up.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a cast from float saturates, and what is no number becomes 0"
-)]
-pub fn whole(value: f64) -> u64 {
-    value as u64
 }

@@ -43,40 +43,30 @@ fn busy_share(facts: &Facts) -> Option<(f64, f64)> {
 /// The tool that shows that clients are served in a row: under load its calls take what one takes
 /// alone, times the clients. Tools are compared with themselves only, and each that can be has to
 /// show it; together they must be what the clients waited for, since others may run side by side.
-fn served_in_a_row(facts: &Facts) -> Option<SerialTool<'_>> {
+fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
     if facts.model != LoadModel::Closed || facts.concurrent < CONCURRENT_MIN {
         return None;
     }
-    let compared: Vec<(&ToolFacts, SerialTool)> = facts
+    let compared = facts
         .tools
         .iter()
-        .filter_map(|tool| {
-            let serial = SerialTool {
-                name: &tool.name,
-                p50_ms: usable(tool.p50_ms)?,
-                alone_ms: usable(tool.alone_p50_ms)?,
-            };
-            Some((tool, serial))
-        })
-        .collect();
-    let of_compared = compared.iter().map(|(tool, _)| tool.in_calls_s).sum();
+        .filter_map(|tool| Some((tool, usable(tool.p50_ms)?, usable(tool.alone_p50_ms)?)));
+    let compared: Vec<(&ToolFacts, f64, f64)> = compared.collect();
+    let of_compared = compared.iter().map(|(tool, ..)| tool.in_calls_s).sum();
     let of_all = facts.tools.iter().map(|tool| tool.in_calls_s).sum();
     let is_all = ratio(of_compared, of_all).is_some_and(|share| share >= COMPARED_SHARE_MIN);
     let clients = f64::from(facts.concurrent);
-    let is_serial = |tool: &SerialTool| tool.p50_ms >= SERIAL_SHARE_MIN * tool.alone_ms * clients;
-    if !is_all || !compared.iter().all(|(_, tool)| is_serial(tool)) {
+    let mut times = compared
+        .iter()
+        .map(|(_, p50_ms, alone_ms)| (p50_ms, alone_ms));
+    if !is_all || !times.all(|(p50_ms, alone_ms)| *p50_ms >= SERIAL_SHARE_MIN * alone_ms * clients)
+    {
         return None;
     }
-    let most_called = compared.into_iter().max_by_key(|(tool, _)| tool.count);
-    most_called.map(|(_, tool)| tool)
+    compared.into_iter().max_by_key(|(tool, ..)| tool.count)
 }
 
 /// How long calls of a tool take among others, and alone.
-struct SerialTool<'a> {
-    name: &'a str,
-    p50_ms: f64,
-    alone_ms: f64,
-}
 
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
 pub fn in_the_burst(facts: &Facts) -> Option<String> {
@@ -104,13 +94,13 @@ pub fn in_the_burst(facts: &Facts) -> Option<String> {
 }
 
 pub fn one_at_a_time(facts: &Facts) -> Option<String> {
-    let tool = served_in_a_row(facts)?;
+    let (tool, p50_ms, alone_ms) = served_in_a_row(facts)?;
     Some(format!(
         "The server works on one call at a time: {} clients each wait {} for {}, and alone it takes {}.",
         facts.concurrent,
-        milliseconds(tool.p50_ms),
-        phrase::name(tool.name),
-        milliseconds(tool.alone_ms)
+        milliseconds(p50_ms),
+        phrase::name(&tool.name),
+        milliseconds(alone_ms)
     ))
 }
 

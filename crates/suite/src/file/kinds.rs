@@ -337,12 +337,12 @@ pub(super) struct Checks(pub Vec<Probe>);
 
 impl Default for Checks {
     fn default() -> Self {
-        Self(Probe::ALL.map(|(_, probe)| probe).to_vec())
+        Self(Probe::ALL.to_vec())
     }
 }
 
 fn names_of_checks() -> Vec<&'static str> {
-    Probe::ALL.iter().map(|(name, _)| *name).collect()
+    Probe::ALL.map(Probe::name).to_vec()
 }
 
 impl SettingType for Checks {

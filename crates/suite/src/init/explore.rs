@@ -138,7 +138,7 @@ impl Visit<'_, '_> {
         let schema = &tool.input_schema;
         match Subject::new(&tool.name, names, schema, &explored.arguments) {
             Ok(subject) => {
-                let probes = Probe::ALL.into_iter().map(|(_, probe)| probe);
+                let probes = Probe::ALL.into_iter();
                 explored.checks = probes
                     .filter(|probe| probe.request(&subject).is_ok())
                     .collect();
@@ -242,10 +242,9 @@ impl Visit<'_, '_> {
         else {
             return;
         };
-        let probes = Probe::ALL.map(|(_, probe)| probe);
         let examination = Examination {
             subject: &subject,
-            probes: &probes,
+            probes: &Probe::ALL,
             timeout: self.options.probe_timeout,
         };
         let report = examine(&examination, self.connection).await;

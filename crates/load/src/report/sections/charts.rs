@@ -2,6 +2,7 @@
 //! clients did.
 
 use mcprove_document::prelude::*;
+use mcprove_settings::number::float;
 
 use crate::run::Report;
 use crate::run::report::{PhaseReport, ProcessSample};
@@ -190,10 +191,4 @@ fn plain(
         marked: String::new(),
         from_zero: true,
     }
-}
-
-/// Counts stay far below 2^53.
-#[allow(clippy::cast_precision_loss)]
-fn float(number: u64) -> f64 {
-    number as f64
 }
