@@ -11,7 +11,7 @@ use mcprove_settings::secret::{
 use serde::{Deserialize, Serialize};
 
 /// How long a server may take to answer the first request.
-pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a server may take to exit after its input closed, before it is told to terminate.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 

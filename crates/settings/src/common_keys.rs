@@ -32,7 +32,7 @@ pub const HEADERS: CommonKey = common(
 );
 pub const STARTUP_TIMEOUT: CommonKey = common(
     "startup_timeout",
-    "10s",
+    "30s",
     "how long the server may take to answer the first request",
 );
 pub const SHUTDOWN_TIMEOUT: CommonKey = common(

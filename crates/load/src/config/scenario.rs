@@ -126,10 +126,10 @@ fn check_elsewhere(reader: &mut Reader<'_>, given: &Section<'_>, entry: &Entry) 
         let Some(declared) = declared(&field.name).filter(|_| !is_known) else {
             continue;
         };
-        declared.kind.check(reader, field);
         let owners = owners(declared.name).join(", ");
         match declared.elsewhere {
             Elsewhere::Ignored => {
+                declared.kind.check(reader, field);
                 let message = message![
                     entry.name,
                     " does not use ",

@@ -43,7 +43,7 @@ pub struct ServerSettings {
     #[setting(otherwise = "none")]
     headers: TextTable,
     /// How long the server may take to answer the first request.
-    #[setting(otherwise = "10s")]
+    #[setting(otherwise = "30s")]
     startup_timeout: Option<Duration>,
     /// How long it may take to exit once its input is closed.
     #[setting(kind = TIME_OR_ZERO, otherwise = "5s")]

@@ -28,9 +28,18 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The command line, with what every command has.
+/// The command line, with what every command has, and the further formats of some reports.
 pub fn command() -> clap::Command {
-    Cli::command().mut_subcommands(with_flag)
+    let tests = "Report format: terminal, markdown, html or json; of suites also junit, tap and github; repeatable. \
+                 With =FILE it is written to a file";
+    let scores = "Report format: terminal, markdown, html, json or junit; repeatable. With =FILE it is written to a \
+                  file";
+    Cli::command()
+        .mut_subcommands(with_flag)
+        .mut_subcommand("run", |run| run.mut_arg("report", |it| it.help(tests)))
+        .mut_subcommand("score", |score| {
+            score.mut_arg("report", |it| it.help(scores))
+        })
 }
 
 /// What to do.

@@ -49,6 +49,104 @@ pub fn flag_of(name: &str) -> Option<String> {
     Some(format!("--{}", flag.replace('_', "-")))
 }
 
+/// A setting as a flag.
+pub struct Flag {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// The flag, without its dashes.
+    long: String,
+    /// Other names of it.
+    aliases: Vec<String>,
+    about: String,
+    /// What it is when it is not given, in words.
+    default: String,
+}
+
+impl Flag {
+    /// As the setting is declared; none if it has no flag.
+    pub fn of(setting: &'static Setting) -> Option<Self> {
+        let long = setting.flag?.to_owned();
+        let names = setting.names().map(dashed);
+        let aliases = names.filter(|name| *name != long).collect();
+        Some(Self::named(setting, long, aliases))
+    }
+
+    /// With names of its own.
+    pub fn named(setting: &'static Setting, long: String, aliases: Vec<String>) -> Self {
+        Self {
+            setting,
+            long,
+            aliases,
+            about: setting.about.to_owned(),
+            default: setting.default_words().to_owned(),
+        }
+    }
+
+    /// What it is known by among the arguments of a command.
+    fn id(&self) -> &'static str {
+        match self.setting.name {
+            "report_dir" => "out",
+            name => name,
+        }
+    }
+
+    fn is_negative(&self) -> bool {
+        self.long.starts_with("no-")
+    }
+
+    /// Whether it takes no value: it turns on what is off, or with `no-` off what is on.
+    fn is_switch(&self) -> bool {
+        let default = if self.is_negative() { "true" } else { "false" };
+        matches!(self.setting.kind, Kind::Boolean)
+            && self.setting.fallback == Fallback::Value(default)
+    }
+
+    /// Whether it may be given several times.
+    fn is_list(&self) -> bool {
+        matches!(self.setting.kind, Kind::Texts | Kind::SomeOf(_))
+    }
+
+    fn argument(&self) -> Arg {
+        let Self { about, default, .. } = self;
+        let help = match default.as_str() {
+            "" | "none" => about.clone(),
+            _ if self.is_switch() => about.clone(),
+            default => format!("{about} [default: {default}]"),
+        };
+        let arg = Arg::new(self.id())
+            .long(self.long.clone())
+            .aliases(self.aliases.clone())
+            .short(self.setting.short)
+            .help(help);
+        let placeholder = self.setting.kind.placeholder();
+        if self.is_switch() {
+            arg.action(ArgAction::SetTrue)
+        } else if self.is_list() {
+            arg.action(ArgAction::Append).value_name(placeholder)
+        } else {
+            arg.value_name(placeholder).allow_negative_numbers(true)
+        }
+    }
+
+    /// What was given.
+    fn value(&self, matches: &ArgMatches) -> Option<Data> {
+        if self.is_switch() {
+            let is_given = matches.get_flag(self.id());
+            return is_given.then(|| Data::Boolean(!self.is_negative()));
+        }
+        let mut given = matches.get_many::<String>(self.id())?.cloned();
+        if self.is_list() {
+            Some(Data::texts(given))
+        } else {
+            given.next_back().map(Data::Text)
+        }
+    }
+}
+
+fn dashed(name: &str) -> String {
+    name.replace('_', "-")
+}
+
 /// A table of a config file, of which every setting is a flag.
 pub trait FlagTable: Send + Sync + 'static {
     /// The table.
@@ -56,31 +154,8 @@ pub trait FlagTable: Send + Sync + 'static {
     /// The heading in help.
     const HEADING: &'static str;
 
-    /// What is in it.
-    fn settings() -> Vec<&'static Setting>;
-
-    /// The flag of a setting, and other names of it.
-    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
-        let flag = setting.flag?.to_owned();
-        let others = setting.names().map(|name| name.replace('_', "-"));
-        let others = others.filter(|other| *other != flag).collect();
-        Some((flag, others))
-    }
-
-    /// What it is when it is not given, in words.
-    fn default(setting: &Setting) -> String {
-        setting.default_words().to_owned()
-    }
-
-    /// What it does.
-    fn about(setting: &Setting) -> String {
-        setting.about.to_owned()
-    }
-
-    /// The scenarios that have it; none if all have.
-    fn owners(_: &Setting) -> Vec<&'static str> {
-        Vec::new()
-    }
+    /// Its flags.
+    fn flags() -> Vec<Flag>;
 }
 
 /// The values that flags give to the settings of a table.
@@ -130,9 +205,12 @@ impl<Table: FlagTable> SettingFlags<Table> {
 
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
-        let setting = Table::settings().into_iter().find(|it| it.name == name);
-        if let Some(setting) = setting.filter(|_| !self.has(name)) {
-            self.values.push((setting, Data::Text(text.to_owned())));
+        let flag = Table::flags()
+            .into_iter()
+            .find(|it| it.setting.name == name);
+        if let Some(flag) = flag.filter(|_| !self.has(name)) {
+            let value = Data::Text(text.to_owned());
+            self.values.push((flag.setting, value));
         }
     }
 }
@@ -162,32 +240,13 @@ impl<Table: FlagTable> Overlay for SettingFlags<Table> {
 }
 
 impl<Table: FlagTable> Args for SettingFlags<Table> {
-    fn augment_args(mut command: Command) -> Command {
-        for setting in Table::settings() {
-            let Some((flag, others)) = Table::flag(setting) else {
-                continue;
-            };
-            let is_switch = is_switch(setting, &flag);
-            let mut arg = Arg::new(id(setting))
-                .long(flag)
-                .aliases(others)
-                .help(help::<Table>(setting, is_switch))
-                .help_heading(Table::HEADING);
-            if let Some(short) = setting.short {
-                arg = arg.short(short);
-            }
-            arg = match setting.kind {
-                _ if is_switch => arg.action(ArgAction::SetTrue),
-                Kind::Texts | Kind::SomeOf(_) => arg
-                    .action(ArgAction::Append)
-                    .value_name(setting.kind.placeholder()),
-                kind => arg
-                    .value_name(kind.placeholder())
-                    .allow_negative_numbers(true),
-            };
-            command = command.arg(arg);
-        }
-        command
+    fn augment_args(command: Command) -> Command {
+        let flags = Table::flags();
+        command.args(
+            flags
+                .iter()
+                .map(|it| it.argument().help_heading(Table::HEADING)),
+        )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -195,65 +254,12 @@ impl<Table: FlagTable> Args for SettingFlags<Table> {
     }
 }
 
-/// What a flag is known by among the arguments of a command.
-fn id(setting: &Setting) -> &'static str {
-    match setting.name {
-        "report_dir" => "out",
-        name => name,
-    }
-}
-
-/// Whether a flag takes no value: it turns on what is off, or with `no-` off what is on.
-fn is_switch(setting: &Setting, flag: &str) -> bool {
-    let is_negative = flag.starts_with("no-");
-    matches!(setting.kind, Kind::Boolean)
-        && setting.fallback == Fallback::Value(if is_negative { "true" } else { "false" })
-}
-
-fn help<Table: FlagTable>(setting: &Setting, is_switch: bool) -> String {
-    let mut text = Table::about(setting);
-    let owners = Table::owners(setting);
-    if (1..=OWNERS_MAX).contains(&owners.len()) {
-        text = format!("{text} ({})", owners.join(", "));
-    }
-    let default = Table::default(setting);
-    if !is_switch && !default.is_empty() && default != "none" {
-        text = format!("{text} [default: {default}]");
-    }
-    text
-}
-
 impl<Table: FlagTable> FromArgMatches for SettingFlags<Table> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut values = Vec::new();
-        for setting in Table::settings() {
-            let Some((flag, _)) = Table::flag(setting) else {
-                continue;
-            };
-            let name = id(setting);
-            if is_switch(setting, &flag) {
-                if matches.get_flag(name) {
-                    values.push((setting, Data::Boolean(!flag.starts_with("no-"))));
-                }
-                continue;
-            }
-            let mut given = matches
-                .get_many::<String>(name)
-                .into_iter()
-                .flatten()
-                .cloned();
-            match setting.kind {
-                Kind::Texts | Kind::SomeOf(_) => {
-                    let texts: Vec<String> = given.collect();
-                    if !texts.is_empty() {
-                        values.push((setting, Data::texts(texts)));
-                    }
-                }
-                _ => values.extend(given.next_back().map(|text| (setting, Data::Text(text)))),
-            }
-        }
+        let flags = Table::flags().into_iter();
+        let values = flags.filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
         Ok(Self {
-            values,
+            values: values.collect(),
             table: PhantomData,
         })
     }
@@ -272,31 +278,29 @@ impl FlagTable for ScenarioTable {
     const SECTION: &'static str = "scenario";
     const HEADING: &'static str = "Load";
 
-    fn settings() -> Vec<&'static Setting> {
-        scenario_settings()
-    }
-
-    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
-        let flag = setting.flag?.to_owned();
+    fn flags() -> Vec<Flag> {
+        let all = scenario_settings();
         // An alias that is a setting of another scenario has a flag already.
-        let is_own = |name: &&str| !scenario_settings().iter().any(|it| it.name == *name);
-        let others = setting.aliases.iter().copied().filter(is_own);
-        Some((flag, others.map(|name| name.replace('_', "-")).collect()))
-    }
-
-    fn default(setting: &Setting) -> String {
-        match setting.name {
-            "type" => "sustained".to_owned(),
-            name => defaults(name),
-        }
-    }
-
-    fn about(setting: &Setting) -> String {
-        about(setting)
-    }
-
-    fn owners(setting: &Setting) -> Vec<&'static str> {
-        owners(setting.name)
+        let is_own = |name: &&str| !all.iter().any(|it| it.name == *name);
+        let flags = all.iter().copied().filter_map(|setting| {
+            let aliases = setting.aliases.iter().copied().filter(is_own);
+            let owners = owners(setting.name);
+            let about = match owners.len() {
+                1..=OWNERS_MAX => format!("{} ({})", about(setting), owners.join(", ")),
+                _ => about(setting),
+            };
+            let default = match setting.name {
+                "type" => "sustained".to_owned(),
+                name => defaults(name),
+            };
+            Some(Flag {
+                aliases: aliases.map(dashed).collect(),
+                about,
+                default,
+                ..Flag::of(setting)?
+            })
+        });
+        flags.collect()
     }
 }
 
@@ -308,18 +312,15 @@ impl FlagTable for ThresholdTable {
     const SECTION: &'static str = "thresholds";
     const HEADING: &'static str = "Thresholds";
 
-    fn settings() -> Vec<&'static Setting> {
-        Thresholds::declared().iter().collect()
-    }
-
-    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
-        let flag = setting.flag?.to_owned();
-        let other = match setting.name {
-            // As the scenario deadlock_probe calls it.
-            "hang_timeout" => Some("hang-threshold".to_owned()),
-            name => Some(name.replace('_', "-")).filter(|name| *name != flag),
-        };
-        Some((flag, other.into_iter().collect()))
+    fn flags() -> Vec<Flag> {
+        let mut flags: Vec<Flag> = Thresholds::declared().iter().filter_map(Flag::of).collect();
+        // As the scenario deadlock_probe calls it.
+        let hang = flags
+            .iter_mut()
+            .find(|it| it.setting.name == "hang_timeout");
+        hang.into_iter()
+            .for_each(|it| it.aliases.push("hang-threshold".to_owned()));
+        flags
     }
 }
 
@@ -331,8 +332,16 @@ impl FlagTable for OutputTable {
     const SECTION: &'static str = "output";
     const HEADING: &'static str = "Output";
 
-    fn settings() -> Vec<&'static Setting> {
-        OutputSettings::declared().iter().collect()
+    fn flags() -> Vec<Flag> {
+        let mut flags: Vec<Flag> = OutputSettings::declared()
+            .iter()
+            .filter_map(Flag::of)
+            .collect();
+        let trace = flags.iter_mut().find(|it| it.is_negative());
+        trace
+            .into_iter()
+            .for_each(|it| it.about = "Do not write every call to trace.jsonl".into());
+        flags
     }
 }
 

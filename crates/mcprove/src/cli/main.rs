@@ -15,13 +15,12 @@ mod output_file;
 mod patient_stderr;
 mod reports;
 mod serving;
-mod sides;
 mod target;
 mod terminal;
 
 use std::io::Write as _;
 
-use clap::FromArgMatches as _;
+use clap::{ArgMatches, FromArgMatches as _};
 use mcprove_client::process;
 use mcprove_settings::message::{Spelling, spell_as};
 use mcprove_settings::own_limits::{self, OwnLimit};
@@ -62,7 +61,7 @@ fn main() -> std::process::ExitCode {
             "warning: little memory is allowed; if it runs out, {hint}\n"
         ));
     }
-    run(cli).number().into()
+    run(cli, &matches).number().into()
 }
 
 /// Prints what is wrong with the arguments, or the help that was asked for, which must arrive whole.
@@ -78,7 +77,7 @@ fn leave(error: &clap::Error) -> ! {
     std::process::exit(code)
 }
 
-fn run(cli: Cli) -> ExitCode {
+fn run(cli: Cli, matches: &ArgMatches) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -86,7 +85,7 @@ fn run(cli: Cli) -> ExitCode {
         Ok(runtime) => {
             let outcome = runtime.block_on(async {
                 own_limits::outlive_file_size_limit();
-                commands::run(cli.command).await
+                commands::run(cli.command, matches).await
             });
             // A read of stdin or a hung lookup may still occupy a thread; nothing waits for it.
             runtime.shutdown_background();

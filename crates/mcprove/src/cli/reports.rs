@@ -80,8 +80,7 @@ impl FromStr for ReportTarget {
 /// The flag that every command with a report has.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ReportArguments {
-    /// Report format: terminal, markdown, html or json; of suites and scores also junit, of suites tap and github;
-    /// repeatable. With =FILE it is written to a file
+    /// Report format: terminal, markdown, html or json; repeatable. With =FILE it is written to a file
     #[arg(long, alias = "reporter", global = true, value_name = "FORMAT[=FILE]")]
     report: Vec<ReportTarget>,
 }

@@ -61,7 +61,7 @@ pub struct SessionArguments {
     pub strict_protocol: bool,
 
     /// How long the server may take to answer the first request, such as 500ms, 10s or 1m
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_positive)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_positive)]
     pub startup_timeout: Duration,
 
     /// How long the server may take to exit once its input is closed

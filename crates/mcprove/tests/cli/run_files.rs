@@ -8,7 +8,7 @@ use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_load::run::{Run, RunDirectory, Thresholds, recompute};
 
 use crate::schema::validator;
-use crate::support::{MCPROVE, in_parallel};
+use crate::support::{MCPROVE, Output, finish, in_parallel, mcprove};
 
 fn scenarios() -> [(&'static str, Scenario); 5] {
     let second = Duration::from_secs(1);
@@ -114,4 +114,58 @@ fn a_file_of_another_format_is_refused() {
     ] {
         assert!(!validator(format).is_valid(&json), "{format}");
     }
+}
+
+/// The output of `mcprove run` over a file with this scenario, and where the file is.
+fn run_over(scenario: &str, flags: &[&str]) -> (Output, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.toml");
+    let server = format!("[server]\ncommand = '{MCPROVE}'\nargs = [\"fixture\", \"lazy_init\"]\n");
+    std::fs::write(&file, format!("{server}[scenario]\n{scenario}")).unwrap();
+    let mut command = mcprove(&["run", "load.toml"]);
+    command.args(flags).current_dir(folder.path());
+    (finish(command), folder)
+}
+
+#[test]
+fn flags_replace_what_means_the_same_in_a_file() {
+    let probe = "type = \"deadlock_probe\"\nhang_threshold = \"20s\"\ngrace_period = \"20s\"\n";
+    let flags = ["--hang-timeout", "200ms", "--grace-period", "100ms"];
+    let (output, _) = run_over(probe, &flags);
+    let limits = "hang after 200ms, lost after 100ms";
+    assert!(output.stdout.contains(limits), "{output:?}");
+    let race = "type = \"race_check\"\nrounds = 900\n";
+    let flags = [
+        "--iterations",
+        "1",
+        "--hang-timeout",
+        "200ms",
+        "--grace-period",
+        "1ms",
+    ];
+    let (output, _) = run_over(race, &flags);
+    assert!(output.stdout.contains("1 round"), "{output:?}");
+}
+
+#[test]
+fn a_config_is_explained_and_never_written_over() {
+    let probe = "type = \"deadlock_probe\"\n";
+    let (output, _) = run_over(probe, &["--explain"]);
+    assert!(
+        output.stdout.contains("Settings of deadlock_probe:"),
+        "{output:?}"
+    );
+    let (output, _) = run_over(probe, &["--explain", "--scenario", "nope"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let (output, folder) = run_over(probe, &["--report", "json=load.toml"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(
+        output.stderr.contains("is the file of the input"),
+        "{output:?}"
+    );
+    let kept = std::fs::read_to_string(folder.path().join("load.toml")).unwrap();
+    assert!(kept.contains("[scenario]"));
+    // One problem is told once.
+    let (output, _) = run_over("type = \"churn\"\nslow_share = 7\n", &[]);
+    assert_eq!(output.stderr.matches("error:").count(), 1, "{output:?}");
 }

@@ -192,11 +192,11 @@ impl Reader<'_> {
         match value {
             Some(value) if value.is_finite() && is_allowed(value) => Some(value),
             _ => {
-                self.wrong(
-                    field,
-                    expected,
-                    "write a plain number, without quotes or a unit",
-                );
+                let hint = match value {
+                    Some(_) => "give a number in this range",
+                    None => "write a plain number, without quotes or a unit",
+                };
+                self.wrong(field, expected, hint);
                 None
             }
         }

@@ -17,13 +17,10 @@ const NAME_CHARS_MIN: usize = 8;
 /// How many values a byte has.
 const BYTES: usize = 256;
 
-/// Knows secrets, and finds them. Clones share it.
-#[derive(Clone)]
-pub(super) struct KnownSecrets(Arc<Known>);
-
-struct Known {
-    /// As they were given.
-    values: BTreeSet<String>,
+/// Knows secrets, and finds them.
+pub(super) struct KnownSecrets {
+    /// As they were given, with those that are too short to be secrets.
+    pub values: BTreeSet<String>,
     patterns: Vec<Pattern>,
     /// For each pair of bytes, in one bit, whether a secret may begin with it, or something that shows by itself that
     /// it is one.
@@ -32,15 +29,13 @@ struct Known {
     by_first: Vec<Vec<usize>>,
     /// Secrets that are numbers.
     numbers: BTreeSet<String>,
-    span_max: usize,
+    /// How many bytes the longest of them may take.
+    pub span_max: usize,
 }
 
-impl Default for KnownSecrets {
-    fn default() -> Self {
-        static NONE: LazyLock<KnownSecrets> = LazyLock::new(|| KnownSecrets::new([]));
-        NONE.clone()
-    }
-}
+/// None.
+pub(super) static NONE: LazyLock<Arc<KnownSecrets>> =
+    LazyLock::new(|| Arc::new(KnownSecrets::new([])));
 
 impl KnownSecrets {
     /// Those of these values that are secrets.
@@ -52,84 +47,7 @@ impl KnownSecrets {
         }
         let numbers = values.iter().filter(|value| forms::is_long_number(value));
         let numbers = numbers.cloned().collect();
-        let patterns = all.iter().map(|form| Pattern::new(form)).collect();
-        Self(Arc::new(Known::new(values, patterns, numbers)))
-    }
-
-    /// As they were given, with those that are too short to be secrets.
-    pub fn values(&self) -> &BTreeSet<String> {
-        &self.0.values
-    }
-
-    /// Whether a number in JSON is one of them.
-    pub fn has_number(&self, number: &str) -> bool {
-        self.0.numbers.contains(number)
-    }
-
-    /// What a text becomes, if it has secrets.
-    pub fn text(&self, text: &str) -> Option<String> {
-        replaced(text, self.found(text.as_bytes(), false))
-    }
-
-    /// What the name of a field becomes, if it has secrets that no name is likely to have.
-    pub fn name(&self, name: &str) -> Option<String> {
-        let is_meant = |pattern: &Pattern| pattern.value.chars().count() >= NAME_CHARS_MIN;
-        replaced(name, self.0.all_in(name.as_bytes(), false, &is_meant))
-    }
-
-    /// Where they are in a text. `is_cut` says that the text goes on behind its end, or was broken off there.
-    pub fn found(&self, text: &[u8], is_cut: bool) -> Vec<Range<usize>> {
-        self.0.all_in(text, is_cut, &|_| true)
-    }
-
-    /// Whether one may be in a text, or something that shows by itself that it is a secret: fast, and sure where it says
-    /// no.
-    pub fn may_have(&self, text: &[u8]) -> bool {
-        let known = &self.0;
-        let mut is_there = false;
-        known.each_candidate(text, |at, own| {
-            is_there |= plain::has_sign(text, at)
-                || own
-                    .iter()
-                    .any(|index| known.end_of(*index, text, at).is_some());
-            is_there
-        });
-        // Beside the mark of a cut there may be a part of one.
-        is_there
-            || !known.patterns.is_empty() && memchr::memmem::find(text, CUT.as_bytes()).is_some()
-    }
-
-    /// Whether one reaches over several tokens of a text that is JSON.
-    pub fn is_across_tokens(&self, json: &str) -> bool {
-        let is_meant = Pattern::has_marks_of_json;
-        self.0.patterns.iter().any(is_meant)
-            && !self.0.whole_in(json.as_bytes(), &is_meant).is_empty()
-    }
-
-    /// Where one may begin that goes on behind the end of a text; the length of the text if none does.
-    pub fn pending(&self, text: &[u8]) -> usize {
-        let known = &self.0;
-        let from = text.len().saturating_sub(known.span_max);
-        let goes_on = |at: &usize| {
-            let first = text.get(*at).copied().unwrap_or_default();
-            let own = known.by_first.get(usize::from(first));
-            let mut own = own.into_iter().flatten();
-            own.any(|index| {
-                let pattern = known.patterns.get(*index);
-                pattern.is_some_and(|it| it.may_go_on(text, *at))
-            })
-        };
-        (from..text.len()).find(goes_on).unwrap_or(text.len())
-    }
-
-    /// How many bytes the longest of them may take.
-    pub fn span_max(&self) -> usize {
-        self.0.span_max
-    }
-}
-
-impl Known {
-    fn new(values: BTreeSet<String>, patterns: Vec<Pattern>, numbers: BTreeSet<String>) -> Self {
+        let patterns: Vec<Pattern> = all.iter().map(|form| Pattern::new(form)).collect();
         let mut pairs = Box::new([0_u64; BYTES * BYTES / 64]);
         let mut by_first = vec![Vec::new(); BYTES];
         let mut note = |first: u8, second: u8| {
@@ -164,6 +82,62 @@ impl Known {
         }
     }
 
+    /// Whether a number in JSON is one of them.
+    pub fn has_number(&self, number: &str) -> bool {
+        self.numbers.contains(number)
+    }
+
+    /// What a text becomes, if it has secrets.
+    pub fn text(&self, text: &str) -> Option<String> {
+        replaced(text, self.found(text.as_bytes(), false))
+    }
+
+    /// What the name of a field becomes, if it has secrets that no name is likely to have.
+    pub fn name(&self, name: &str) -> Option<String> {
+        let is_meant = |pattern: &Pattern| pattern.value.chars().count() >= NAME_CHARS_MIN;
+        replaced(name, self.all_in(name.as_bytes(), false, &is_meant))
+    }
+
+    /// Where they are in a text. `is_cut` says that the text goes on behind its end, or was broken off there.
+    pub fn found(&self, text: &[u8], is_cut: bool) -> Vec<Range<usize>> {
+        self.all_in(text, is_cut, &|_| true)
+    }
+
+    /// Whether one may be in a text, or something that shows by itself that it is a secret: fast, and sure where it says
+    /// no.
+    pub fn may_have(&self, text: &[u8]) -> bool {
+        let mut is_there = false;
+        self.each_candidate(text, |at, own| {
+            let mut own = own.iter().filter_map(|index| self.patterns.get(*index));
+            is_there |= plain::has_sign(text, at) || own.any(|it| it.end(text, at).is_some());
+            is_there
+        });
+        // Beside the mark of a cut there may be a part of one.
+        is_there
+            || !self.patterns.is_empty() && memchr::memmem::find(text, CUT.as_bytes()).is_some()
+    }
+
+    /// Whether one reaches over several tokens of a text that is JSON.
+    pub fn is_across_tokens(&self, json: &str) -> bool {
+        let is_meant = Pattern::has_marks_of_json;
+        self.patterns.iter().any(is_meant) && !self.whole_in(json.as_bytes(), &is_meant).is_empty()
+    }
+
+    /// Where one may begin that goes on behind the end of a text; the length of the text if none does.
+    pub fn pending(&self, text: &[u8]) -> usize {
+        let from = text.len().saturating_sub(self.span_max);
+        let goes_on = |at: &usize| {
+            let first = text.get(*at).copied().unwrap_or_default();
+            let own = self.by_first.get(usize::from(first));
+            let mut own = own.into_iter().flatten();
+            own.any(|index| {
+                let pattern = self.patterns.get(*index);
+                pattern.is_some_and(|it| it.may_go_on(text, *at))
+            })
+        };
+        (from..text.len()).find(goes_on).unwrap_or(text.len())
+    }
+
     /// Calls `look` with each place where something may begin, and the secrets that may; until it says that this is
     /// enough.
     fn each_candidate(&self, text: &[u8], mut look: impl FnMut(usize, &[usize]) -> bool) {
@@ -178,10 +152,6 @@ impl Known {
                 return;
             }
         }
-    }
-
-    fn end_of(&self, index: usize, text: &[u8], at: usize) -> Option<usize> {
-        self.patterns.get(index)?.end(text, at)
     }
 
     /// Where the secrets that are meant are whole.
@@ -267,11 +237,10 @@ pub(super) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 /// The text with `<redacted>` in these ranges, if there are any.
 pub(super) fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
-    let ranges = merged(ranges);
     let mut changed = String::with_capacity(text.len());
     // How far the text is copied.
     let mut done = 0;
-    for range in ranges {
+    for range in merged(ranges) {
         // A spelling that was cut may end within a character.
         let start = text.floor_char_boundary(range.start).max(done);
         let end = text.ceil_char_boundary(range.end);

@@ -20,12 +20,13 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use super::known::{KnownSecrets, replaced};
+use super::known::{KnownSecrets, NONE, replaced};
 use super::{REDACTED, sources};
 
 /// How deep JSON in texts of JSON is looked into.
@@ -42,9 +43,16 @@ pub const PLACES_MAX: usize = 50;
 /// assert_eq!(redactor.text("it is hunter22!"), "it is <redacted>!");
 /// assert_eq!(redactor.text(r#"{"api_key":"abc-1234","n": 1}"#), r#"{"api_key":"<redacted>","n": 1}"#);
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Redactor {
-    known: KnownSecrets,
+    pub(super) known: Arc<KnownSecrets>,
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        let known = Arc::clone(&NONE);
+        Self { known }
+    }
 }
 
 /// What else in JSON is a secret.
@@ -95,7 +103,7 @@ impl Redactor {
     /// The same, with further secrets.
     #[must_use]
     pub fn with_secrets(&self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut values = self.known.values().clone();
+        let mut values = self.known.values.clone();
         values.extend(secrets);
         Self::of_values(values)
     }
@@ -106,7 +114,7 @@ impl Redactor {
             .flat_map(|value| sources::within(value))
             .collect();
         Self {
-            known: KnownSecrets::new(values.into_iter().chain(within)),
+            known: Arc::new(KnownSecrets::new(values.into_iter().chain(within))),
         }
     }
 
@@ -142,7 +150,7 @@ impl Redactor {
         report: &T,
     ) -> serde_json::Result<Option<T>> {
         let text = serde_json::to_string(report)?;
-        if !self.may_change(text.as_bytes()) {
+        if !self.known.may_have(text.as_bytes()) {
             return Ok(None);
         }
         match json::redact(self, &text, "", (OF_REPORTS, 0), &mut Vec::new()) {
@@ -153,7 +161,7 @@ impl Redactor {
 
     /// A text that is no JSON without secrets, as fast as can be where it has none.
     pub fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.may_change(text.as_bytes()) {
+        if !self.known.may_have(text.as_bytes()) {
             return Cow::Borrowed(text);
         }
         self.words(text).map_or(Cow::Borrowed(text), Cow::Owned)
@@ -161,7 +169,7 @@ impl Redactor {
 
     /// JSON of a trace without secrets: JSON again, whatever is in it.
     pub fn json<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        if !self.may_change(json.as_bytes()) && !json::has_escaped_ascii(json) {
+        if !self.known.may_have(json.as_bytes()) && !json::has_escaped_ascii(json) {
             return Cow::Borrowed(json);
         }
         if serde_json::from_str::<IgnoredAny>(json).is_err() {
@@ -191,14 +199,9 @@ impl Redactor {
         changed.map_or(Cow::Borrowed(part), Cow::Owned)
     }
 
-    /// Whether a text may have something to redact: fast, and sure where it says no.
-    fn may_change(&self, text: &[u8]) -> bool {
-        self.known.may_have(text)
-    }
-
     /// Where the secrets are in a piece of a stream. `is_end` says that the stream ends with it.
     pub(super) fn ranges(&self, piece: &[u8], is_end: bool) -> Vec<Range<usize>> {
-        if !is_end && !self.may_change(piece) {
+        if !is_end && !self.known.may_have(piece) {
             return Vec::new();
         }
         let mut found = self.known.found(piece, is_end);
@@ -209,16 +212,6 @@ impl Redactor {
             at += chunk.valid().len() + chunk.invalid().len();
         }
         found
-    }
-
-    /// Where a known secret may begin that goes on behind the end of a piece; its length if none does.
-    pub(super) fn pending(&self, piece: &[u8]) -> usize {
-        self.known.pending(piece)
-    }
-
-    /// How many bytes the longest known secret may take.
-    pub(super) fn span_max(&self) -> usize {
-        self.known.span_max()
     }
 
     /// What a text becomes, if it has secrets: JSON is looked into, anything else is words.
@@ -248,7 +241,7 @@ impl Redactor {
 
     /// The name of a method or a tool, in which short secrets are taken for a part of it.
     pub fn field<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if !self.may_change(name.as_bytes()) {
+        if !self.known.may_have(name.as_bytes()) {
             return Cow::Borrowed(name);
         }
         self.name(name).map_or(Cow::Borrowed(name), Cow::Owned)

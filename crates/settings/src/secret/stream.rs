@@ -71,14 +71,14 @@ impl StreamRedactor {
                 _ => held.len(),
             },
         };
-        end = end.min(self.redactor.pending(held));
+        end = end.min(self.redactor.known.pending(held));
         // Nor within a secret that is there already.
         for range in merged(self.redactor.ranges(held, false)).into_iter().rev() {
             if range.start < end && end < range.end {
                 end = range.start;
             }
         }
-        let most = LINE_BYTES_MAX + self.redactor.span_max();
+        let most = LINE_BYTES_MAX + self.redactor.known.span_max;
         if held.len() - end > most {
             // No spelling of a secret is that long.
             held.len()

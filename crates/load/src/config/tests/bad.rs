@@ -195,6 +195,6 @@ error: bench.toml:9:15: `error_rate` must be a share from 0 to 1 (0.01 is 1 %), 
    |
  9 |  error_rate = 7
    |               ^
-hint: write a plain number, without quotes or a unit"#;
+hint: give a number in this range"#;
     assert_eq!(printed, expected);
 }

@@ -4,7 +4,7 @@ mod servers;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use mcprove_client::server::Server;
 use mcprove_document::block::Section;
 use mcprove_load::config::LoadConfig;
@@ -12,11 +12,9 @@ use mcprove_load::report::comparison_document;
 use mcprove_load::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits};
 use mcprove_settings::printable::printable;
-use mcprove_settings::setting::Setting;
 use mcprove_suite::run::LAST_FAILED_FILE;
 
-use crate::load_arguments::{FlagTable, ThresholdTable};
-use crate::sides::SideOrder;
+use crate::load_arguments::{Flag, FlagTable, ThresholdTable};
 use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports, SettingFlags};
 use crate::{ServerArguments, SessionArguments, terminal};
 
@@ -60,10 +58,6 @@ pub struct Arguments {
     #[command(flatten)]
     load: LoadArguments,
 
-    // Before the servers, whose places are gone once they are read.
-    #[command(flatten)]
-    order: SideOrder,
-
     #[command(flatten)]
     server: ServerArguments,
 
@@ -97,7 +91,7 @@ struct LimitArguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let reports = &arguments.report.resolve(arguments.json)?;
     if arguments.server.is_given() {
         if !arguments.directories.is_empty() {
@@ -106,7 +100,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 "compare either recorded runs (two directories) or servers (--server A --server B)",
             ));
         }
-        return servers::run(arguments, reports).await;
+        return servers::run(arguments, matches, reports).await;
     }
     let (baseline, current) = directories(arguments)?;
     let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())?;
@@ -155,14 +149,10 @@ impl FlagTable for HangTable {
     const SECTION: &'static str = ThresholdTable::SECTION;
     const HEADING: &'static str = "Load";
 
-    fn settings() -> Vec<&'static Setting> {
-        let mut all = ThresholdTable::settings();
-        all.retain(|setting| ["hang_timeout", "grace_period"].contains(&setting.name));
+    fn flags() -> Vec<Flag> {
+        let mut all = ThresholdTable::flags();
+        all.retain(|flag| ["hang_timeout", "grace_period"].contains(&flag.setting.name));
         all
-    }
-
-    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
-        ThresholdTable::flag(setting)
     }
 }
 

@@ -2,9 +2,8 @@
 
 use clap::Args;
 use mcprove_load::drive::scenario::find;
-use mcprove_settings::setting::Setting;
 
-use crate::load_arguments::FlagTable;
+use crate::load_arguments::{Flag, FlagTable};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
 use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
 use crate::{ReportArguments, ServerArguments, SessionArguments};
@@ -20,14 +19,17 @@ impl FlagTable for ProbeTable {
     const SECTION: &'static str = "scenario";
     const HEADING: &'static str = "Probe";
 
-    fn settings() -> Vec<&'static Setting> {
-        find(SCENARIO).map_or_else(Vec::new, |entry| entry.all_settings().collect())
-    }
-
-    fn flag(setting: &Setting) -> Option<(String, Vec<String>)> {
-        let flag = setting.name.replace('_', "-");
-        let other = (setting.name == "hang_threshold").then(|| "hang-timeout".to_owned());
-        Some((flag, other.into_iter().collect()))
+    fn flags() -> Vec<Flag> {
+        let settings = find(SCENARIO).map(|entry| entry.all_settings());
+        let flags = settings.into_iter().flatten().map(|setting| {
+            let other = (setting.name == "hang_threshold").then(|| "hang-timeout".to_owned());
+            Flag::named(
+                setting,
+                setting.name.replace('_', "-"),
+                other.into_iter().collect(),
+            )
+        });
+        flags.collect()
     }
 }
 

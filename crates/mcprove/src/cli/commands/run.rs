@@ -7,7 +7,7 @@ mod watch;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
 use mcprove_load::config::{Format, LoadConfig};
@@ -33,10 +33,6 @@ const EXAMPLES: &str = include_str!("../explain/run-examples.txt");
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    // First, since the others take what they read away.
-    #[command(flatten)]
-    given: Given,
-
     /// Suites (.yml), folders of suites, or load configurations (.toml, .yml)
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -86,7 +82,8 @@ struct Job {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let given = Given::of(matches);
     let files = arguments.all_files();
     if arguments.explain && files.is_empty() {
         // A scenario or a setting that does not exist is an error here, too.
@@ -94,12 +91,10 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(explain(&[config]));
     }
     let first = files.first().map(|path| path.display().to_string());
-    match recognise(&files, arguments.given.has_suite_flag())? {
+    match recognise(&files, given.has_suite_flag())? {
         Inputs::Suites(found) => {
             let first = found.files.first().map(|path| path.display().to_string());
-            arguments
-                .given
-                .check_for_suites(&first.unwrap_or_default())?;
+            given.check_for_suites(&first.unwrap_or_default())?;
             tell_passed_over(&found.passed_over);
             if arguments.explain {
                 return suites::explain(arguments, &found.files);
@@ -107,7 +102,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             suites::run(arguments, &found.files).await
         }
         Inputs::Loads => {
-            arguments.given.check_for_loads(first.as_deref())?;
+            given.check_for_loads(first.as_deref())?;
             if arguments.explain {
                 let flags = flags(arguments);
                 let configs = files.into_iter().map(|file| flags.over(file));

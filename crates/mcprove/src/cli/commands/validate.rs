@@ -101,13 +101,16 @@ fn summary(file: &CheckedFile) -> String {
     let kind = file.kind.map_or("a file", FileKind::describe);
     let contents: Vec<String> = ORDER
         .iter()
-        .filter_map(|(name, one, many)| {
+        .filter_map(|(name, noun)| {
             let count = *file.contents.get(*name)?;
-            let (one, many) = match (file.kind, *name) {
-                (Some(FileKind::Suite), "tools") => ("tool test", "tool tests"),
-                _ => (*one, *many),
+            let noun = match (file.kind, *name) {
+                (Some(FileKind::Suite), "tools") => "tool test",
+                _ => noun,
             };
-            Some(format!("{count} {}", if count == 1 { one } else { many }))
+            Some(format!(
+                "{count} {noun}{}",
+                if count == 1 { "" } else { "s" }
+            ))
         })
         .collect();
     if contents.is_empty() {
@@ -117,14 +120,14 @@ fn summary(file: &CheckedFile) -> String {
     }
 }
 
-/// What there may be in a file, as it is told: of one, of several.
-const ORDER: &[(&str, &str, &str)] = &[
-    ("servers", "server", "servers"),
-    ("tools", "tool", "tools"),
-    ("agents", "agent", "agents"),
-    ("load", "load", "loads"),
-    ("gates", "block", "blocks"),
-    ("faults", "fault", "faults"),
-    ("resources", "resource", "resources"),
-    ("prompts", "prompt", "prompts"),
+/// What there may be in a file, and how one of it is called, in the order in which it is told.
+const ORDER: &[(&str, &str)] = &[
+    ("servers", "server"),
+    ("tools", "tool"),
+    ("agents", "agent"),
+    ("load", "load"),
+    ("gates", "block"),
+    ("faults", "fault"),
+    ("resources", "resource"),
+    ("prompts", "prompt"),
 ];

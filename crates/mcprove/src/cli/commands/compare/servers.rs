@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clap::ArgMatches;
 use mcprove_client::server::Server;
 use mcprove_load::config::LoadConfig;
 use mcprove_load::drive::Stop;
@@ -14,10 +15,23 @@ use crate::load_run::{describe, stop_on_interrupt};
 use crate::{ExitCode, Failure, Reports, StatusLine, losses};
 
 /// Compares the servers that were named.
-pub async fn run(arguments: &Arguments, reports: &Reports) -> Result<ExitCode, Failure> {
-    let servers = arguments
-        .order
-        .apply(arguments.server.resolve_all(&arguments.session)?);
+pub async fn run(
+    arguments: &Arguments,
+    matches: &ArgMatches,
+    reports: &Reports,
+) -> Result<ExitCode, Failure> {
+    let mut servers = arguments.server.resolve_all(&arguments.session)?;
+    // Commands and addresses are different lists: what stood first is known from the place on the command line only.
+    let place = |name: &str| {
+        matches
+            .indices_of(name)
+            .and_then(|mut places| places.next())
+    };
+    if let (Some(url), Some(server)) = (place("url"), place("server"))
+        && url < server
+    {
+        servers.reverse();
+    }
     let [baseline, current] = <[Server; 2]>::try_from(servers).map_err(|servers| {
         let given = match servers.len() {
             1 => "1 server was given".to_owned(),

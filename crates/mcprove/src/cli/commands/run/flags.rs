@@ -4,7 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{ArgMatches, Args};
 use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
 
 use crate::Failure;
@@ -116,10 +116,20 @@ impl SuiteArguments {
 }
 
 /// The flags that were typed, by their names.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Given(Vec<String>);
 
 impl Given {
+    /// Those of a command.
+    pub fn of(matches: &ArgMatches) -> Self {
+        let is_typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        // Groups have the names of types.
+        let is_flag = |name: &&str| name.starts_with(|first: char| first.is_ascii_lowercase());
+        let names = matches.ids().map(clap::Id::as_str);
+        let names = names.filter(is_flag).filter(is_typed);
+        Self(names.map(str::to_owned).collect())
+    }
+
     /// Whether a flag of suites is among them.
     pub fn has_suite_flag(&self) -> bool {
         self.0.iter().any(|name| OF_SUITES.contains(&name.as_str()))
@@ -164,31 +174,5 @@ fn flag(name: &str) -> String {
     match name {
         "command" => "a command after `--`".to_owned(),
         name => flag_of(name).unwrap_or_else(|| format!("--{}", name.replace('_', "-"))),
-    }
-}
-
-impl FromArgMatches for Given {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let is_typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-        // Groups have the names of types.
-        let is_flag = |name: &&str| name.starts_with(|first: char| first.is_ascii_lowercase());
-        let names = matches.ids().map(clap::Id::as_str);
-        let names = names.filter(is_flag).filter(is_typed);
-        Ok(Self(names.map(str::to_owned).collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for Given {
-    fn augment_args(command: Command) -> Command {
-        command
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        command
     }
 }
