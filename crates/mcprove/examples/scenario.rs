@@ -103,7 +103,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..IdleProbe::initial()
     };
     let folder = std::env::temp_dir().join(format!("mcprove-scenario-{}", std::process::id()));
-    let run = Run::new(server, Scenario::custom("idle_probe", probe))
+    // All tools of the server, also those that may write.
+    let scenario = Scenario::custom("idle_probe", probe).allow_writes(true);
+    let run = Run::new(server, scenario)
         .with_output_dir(folder.clone())
         .with_check(|report| match report.detail::<IdleReport>() {
             Some(idle) if idle.pauses > 0 => Verdict::pass("tried", "There was a pause."),

@@ -367,7 +367,10 @@ impl RunContext {
 
     /// Lists the tools, and notes them for the coverage.
     pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
-        let tools = session.list_tools().await.map_err(RunError::of_list)?;
+        let tools = session
+            .list_tools()
+            .await
+            .map_err(|error| RunError::of_list(&error))?;
         self.learn_tools(session, &tools)?;
         Ok(tools)
     }

@@ -136,8 +136,8 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
     let pacer = pacer.transpose().map_err(RunError::of_thread)?;
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
-    let paced = pacer.map(PacerHandle::finish);
-    note_end(&job, paced.unwrap_or_default());
+    let stats = pacer.map(PacerHandle::finish);
+    note_end(&job, stats.unwrap_or_default());
     let mut outcome = Ok(());
     for is_finished in finished {
         let panicked = |_| RunError::Internal("a driver thread panicked".into());

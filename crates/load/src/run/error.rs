@@ -116,7 +116,7 @@ struct FileError {
 
 impl RunError {
     /// The tools could not be listed.
-    pub(crate) fn of_list(error: CallError) -> Self {
+    pub(crate) fn of_list(error: &CallError) -> Self {
         match error.failure.own_limit() {
             Some(limit) => Self::OwnLimit(limit),
             None => Self::ToolsList(error.to_string()),
@@ -172,7 +172,7 @@ mod tests {
         for (error, start) in [
             (RunError::from(handshake), "initialize handshake failed: "),
             (
-                RunError::of_list(CallError::unsent(failure())),
+                RunError::of_list(&CallError::unsent(failure())),
                 "tools/list failed: ",
             ),
         ] {

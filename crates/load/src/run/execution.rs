@@ -394,13 +394,11 @@ fn sample_interval(kind: &ScenarioKind) -> Duration {
 /// Lets the scenario act.
 async fn act(context: &RunContext) -> Result<(), RunError> {
     let scenario = &context.scenario;
-    match scenario.kind.as_type().plan(&scenario.load)? {
-        Some(plan) => executor::execute(context, plan).await,
-        None => {
-            let context = context.for_thread();
-            on_thread("mcprove-driver-0", move || take_steps(&context)).await?
-        }
+    if let Some(plan) = scenario.kind.as_type().plan(&scenario.load)? {
+        return executor::execute(context, plan).await;
     }
+    let context = context.for_thread();
+    on_thread("mcprove-driver-0", move || take_steps(&context)).await?
 }
 
 /// Lets a scenario take its steps, on a runtime of its own.

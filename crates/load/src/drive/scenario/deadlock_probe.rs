@@ -164,7 +164,7 @@ impl ScenarioType for DeadlockProbe {
             let tools = match listing.await {
                 Ok(Ok(tools)) => tools,
                 Ok(Err(error)) if error.category() != ErrorCategory::Timeout => {
-                    return Err(RunError::of_list(error));
+                    return Err(RunError::of_list(&error));
                 }
                 Ok(Err(_)) | Err(_) => {
                     note(context, "", ProbeOutcome::ToolsListHang, Vec::new(), None);

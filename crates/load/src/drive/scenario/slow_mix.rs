@@ -91,13 +91,13 @@ impl ScenarioType for SlowMix {
                 Box::pin(async move {
                     let (fast, slow, left_out) = choose(context, session, tools).await?;
                     let limit = context.hang_limits().threshold;
-                    let fact = SlowMixFact {
+                    let chosen = SlowMixFact {
                         fast: fast.name.clone(),
                         slow: slow.name.clone(),
                         left_out,
                         limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
                     };
-                    context.fact("", &fact);
+                    context.fact("", &chosen);
                     let mixed = [
                         fast.clone().weight(1.0 - slow_share),
                         slow.weight(slow_share),

@@ -1,6 +1,7 @@
 //! The counts and histograms of a report.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mcprove_score::coverage::coverage;
@@ -115,7 +116,7 @@ impl RunFacts<'_> {
             trace_path: if self.header.has_trace {
                 "trace.jsonl".into()
             } else {
-                Default::default()
+                PathBuf::new()
             },
             trace: None,
         })
