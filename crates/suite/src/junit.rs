@@ -29,6 +29,17 @@ struct Problem {
     text: String,
 }
 
+impl Problem {
+    fn error(name: &str, message: String, text: String) -> Self {
+        Self {
+            kind: NonSuccessKind::Error,
+            name: name.to_owned(),
+            message,
+            text,
+        }
+    }
+}
+
 /// A scored trace as `JUnit` XML.
 pub fn score_junit(scored: &Scored<'_>) -> String {
     let verdicts = gate_results(scored.gates, scored.report);
@@ -64,21 +75,21 @@ pub fn unread_junit(errors: &ConfigErrors) -> String {
             None => files.push((&error.file, vec![unread(error)])),
         }
     }
-    let suites = files.into_iter().map(|(file, problems)| {
-        let mut suite = TestSuite::new(line(file));
-        suite.add_test_case(case("score", "input", &problems));
-        suite
-    });
+    let suites = files
+        .into_iter()
+        .map(|(file, problems)| suite_of(file, case("score", "input", &problems)));
     write(SCORE, suites)
 }
 
 fn unread(error: &ConfigError) -> Problem {
-    Problem {
-        kind: NonSuccessKind::Error,
-        name: "unusable".to_owned(),
-        message: error.texts().0,
-        text: error.to_string(),
-    }
+    Problem::error("unusable", error.texts().0, error.to_string())
+}
+
+/// A suite with nothing but this.
+fn suite_of(name: &str, case: TestCase) -> TestSuite {
+    let mut suite = TestSuite::new(line(name));
+    suite.add_test_case(case);
+    suite
 }
 
 /// What is wrong with a gate in one run, or in all together.
@@ -110,21 +121,12 @@ fn not_reached(gate: &GateResult<'_>, run: Option<usize>) -> Option<Problem> {
     let (before, _) = gate.errors.first_key_value()?;
     let before = before.filter(|before| run.is_some_and(|run| *before < run))?;
     let message = format!("not counted as passed, because run {before} cannot be judged");
-    Some(Problem {
-        kind: NonSuccessKind::Error,
-        name: "inconclusive".to_owned(),
-        text: message.clone(),
-        message,
-    })
+    Some(Problem::error("inconclusive", message.clone(), message))
 }
 
 fn unjudged(error: &ScoreError) -> Problem {
-    Problem {
-        kind: NonSuccessKind::Error,
-        name: "inconclusive".to_owned(),
-        message: error.to_string(),
-        text: format!("{error}\nhint: {}", error.hint),
-    }
+    let text = format!("{error}\nhint: {}", error.hint);
+    Problem::error("inconclusive", error.to_string(), text)
 }
 
 fn failed(failure: &GateFailure) -> Problem {
@@ -136,8 +138,10 @@ fn failed(failure: &GateFailure) -> Problem {
         message,
         ..
     } = failure;
-    let place = place.as_ref().map(|place| format!("\nat: {place}"));
-    let place = place.unwrap_or_default();
+    let place = place
+        .as_ref()
+        .map(|place| format!("\nat: {place}"))
+        .unwrap_or_default();
     Problem {
         kind: NonSuccessKind::Failure,
         name: target.clone(),
@@ -215,15 +219,10 @@ pub(crate) fn suite_junit(report: &SuiteReport) -> String {
 
 /// What was broken off did not pass, though no test of it failed.
 fn interrupted() -> TestSuite {
-    let wrong = Problem {
-        kind: NonSuccessKind::Error,
-        name: "interrupted".to_owned(),
-        message: "the run was interrupted".to_owned(),
-        text: "the run was interrupted, so tests are missing\nhint: run it again".to_owned(),
-    };
-    let mut suite = TestSuite::new(SUITE);
-    suite.add_test_case(case("suite", "run", &[wrong]));
-    suite
+    let message = "the run was interrupted".to_owned();
+    let text = format!("{message}, so tests are missing\nhint: run it again");
+    let wrong = Problem::error("interrupted", message, text);
+    suite_of(SUITE, case("suite", "run", &[wrong]))
 }
 
 /// What kept all tests from being run: an error for each file.
@@ -231,19 +230,18 @@ fn unrun(unrun: &[SuiteProblem]) -> Vec<TestSuite> {
     let of_files = unrun.chunk_by(|one, other| one.file == other.file);
     let suites = of_files.map(|of_file| {
         let file = of_file.first().and_then(|problem| problem.file.as_deref());
-        let wrong = of_file.iter().map(|problem| Problem {
-            kind: NonSuccessKind::Error,
-            name: "unusable".to_owned(),
-            message: problem.message.clone(),
-            text: match &problem.hint {
-                Some(hint) => format!("{}\nhint: {hint}", problems::told(problem)),
-                None => problems::told(problem),
-            },
-        });
-        let wrong: Vec<Problem> = wrong.collect();
-        let mut suite = TestSuite::new(line(file.unwrap_or(SUITE)));
-        suite.add_test_case(case("suite", "input", &wrong));
-        suite
+        let wrong: Vec<Problem> = of_file
+            .iter()
+            .map(|problem| {
+                let told = problems::told(problem);
+                let text = match &problem.hint {
+                    Some(hint) => format!("{told}\nhint: {hint}"),
+                    None => told,
+                };
+                Problem::error("unusable", problem.message.clone(), text)
+            })
+            .collect();
+        suite_of(file.unwrap_or(SUITE), case("suite", "input", &wrong))
     });
     suites.collect()
 }
@@ -255,12 +253,7 @@ fn of_test(test: &TestReport) -> TestCase {
         // One that says nothing does not pass for that.
         wrong = problems::problems(test)
             .iter()
-            .map(|problem| Problem {
-                kind: NonSuccessKind::Error,
-                name: "unknown".to_owned(),
-                message: problem.message.clone(),
-                text: problem.sentence(),
-            })
+            .map(|it| Problem::error("unknown", it.message.clone(), it.sentence()))
             .collect();
     }
     let mut case = case(test.kind.name(), &problems::name(test), &wrong);

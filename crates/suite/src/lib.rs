@@ -18,7 +18,6 @@ pub mod plan;
 mod recognise;
 pub mod report;
 pub mod run;
-mod sync;
 pub mod traces;
 
 pub use check::{

@@ -81,18 +81,19 @@ fn error_text(error: &Value) -> String {
 
 fn part(block: &Value) -> ModelContent {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
-    match text("type") {
-        Some("text") => ModelContent::Text(text("text").unwrap_or_default().to_owned()),
-        Some("image") => picture(text("mimeType"), text("data")),
+    let shown = match text("type") {
+        Some("image") => return picture(text("mimeType"), text("data")),
+        Some("text") => text("text").unwrap_or_default().to_owned(),
         Some("resource") => resource(block.get("resource").unwrap_or(&Value::Null)),
-        Some("resource_link") => ModelContent::Text(format!(
+        Some("resource_link") => format!(
             "[{}: {}]",
             text("name").unwrap_or("resource"),
             text("uri").unwrap_or_default()
-        )),
+        ),
         Some("audio") => left_out("audio", text("mimeType"), text("data")),
-        _ => ModelContent::Text(block.to_string()),
-    }
+        _ => block.to_string(),
+    };
+    ModelContent::Text(shown)
 }
 
 fn picture(media_type: Option<&str>, data: Option<&str>) -> ModelContent {
@@ -105,14 +106,14 @@ fn picture(media_type: Option<&str>, data: Option<&str>) -> ModelContent {
                 data: data.to_owned(),
             }
         }
-        _ => left_out("image", media_type, data),
+        _ => ModelContent::Text(left_out("image", media_type, data)),
     }
 }
 
-fn resource(resource: &Value) -> ModelContent {
+fn resource(resource: &Value) -> String {
     let text = |key: &str| resource.get(key).and_then(Value::as_str);
     match text("text") {
-        Some(text) => ModelContent::Text(text.to_owned()),
+        Some(text) => text.to_owned(),
         None => left_out(
             text("uri").unwrap_or("resource"),
             text("mimeType"),
@@ -122,12 +123,10 @@ fn resource(resource: &Value) -> ModelContent {
 }
 
 /// That something is there.
-pub(super) fn left_out(what: &str, media_type: Option<&str>, data: Option<&str>) -> ModelContent {
+fn left_out(what: &str, media_type: Option<&str>, data: Option<&str>) -> String {
     let media_type = media_type.unwrap_or("unknown type");
     let bytes = data.unwrap_or_default().len();
-    ModelContent::Text(format!(
-        "[{what}, {media_type}, {bytes} bytes of Base64, not shown]"
-    ))
+    format!("[{what}, {media_type}, {bytes} bytes of Base64, not shown]")
 }
 
 /// The texts alone, for providers whose results are texts; of a picture it is told that it is there.
@@ -137,10 +136,7 @@ pub(crate) fn as_text(parts: &[ModelContent]) -> String {
         .map(|part| match part {
             ModelContent::Text(text) => text.clone(),
             ModelContent::Picture { media_type, data } => {
-                match left_out("image", Some(media_type), Some(data)) {
-                    ModelContent::Text(text) => text,
-                    ModelContent::Picture { .. } => String::new(),
-                }
+                left_out("image", Some(media_type), Some(data))
             }
         })
         .collect();

@@ -53,13 +53,13 @@ impl LiveWire {
             ("user-agent", USER_AGENT.to_owned()),
         ];
         headers.extend((entry.headers)(key.as_deref()));
-        let post = Post::new(&url(entry, &base), &headers, ANSWER_BYTES_MAX);
-        let post = post.map_err(|failure| {
-            TestError::new(
-                failure.to_string(),
-                "give base_url as in http://127.0.0.1:11434/v1, without a key in it",
-            )
-        })?;
+        let post =
+            Post::new(&url(entry, &base), &headers, ANSWER_BYTES_MAX).map_err(|failure| {
+                TestError::new(
+                    failure.to_string(),
+                    "give base_url as in http://127.0.0.1:11434/v1, without a key in it",
+                )
+            })?;
         Ok(Self {
             post,
             path: entry.path,
@@ -113,8 +113,9 @@ fn is_own(entry: &Entry, base: &str) -> bool {
     let origin = |url: &str| -> Option<(String, String, u16)> {
         let url: http::Uri = url.trim().parse().ok()?;
         let scheme = url.scheme_str()?.to_ascii_lowercase();
-        let port = url.port_u16();
-        let port = port.or_else(|| (scheme == "https").then_some(HTTPS_PORT))?;
+        let port = url
+            .port_u16()
+            .or_else(|| (scheme == "https").then_some(HTTPS_PORT))?;
         Some((scheme, url.host()?.to_ascii_lowercase(), port))
     };
     origin(base).is_some_and(|own| Some(own) == origin(entry.base_url))

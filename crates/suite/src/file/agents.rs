@@ -47,7 +47,7 @@ pub(super) fn read(
         prompts: prompts(reader, &section, &mut given),
         budget: Budget {
             turns: given.max_turns,
-            ..given.budget
+            ..given.budget.0
         },
         runs: given.runs,
         inject,

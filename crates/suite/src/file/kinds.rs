@@ -6,16 +6,16 @@ use mcprove_check::negative_path::Probe;
 use mcprove_score::gate::Expectation;
 use mcprove_settings::kind::{Kind, one_of};
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
+use mcprove_settings::setting::{Setting, SettingType, Settings};
 use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Value, json};
 
-use super::settings::{NegativePathSettings, ProviderSettings, names_of};
+use super::entry::settings;
+use super::settings::{ProviderSettings, names_of};
 use super::targets;
 use super::variables::is_name as is_variable_name;
 use crate::gates::{expectations_of, json as json_of};
-use crate::plan::Budget;
 
 /// An address, whose host is written out.
 const ADDRESS_PATTERN: &str =
@@ -87,6 +87,10 @@ pub(super) const AGENTS: Kind = Kind::Other("list of [maps](#keys-of-an-agent)",
 });
 pub(super) const LOADS: Kind =
     Kind::Other("list of [maps](#keys-of-a-load)", || list_of("load_test"));
+pub(super) const BUDGET: Kind = Kind::Other("[map](#keys-of-budget)", || reference("budget"));
+pub(super) const NEGATIVE_PATH: Kind = Kind::Other("[map](#keys-of-negative_path)", || {
+    reference("negative_path")
+});
 pub(super) const DEFAULTS: Kind = Kind::Other("[map](#keys-of-defaults)", || reference("defaults"));
 
 /// As the section of this name of a load configuration.
@@ -355,8 +359,9 @@ impl SettingType for Checks {
         let known = names_of_checks();
         let mut checks = Vec::new();
         for node in nodes {
-            let probe = reader.choice_of(node, "checks", &known);
-            let probe = probe.and_then(Probe::parse);
+            let probe = reader
+                .choice_of(node, "checks", &known)
+                .and_then(Probe::parse);
             checks.extend(probe.filter(|probe| !checks.contains(probe)));
         }
         Some(Self(checks))
@@ -364,43 +369,24 @@ impl SettingType for Checks {
 }
 
 /// A table within a table, with settings of its own.
-pub(super) fn read_table<T: Settings>(reader: &mut Reader<'_>, field: &Field) -> Option<T> {
-    let label = format!("`{}`", field.name);
-    let known = names_of::<T>();
-    let node = table::spelled(reader, &field.value, &label, &known)?;
-    let section = table::section(reader, &node, &label, &known);
-    let mut settings = T::initial();
-    fill(&mut settings, reader, &section);
-    Some(settings)
-}
+#[derive(Debug)]
+pub(super) struct Nested<T>(pub T);
 
-impl Default for Budget {
+impl<T: Settings> Default for Nested<T> {
     fn default() -> Self {
-        Settings::initial()
+        Self(T::initial())
     }
 }
 
-impl SettingType for Budget {
-    const KIND: Kind = Kind::Other("[map](#keys-of-budget)", || reference("budget"));
+impl<T: Settings> SettingType for Nested<T> {
+    const KIND: Kind = Kind::Text;
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
-        read_table(reader, field)
-    }
-}
-
-impl Default for NegativePathSettings {
-    fn default() -> Self {
-        Settings::initial()
-    }
-}
-
-impl SettingType for NegativePathSettings {
-    const KIND: Kind = Kind::Other("[map](#keys-of-negative_path)", || {
-        reference("negative_path")
-    });
-
-    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
-        read_table(reader, field)
+        let label = format!("`{}`", field.name);
+        let known = names_of::<T>();
+        let node = table::spelled(reader, &field.value, &label, &known)?;
+        let (settings, _) = settings(reader, &node, &label, &[]);
+        Some(Self(settings))
     }
 }
 
@@ -468,7 +454,7 @@ impl SettingType for ProviderSettings {
         || json!({ "anyOf": [one_of(PROVIDERS), reference("provider")] }),
     );
 
-    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+    fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
         if matches!(field.value.data, Data::Text(_)) {
             let name = reader.choice_of(&field.value, &field.name, PROVIDERS)?;
             return Some(Self {
@@ -476,6 +462,6 @@ impl SettingType for ProviderSettings {
                 ..Self::default()
             });
         }
-        read_table(reader, field)
+        Nested::read(reader, field, setting).map(|table| table.0)
     }
 }

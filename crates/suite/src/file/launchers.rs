@@ -42,8 +42,10 @@ fn check(reader: &mut Reader<'_>, entry: &Node) {
     while let (Some((name, options)), Some(word)) = (launcher, words.next()) {
         let text = word.text.as_str();
         let value_of = std::mem::take(&mut value);
-        let set = text.split_once('=').map(|(name, _)| name);
-        let set = set.filter(|name| !name.starts_with('-') && !name.contains(char::is_whitespace));
+        let set = text
+            .split_once('=')
+            .map(|(name, _)| name)
+            .filter(|name| !name.starts_with('-') && !name.contains(char::is_whitespace));
         let is_harmless = value_of == Some(Value::Setting) || set.is_some_and(is_setting);
         if !is_harmless && has_variable(text) {
             let message = format!(
@@ -112,8 +114,8 @@ fn words_of(field: &Field) -> Vec<Word<'_>> {
 /// The launcher that a path names, and its options: `/usr/bin/python3.12` is `python`, `CMD.EXE` is `cmd`.
 fn launcher_named(path: &str) -> Option<(&'static str, &'static str)> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let name = name.to_ascii_lowercase();
-    let name = name.trim_end_matches(".exe").trim_end_matches(".cmd");
+    let lower = name.to_ascii_lowercase();
+    let name = lower.trim_end_matches(".exe").trim_end_matches(".cmd");
     let bare = name.trim_end_matches(|end: char| end.is_ascii_digit() || end == '.');
     let lines = LAUNCHERS.lines().filter_map(|line| line.split_once(':'));
     [name, bare].into_iter().find_map(|wanted| {

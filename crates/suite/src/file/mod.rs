@@ -182,8 +182,9 @@ fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
     let faults = list.value.elements().iter();
     let found = faults.rev().find(|node| node.span.start <= within.start);
     let named = found.and_then(|fault| {
-        let target = fault.get("target");
-        let target = target.and_then(|target| text_of(&target.value, "server"));
+        let target = fault
+            .get("target")
+            .and_then(|target| text_of(&target.value, "server"));
         target.or_else(|| text_of(fault, "server"))
     });
     named.map_or_else(|| within.clone(), |(_, span)| span.clone())

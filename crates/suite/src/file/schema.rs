@@ -97,10 +97,14 @@ fn table(section: &SectionKeys) -> Value {
 
 /// What does not go with a way to reach a server.
 fn apart(way: &str) -> Value {
-    let others = OWNERS.iter().filter(|(owner, ..)| *owner != way);
-    let others = others.flat_map(|(.., keys)| *keys).copied();
-    let others = others.chain((way == "mock").then_some("transport"));
-    let others: Vec<Value> = others.map(|key| json!({ "required": [key] })).collect();
+    let others: Vec<Value> = OWNERS
+        .iter()
+        .filter(|(owner, ..)| *owner != way)
+        .flat_map(|(.., keys)| *keys)
+        .copied()
+        .chain((way == "mock").then_some("transport"))
+        .map(|key| json!({ "required": [key] }))
+        .collect();
     json!({ "if": { "required": [way] }, "then": { "not": { "anyOf": others } } })
 }
 

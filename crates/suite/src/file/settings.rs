@@ -8,11 +8,11 @@ use mcprove_load::config::TRANSPORTS;
 use mcprove_settings::setting::{Setting, Settings};
 
 use super::kinds::{
-    ADDRESS, AGENTS, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS, FAULT_OR_FAULTS,
-    FAULTS, HttpAddress, LOAD_FAULTS, LOAD_OUTPUT, LOAD_PROTOCOL, LOAD_SCENARIO, LOAD_SESSION,
-    LOAD_THRESHOLDS, LOADS, NAME_OR_NAMES, Names, NegativePathExpectations, PROVIDERS,
-    ReadElsewhere, Reason, SERVERS, SIZE, TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES,
-    VariableName,
+    ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
+    FAULT_OR_FAULTS, FAULTS, HttpAddress, LOAD_FAULTS, LOAD_OUTPUT, LOAD_PROTOCOL, LOAD_SCENARIO,
+    LOAD_SESSION, LOAD_THRESHOLDS, LOADS, NAME_OR_NAMES, NEGATIVE_PATH, Names,
+    NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, SIZE,
+    TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES, VariableName,
 };
 use crate::plan::Budget;
 
@@ -232,8 +232,8 @@ pub(super) struct ToolTestSettings {
     #[setting(kind = EXPECTATIONS, otherwise = "the call succeeds")]
     expect: ReadElsewhere,
     /// bad requests that the tool must reject
-    #[setting(otherwise = "none")]
-    pub negative_path: Option<NegativePathSettings>,
+    #[setting(kind = NEGATIVE_PATH, otherwise = "none")]
+    pub negative_path: Option<Nested<NegativePathSettings>>,
     /// by which it can be chosen
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub tags: Names,
@@ -305,8 +305,8 @@ pub(super) struct AgentSettings {
     #[setting(otherwise = "the provider's")]
     pub temperature: Option<Temperature>,
     /// further limits of one run
-    #[setting(otherwise = "none")]
-    pub budget: Budget,
+    #[setting(kind = BUDGET, otherwise = "none")]
+    pub budget: Nested<Budget>,
     /// how many runs there are; all are scored, the worst decides
     #[setting(kind = Kind::Whole(1, RUNS_MAX), default = 1)]
     pub runs: u32,
@@ -401,8 +401,8 @@ pub(super) struct DefaultSettings {
     #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX))]
     max_tokens: Option<u32>,
     /// further limits of one run of an agent, each by itself
-    #[setting]
-    budget: Budget,
+    #[setting(kind = BUDGET)]
+    budget: Nested<Budget>,
     /// how many runs an agent has
     #[setting(kind = Kind::Whole(1, RUNS_MAX))]
     runs: Option<u32>,

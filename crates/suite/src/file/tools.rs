@@ -6,6 +6,7 @@ use mcprove_settings::table;
 use mcprove_settings::tree::Node;
 
 use super::entry::{self, SuiteScope};
+use super::kinds::Nested;
 use super::settings::ToolTestSettings;
 use super::targets;
 use crate::gates::expectations_of;
@@ -30,11 +31,15 @@ pub(super) fn read(
     } else {
         targets::resolve_of_call
     };
-    let expect = section.get("expect");
-    let expect = expect.map(|field| expectations_of(reader, field, &resolve));
+    let expect = section
+        .get("expect")
+        .map(|field| expectations_of(reader, field, &resolve));
     let server = server?;
-    let of_server = scope.servers.plans.get(&server);
-    let of_server = of_server.and_then(|server| server.session.call_timeout);
+    let of_server = scope
+        .servers
+        .plans
+        .get(&server)
+        .and_then(|server| server.session.call_timeout);
     Some(ToolTestPlan {
         head,
         server,
@@ -42,7 +47,7 @@ pub(super) fn read(
         args: given.args.0,
         timeout: given.timeout_ms.or(of_server).unwrap_or(CALL_TIMEOUT),
         expect: expect.unwrap_or_default(),
-        negative_path: given.negative_path.map(|given| NegativePathPlan {
+        negative_path: given.negative_path.map(|Nested(given)| NegativePathPlan {
             checks: given.checks.0,
             timeout: given.timeout_ms,
             expect: given.expect.map(|expect| expect.0),

@@ -42,7 +42,7 @@ pub struct Explored {
 }
 
 /// What is known of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExploredTool {
     /// Its name.
     pub name: String,
@@ -152,12 +152,7 @@ impl Visit<'_, '_> {
             name: tool.name.clone(),
             description: tool.description.clone(),
             arguments: json!({}),
-            skip: None,
-            is_left_alone: false,
-            expectations: Vec::new(),
-            checks: Vec::new(),
-            unchecked: None,
-            findings: Vec::new(),
+            ..ExploredTool::default()
         };
         match arguments::minimal(&tool.input_schema) {
             Ok(arguments) => explored.arguments = arguments,
@@ -197,14 +192,15 @@ impl Visit<'_, '_> {
             }
             let timeout = self.options.session.call_timeout;
             let outcome = session.call_tool_within(&tool.name, args, timeout).await;
-            let result = outcome.and_then(|reply| reply.parse::<Value>());
-            let result = result.map_err(|error| {
-                if is_end(error.category()) {
-                    *self.hung += 1;
-                    self.connection.replace();
-                }
-                how_it_failed(&error)
-            })?;
+            let result = outcome
+                .and_then(|reply| reply.parse::<Value>())
+                .map_err(|error| {
+                    if is_end(error.category()) {
+                        *self.hung += 1;
+                        self.connection.replace();
+                    }
+                    how_it_failed(&error)
+                })?;
             // The same that a run holds against it.
             if let Some(fault) = Fault::of(&result, tool.output_schema.as_ref()) {
                 let why = fault.unquoted;
@@ -276,8 +272,10 @@ fn candidates(tool: &Tool, document: Option<&Value>) -> Vec<(String, Value)> {
         let target = "result.content[0].type".to_owned();
         candidates.push((target, json!({ "exact": kind })));
     }
-    let schema = tool.output_schema.as_ref();
-    let schema = schema.filter(|schema| schema.to_string().len() <= SCHEMA_BYTES_MAX);
+    let schema = tool
+        .output_schema
+        .as_ref()
+        .filter(|schema| schema.to_string().len() <= SCHEMA_BYTES_MAX);
     if let Some(schema) = schema {
         let target = "result.structuredContent".to_owned();
         candidates.push((target, json!({ "schema": schema })));

@@ -1,6 +1,7 @@
 //! How a server was given, as a suite says it: secrets become variables of the environment.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
 use mcprove_client::session::ProtocolChoice;
@@ -37,33 +38,32 @@ pub(super) fn given(server: &Server, options: &DraftOptions) -> Given {
         redactor: redactor.unwrap_or_else(|| server.redactor()),
         ..Given::default()
     };
-    match &server.transport {
-        Transport::Stdio => given.command(server, options),
-        Transport::Http { url, headers } | Transport::WebSocket { url, headers } => {
-            given.address(url, headers, None);
-        }
-        Transport::Sse { url, headers } => given.address(url, headers, Some("sse")),
+    match server.transport.address() {
+        None => given.command(server, options),
+        Some((url, headers)) => given.address(url, headers),
     }
-    if server.startup_timeout != STARTUP_TIMEOUT {
-        let line = format!("startup_timeout_ms: {}", server.startup_timeout.as_millis());
-        given.lines.push(line);
+    if matches!(server.transport, Transport::Sse { .. }) {
+        given.lines.push("transport: sse".to_owned());
     }
-    if server.shutdown_timeout != SHUTDOWN_TIMEOUT {
-        let line = format!(
-            "shutdown_timeout_ms: {}",
-            server.shutdown_timeout.as_millis()
-        );
-        given.lines.push(line);
-    }
-    if let ProtocolChoice::Revision(revision) = options.session.protocol {
-        given.lines.push(format!("protocol: \"{revision}\""));
-    }
-    if options.session.strict_protocol {
-        given.lines.push("strict_protocol: true".to_owned());
-    }
-    if options.accepts_requests {
-        given.lines.push("accept_requests: true".to_owned());
-    }
+    let timeout = |name: &str, time: Duration, usual: Duration| {
+        (time != usual).then(|| format!("{name}_timeout_ms: {}", time.as_millis()))
+    };
+    let session = &options.session;
+    let lines = [
+        timeout("startup", server.startup_timeout, STARTUP_TIMEOUT),
+        timeout("shutdown", server.shutdown_timeout, SHUTDOWN_TIMEOUT),
+        match session.protocol {
+            ProtocolChoice::Revision(revision) => Some(format!("protocol: \"{revision}\"")),
+            ProtocolChoice::Auto => None,
+        },
+        session
+            .strict_protocol
+            .then(|| "strict_protocol: true".to_owned()),
+        options
+            .accepts_requests
+            .then(|| "accept_requests: true".to_owned()),
+    ];
+    given.lines.extend(lines.into_iter().flatten());
     given
 }
 
@@ -84,7 +84,7 @@ impl Given {
         self.table("env", &server.env);
     }
 
-    fn address(&mut self, url: &str, headers: &BTreeMap<String, String>, transport: Option<&str>) {
+    fn address(&mut self, url: &str, headers: &BTreeMap<String, String>) {
         let (url, has_password) = without_password(url);
         let redacted = self.redactor.plain(&redact_urls(&url)).into_owned();
         let shown = self.concealed(&url, &redacted, "");
@@ -96,9 +96,6 @@ impl Given {
             headers.entry(name).or_insert_with(|| "Basic".to_owned());
         }
         self.table("headers", &headers);
-        if let Some(transport) = transport {
-            self.lines.push(format!("transport: {transport}"));
-        }
     }
 
     /// Texts by name; a value that is a secret becomes a variable of the same name.

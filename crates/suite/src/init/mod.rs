@@ -45,7 +45,7 @@ pub struct DraftOptions {
 }
 
 /// A suite, and what is to be told of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     /// The text of the file.
     pub text: String,

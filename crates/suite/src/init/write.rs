@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::{assignment, message, setting};
-use mcprove_settings::printable::printable;
+use mcprove_settings::printable::printable as comment;
 
 use super::Draft;
 use super::explore::{Explored, ExploredTool};
@@ -69,13 +69,9 @@ pub(super) fn write(given: &Given, explored: &Explored) -> Draft {
     let server = server_name(&given.masked(&explored.server));
     let mut draft = Draft {
         text: head(&server, given),
-        tests: 0,
-        skipped: Vec::new(),
-        left_alone: 0,
-        findings: Vec::new(),
         variables: given.variables.clone(),
-        unknown: Vec::new(),
         is_ping_unanswered: explored.is_ping_unanswered,
+        ..Draft::default()
     };
     let mut names = BTreeSet::new();
     draft.text.push_str(if explored.tools.is_empty() {
@@ -215,7 +211,6 @@ fn allowing(tool: &str) -> String {
 fn more(server: &str, example: Option<&ExploredTool>) -> String {
     let tool = example.map_or_else(|| "a_tool".to_owned(), |tool| literal(&tool.name));
     let args = example.map_or_else(|| "{}".to_owned(), |tool| flow(&tool.arguments));
-    let name = |text: &str| literal(text);
     format!(
         "
 # A task for an agent, and what it must make of it. With {record} a model is asked once, and replayed from
@@ -242,14 +237,9 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
 #     thresholds: {{ p99_latency: 500ms, error_rate: 0.01 }}
 ",
         record = message![setting("record")].text(),
-        agent = name("an agent uses the tool"),
-        load = name("holds 10 clients"),
+        agent = literal("an agent uses the tool"),
+        load = literal("holds 10 clients"),
     )
-}
-
-/// A text fit for a comment: in one line, whatever a reader of YAML takes for the end of one.
-fn comment(text: &str, max: usize) -> String {
-    printable(text, max)
 }
 
 /// The name of a test, which no other has.

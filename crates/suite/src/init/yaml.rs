@@ -41,8 +41,9 @@ pub(super) fn flow(value: &Value) -> String {
         Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
         Value::Object(fields) => {
             // Names of fields are never filled in.
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| format!("{}: {}", text(name), flow(value)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{}: {}", text(name), flow(value)));
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

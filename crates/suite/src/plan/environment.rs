@@ -12,7 +12,7 @@ use mcprove_settings::secret::{self, Redactor};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// Tells the value of a variable, if it has one.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;

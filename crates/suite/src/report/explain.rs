@@ -7,11 +7,11 @@ use std::path::Path;
 use mcprove_client::server::{Server, Transport};
 use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls};
 
-use super::problems::line;
+use super::problems::{counted, line};
 use crate::agent::cassette::{FOLDER, file_name};
 use crate::agent::provider;
 use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Reach, SuitePlan};
-use crate::run::tests_of::Test;
+use crate::run::listing::Test;
 use crate::run::{CassetteMode, TestOf};
 
 /// What running these tests would start and reach. Variables stand as they are in the files.
@@ -56,13 +56,6 @@ pub fn suite_explanation(tests: &[TestOf<'_>], cassettes: CassetteMode, results:
         line(&results)
     );
     text
-}
-
-fn counted(tests: usize) -> String {
-    match tests {
-        1 => "1 test".to_owned(),
-        tests => format!("{tests} tests"),
-    }
 }
 
 /// The servers that these tests need, by name. A replay needs none.

@@ -157,6 +157,14 @@ pub(crate) fn word(report: &SuiteReport) -> (Tone, &'static str) {
     }
 }
 
+/// `12 tests`.
+pub(crate) fn counted(tests: usize) -> String {
+    match tests {
+        1 => "1 test".to_owned(),
+        tests => format!("{tests} tests"),
+    }
+}
+
 /// `12 tests: 9 passed, 2 failed, 1 error`.
 pub(crate) fn summary(report: &SuiteReport) -> String {
     let counts = report.counts();
@@ -176,10 +184,7 @@ pub(crate) fn summary(report: &SuiteReport) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    let tests = match report.tests.len() {
-        1 => "1 test".to_owned(),
-        count => format!("{count} tests"),
-    };
+    let tests = counted(report.tests.len());
     let end = if report.partial {
         "; the run was interrupted"
     } else {

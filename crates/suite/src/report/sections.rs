@@ -80,8 +80,8 @@ fn json_has_all() -> String {
 
 fn wrong(report: &SuiteReport) -> Section {
     let mut tests = bad(report);
-    let section = Section::new("What did not pass");
-    let section = section.findings(tests.by_ref().take(BAD_MAX).map(finding));
+    let section =
+        Section::new("What did not pass").findings(tests.by_ref().take(BAD_MAX).map(finding));
     match tests.count() {
         0 => section,
         more => section.paragraph(format!("{more} more did not pass{}", json_has_all())),
@@ -106,8 +106,10 @@ fn finding(test: &TestReport) -> Finding {
     }
     let notes = test.notes.iter().take(PROBLEMS_MAX);
     finding.lines.extend(notes.map(Line::sentence));
-    let details = test.details.iter();
-    let details = details.map(|details| Line::plain("see ").and(details));
+    let details = test
+        .details
+        .iter()
+        .map(|details| Line::plain("see ").and(details));
     finding.lines.extend(details);
     // The name has a line of its own, whatever follows.
     if finding.lines.len() == 1 {

@@ -82,7 +82,7 @@ pub(crate) async fn run(test: &AgentTestPlan, context: Context<'_>) -> TestRepor
 }
 
 async fn run_in(test: &AgentTestPlan, context: AgentContext<'_>) -> TestReport {
-    let test = &*mock_faults::injected(test, context.plan);
+    let test = &mock_faults::injected(test, context.plan);
     let report = TestReport::new(TestKind::Agent, &test.head, context.plan);
     let path = cassette_path(test, context.plan);
     // A replay has nothing of the environment, and must not depend on it.

@@ -16,9 +16,10 @@ use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::EventStream;
 
 use super::declined::{Declined, Watching};
+use super::servers::Connected;
 use crate::error::{last_lines, with_stderr};
 use crate::plan::{self, Environment, FillError, Reach, ServerPlan};
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// How much of what a server wrote to stderr is told.
 const STDERR_LINES_MAX: usize = 10;
@@ -37,15 +38,6 @@ pub(crate) struct StartError {
 
 /// The tools that a server lists, or why it does not.
 pub(crate) type Listed = Result<Vec<Tool>, CallError>;
-
-/// A session that was just opened.
-pub(crate) struct Opened {
-    pub session: Session,
-    /// The tools that the server lists.
-    pub tools: Listed,
-    /// What it asked for and did not get.
-    pub declined: Arc<Declined>,
-}
 
 /// Which server a session is with, where that makes a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +90,7 @@ impl Connector {
         &self,
         server: Which,
         limit: Option<Duration>,
-    ) -> Result<Opened, StartError> {
+    ) -> Result<Connected, StartError> {
         let connected = async {
             let (session, declined) = self.reach(server).await?;
             // The list also says how the tools want to be called.
@@ -108,11 +100,7 @@ impl Connector {
                     .unwrap_or_else(|_| Err(endless(limit))),
                 None => session.list_tools().await,
             };
-            Ok(Opened {
-                session,
-                tools,
-                declined,
-            })
+            Ok(Connected::new(session, tools, declined))
         };
         tokio::select! {
             connected = connected => connected,
@@ -130,8 +118,10 @@ impl Connector {
         let recorder = self.stream.recorder();
         let session = match &self.plan.reach {
             Reach::Server(server) => {
-                let server = self.environment.fill_server(server);
-                let server = server.map_err(|error| self.unset(&error))?;
+                let server = self
+                    .environment
+                    .fill_server(server)
+                    .map_err(|error| self.unset(&error))?;
                 Session::connect_recorded(&server, options, recorder).await
             }
             Reach::Mock { spec, faults } => {

@@ -7,7 +7,7 @@ use mcprove_client::session::{Responder, Response};
 use mcprove_trace::protocol::Revision;
 use serde_json::Value;
 
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// What was declined in a session: how much, and the last of it.
 #[derive(Debug, Default)]

@@ -25,19 +25,13 @@ const FORMAT: &str = "last-failed.v1";
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Tests that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedTests {
+    schema: String,
     /// The folder of the file, from which suites are seen.
+    #[serde(skip)]
     folder: PathBuf,
     /// The suites of which a test was run.
-    suites: BTreeSet<String>,
-    tests: BTreeSet<Failed>,
-}
-
-/// The file.
-#[derive(Serialize, Deserialize)]
-struct Document {
-    schema: String,
     #[serde(default)]
     suites: BTreeSet<String>,
     tests: BTreeSet<Failed>,
@@ -93,6 +87,7 @@ impl FailedTests {
     /// None yet, in the folder that runs are written to.
     pub fn none(folder: &Path) -> Self {
         Self {
+            schema: FORMAT.to_owned(),
             folder: whole(folder),
             suites: BTreeSet::new(),
             tests: BTreeSet::new(),
@@ -113,30 +108,21 @@ impl FailedTests {
                 });
             }
         };
-        let document = serde_json::from_str::<Document>(&text).map_err(|error| error.to_string());
-        let document = document.and_then(|document| match document.schema.as_str() {
-            FORMAT => Ok(document),
-            other => Err(format!("its format is {other:?}, not {FORMAT:?}")),
-        });
-        match document {
-            Ok(document) => Ok(Some(Self {
-                folder: whole(folder),
-                suites: document.suites,
-                tests: document.tests,
-            })),
-            Err(reason) => Err(LastFailedError::Format { path, reason }),
-        }
+        let read = serde_json::from_str::<Self>(&text).map_err(|error| error.to_string());
+        let mut read = read
+            .and_then(|read| match read.schema.as_str() {
+                FORMAT => Ok(read),
+                other => Err(format!("its format is {other:?}, not {FORMAT:?}")),
+            })
+            .map_err(|reason| LastFailedError::Format { path, reason })?;
+        read.folder = whole(folder);
+        Ok(Some(read))
     }
 
     /// Writes them there.
     pub fn write(&self, folder: &Path) -> Result<(), LastFailedError> {
         let path = folder.join(LAST_FAILED_FILE);
-        let document = Document {
-            schema: FORMAT.to_owned(),
-            suites: self.suites.clone(),
-            tests: self.tests.clone(),
-        };
-        let text = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         let written = std::fs::create_dir_all(folder).and_then(|()| write_private(&path, text));
         written.map_err(|source| LastFailedError::Io {
             action: "write",
@@ -152,17 +138,15 @@ impl FailedTests {
             let plan = plans.iter().find(|plan| plan.file == test.file);
             let Some(plan) = plan else { continue };
             let failed = self.named(plan, &test.name);
-            match test.outcome {
-                TestOutcome::Passed => {
-                    self.suites.insert(failed.file.clone());
-                    self.tests.remove(&failed);
-                }
-                TestOutcome::Failed | TestOutcome::Error => {
-                    self.suites.insert(failed.file.clone());
-                    self.tests.insert(failed);
-                }
+            if test.outcome == TestOutcome::Skipped {
                 // Nothing is known of it now that was not known before.
-                TestOutcome::Skipped => {}
+                continue;
+            }
+            self.suites.insert(failed.file.clone());
+            if test.outcome == TestOutcome::Passed {
+                self.tests.remove(&failed);
+            } else {
+                self.tests.insert(failed);
             }
         }
         // What is not in its file any more cannot fail again.
@@ -221,14 +205,19 @@ fn whole(path: &Path) -> PathBuf {
 /// A path as it is seen from a folder, with `/` on every system; whole where they have nothing in common.
 fn seen_from(folder: &Path, path: &Path) -> String {
     let (from, to): (Vec<_>, Vec<_>) = (folder.components().collect(), path.components().collect());
-    let common = from.iter().zip(&to).take_while(|(one, other)| one == other);
-    let common = common.count();
+    let common = from
+        .iter()
+        .zip(&to)
+        .take_while(|(one, other)| one == other)
+        .count();
     if common == 0 {
         return path.display().to_string();
     }
     let up = from.iter().skip(common).map(|_| "..".to_owned());
-    let down = to.iter().skip(common);
-    let down = down.map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let down = to
+        .iter()
+        .skip(common)
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     let parts: Vec<String> = up.chain(down).collect();
     parts.join("/")
 }

@@ -9,6 +9,7 @@ mod connect;
 mod context;
 mod declined;
 mod last_failed;
+pub(crate) mod listing;
 mod load;
 mod masking;
 mod progress;
@@ -21,11 +22,11 @@ mod schedule;
 mod secrets;
 mod selection;
 mod servers;
-pub(crate) mod tests_of;
 mod tool;
 
 pub use context::{CassetteMode, SuiteOptions};
 pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
+pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
 pub use mcprove_trace::contained::is_contained;
 pub use progress::{SuiteEvent, SuiteListener};
 pub use report::{
@@ -34,4 +35,3 @@ pub use report::{
 };
 pub use runner::{RunRules, run_suites};
 pub use selection::{Chosen, Filter, NothingSelected, Selection, SelectionError, Shard, TagRule};
-pub use tests_of::{ListedTest, SuiteList, TestOf, tests_of};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mcprove_load::run::Progress;
 
+use super::listing::TestOf;
 use super::report::{Counts, TestReport};
-use super::tests_of::TestOf;
 
 /// Called with everything that happens while suites run.
 pub type SuiteListener = Arc<dyn Fn(&SuiteEvent<'_>) + Send + Sync>;

@@ -32,8 +32,10 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
         errors.append(&mut report.errors);
         losses.append(&mut report.losses);
     }
-    let worst = reports.iter().position(|report| !is_passed(&report));
-    let worst = worst.unwrap_or_default();
+    let worst = reports
+        .iter()
+        .position(|report| !is_passed(&report))
+        .unwrap_or_default();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let outcome = outcome(&reports);
     let mut merged = reports.into_iter().nth(worst)?;

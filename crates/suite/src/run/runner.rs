@@ -14,13 +14,13 @@ use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::contained::contain;
 
 use super::context::{Context, SuiteOptions};
+use super::listing::{Test, TestOf, tests_of};
 use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
 use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
 use super::selection::{NothingSelected, Selection};
 use super::servers::Servers;
-use super::tests_of::{Test, TestOf, tests_of};
 use super::{agent, load, secrets, tool};
 use crate::error::TestError;
 use crate::plan::{Reach, SuitePlan};
@@ -70,8 +70,10 @@ pub async fn run_suites(
         warnings: &chosen.warnings,
     });
     secrets::look_up(plans, &options.environment);
-    let servers = plans.iter().map(|plan| Servers::new(plan, options));
-    let servers: Vec<Servers> = servers.collect();
+    let servers: Vec<Servers> = plans
+        .iter()
+        .map(|plan| Servers::new(plan, options))
+        .collect();
     let shutdown = shutdown_timeout(plans);
     let execute = executor(&servers, options, listener, shutdown);
     let report = run_all(&chosen.tests, options, rules, listener, &execute).await;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use mcprove_client::server::Transport;
 use mcprove_settings::secret;
 
 use crate::agent::provider;
@@ -60,12 +59,7 @@ fn of_server(server: &ServerPlan, environment: &Environment) {
         texts_of(&mut server.clone()).map(|text| &*text),
         environment,
     );
-    let headers = match &server.transport {
-        Transport::Stdio => None,
-        Transport::Http { headers, .. }
-        | Transport::Sse { headers, .. }
-        | Transport::WebSocket { headers, .. } => Some(headers),
-    };
+    let headers = server.transport.address().map(|(_, headers)| headers);
     for values in headers.into_iter().chain([&server.env]) {
         fill_values(values, environment);
     }

@@ -13,7 +13,7 @@ use regex::{Regex, RegexBuilder};
 use thiserror::Error;
 
 use super::last_failed::FailedTests;
-use super::tests_of::TestOf;
+use super::listing::TestOf;
 
 pub use nothing::NothingSelected;
 
@@ -244,8 +244,11 @@ impl Selection {
         let Some(failed) = &self.last_failed else {
             return Vec::new();
         };
-        let files = all.iter().filter(|test| !failed.knows(test.plan));
-        let mut files: Vec<&str> = files.map(|test| test.plan.file.as_str()).collect();
+        let mut files: Vec<&str> = all
+            .iter()
+            .filter(|test| !failed.knows(test.plan))
+            .map(|test| test.plan.file.as_str())
+            .collect();
         files.dedup();
         let told = files.into_iter();
         told.map(|file| format!("{file} was never run before: all its tests are chosen"))

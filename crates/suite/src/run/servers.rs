@@ -23,7 +23,7 @@ use super::connect::{Connector, Listed, StartError, Which};
 use super::context::SuiteOptions;
 use super::declined::Declined;
 use crate::plan::SuitePlan;
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 pub use lease::Lease;
 
@@ -183,16 +183,10 @@ impl Pool {
         let started = self.connector.connect(which, limit).await;
         let mut past = lock(&self.past);
         match started {
-            Ok(opened) => {
+            Ok(connected) => {
                 past.has_run = true;
                 past.failures = 0;
-                Ok(Arc::new(Connected {
-                    remarks: remarks::of_opening(&opened),
-                    session: Arc::new(opened.session),
-                    tools: opened.tools,
-                    declined: opened.declined,
-                    company: lease::Company::default(),
-                }))
+                Ok(Arc::new(connected))
             }
             Err(error) => {
                 if !error.is_stopped {
@@ -208,6 +202,17 @@ impl Pool {
 }
 
 impl Connected {
+    /// A session that was just opened.
+    pub(super) fn new(session: Session, tools: Listed, declined: Arc<Declined>) -> Self {
+        Self {
+            remarks: remarks::of_opening(&session, &tools),
+            session: Arc::new(session),
+            tools,
+            declined,
+            company: lease::Company::default(),
+        }
+    }
+
     fn is_fit(&self) -> bool {
         self.session.closed().is_none() && !self.company.is_spoilt()
     }

@@ -89,8 +89,11 @@ fn push_key(path: &mut String, key: &str) {
 
 /// Two texts from a little before the first character that differs.
 fn around_difference(old: &str, new: &str) -> (String, String) {
-    let same = old.chars().zip(new.chars());
-    let same = same.take_while(|(old, new)| old == new).count();
+    let same = old
+        .chars()
+        .zip(new.chars())
+        .take_while(|(old, new)| old == new)
+        .count();
     let skipped = same.saturating_sub(BEFORE_CHARS);
     let part = |text: &str| {
         let part: String = text.chars().skip(skipped).collect();

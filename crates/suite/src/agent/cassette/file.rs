@@ -121,13 +121,16 @@ fn check_run(run: &RecordedRun, is_command: bool) -> Result<(), String> {
         return Err("the trace of a process belongs to a command, and to nothing else".into());
     }
     let longest = u64::try_from(DURATION_MAX.as_micros()).unwrap_or(u64::MAX);
-    let durations = run.model.iter().map(|exchange| exchange.duration_us);
-    let durations = durations.chain(run.tools.iter().map(|exchange| exchange.duration_us));
+    let durations = run
+        .model
+        .iter()
+        .map(|exchange| exchange.duration_us)
+        .chain(run.tools.iter().map(|exchange| exchange.duration_us));
     let waits = run
         .model
         .iter()
-        .filter_map(|exchange| exchange.retry_after_ms);
-    let waits = waits.map(|wait| wait.saturating_mul(1_000));
+        .filter_map(|exchange| exchange.retry_after_ms)
+        .map(|wait| wait.saturating_mul(1_000));
     if durations.chain(waits).any(|duration| duration > longest) {
         return Err(format!("something took longer than {DURATION_MAX:?}"));
     }

@@ -18,7 +18,7 @@ use crate::agent::toolbox::OfferedTool;
 use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Fits")]
 pub struct CassetteInputs {
@@ -60,7 +60,7 @@ pub struct CassetteInputs {
 }
 
 /// The limits of one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FitsBudget {
     /// The most answers of the model.
@@ -107,13 +107,8 @@ impl CassetteInputs {
     pub fn of(test: &AgentTestPlan, tools: &[OfferedTool]) -> Self {
         let budget = &test.budget;
         let mut fits = Self {
-            model: None,
-            provider: None,
-            command: None,
             system: test.system.clone(),
             prompts: test.prompts.clone(),
-            max_tokens: None,
-            temperature: None,
             budget: FitsBudget {
                 turns: budget.turns,
                 tokens: budget.tokens,
@@ -123,13 +118,12 @@ impl CassetteInputs {
             },
             runs: test.runs,
             faults: test.inject.iter().map(ToString::to_string).collect(),
-            max_detection_ms: None,
-            env: BTreeMap::new(),
             servers: test
                 .servers
                 .iter()
                 .map(|name| server(name, tools))
                 .collect(),
+            ..Self::default()
         };
         match &test.driver {
             Driver::Model(model) => {
@@ -272,11 +266,13 @@ fn dotted(path: &str) -> String {
 }
 
 fn server(name: &str, tools: &[OfferedTool]) -> FitsServer {
-    let own = tools.iter().filter(|tool| tool.server == name);
-    let own = own.map(|tool| OfferedTool {
-        server: String::new(),
-        ..tool.clone()
-    });
+    let own = tools
+        .iter()
+        .filter(|tool| tool.server == name)
+        .map(|tool| OfferedTool {
+            server: String::new(),
+            ..tool.clone()
+        });
     FitsServer {
         name: name.to_owned(),
         tools: own.collect(),

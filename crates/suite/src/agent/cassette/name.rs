@@ -58,8 +58,10 @@ fn safe(name: &str) -> String {
 /// systems.
 pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), CassetteError> {
     let file = file_name(test);
-    let others = plan.agents.iter();
-    let mut others = others.filter(|other| other.head.name != test.head.name);
+    let mut others = plan
+        .agents
+        .iter()
+        .filter(|other| other.head.name != test.head.name);
     match others.find(|other| file_name(other).to_lowercase() == file.to_lowercase()) {
         None => Ok(()),
         Some(other) => Err(CassetteError::SameFile {
@@ -81,8 +83,10 @@ pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), CassetteError> {
     let mut seen: BTreeMap<PathBuf, (&str, &str)> = BTreeMap::new();
     for plan in plans {
         // Two ways to write a folder are one folder.
-        let folder = plan.folder.canonicalize();
-        let folder = folder.unwrap_or_else(|_| plan.folder.clone());
+        let folder = plan
+            .folder
+            .canonicalize()
+            .unwrap_or_else(|_| plan.folder.clone());
         for agent in &plan.agents {
             let name = file_name(agent).to_lowercase();
             let own = (plan.file.as_str(), agent.head.name.as_str());

@@ -17,7 +17,7 @@ use super::format::{
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
 use crate::error::TestError;
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// The most bytes of one run that are recorded; a larger run has no cassette.
 pub const RECORDED_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -17,7 +17,7 @@ use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure}
 use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
 use crate::error::TestError;
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// Answers from one recorded run. It knows no network and no process.
 pub struct Replayer<'a> {
@@ -125,8 +125,7 @@ impl<'a> Replayer<'a> {
                     request.path
                 )
             })
-        });
-        let nearest = nearest.unwrap_or_else(|| "it has no request at all".to_owned());
+        }).unwrap_or_else(|| "it has no request at all".to_owned());
         let message = format!("the cassette has no answer to this request; {nearest}");
         let missing = TestError::new(message, record_or_live());
         Err(WireError::NotRecorded(missing))

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use mcprove_settings::secret::{REDACTED, Redactor};
 
 use crate::plan::Environment;
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// The variables that were looked up and had a value.
 #[derive(Debug, Clone, Default)]

@@ -83,9 +83,10 @@ impl Spoken {
         proxies: &[Proxy],
         context: CommandContext<'_>,
     ) -> Result<Server, TestError> {
-        let entries = proxies.iter();
-        let entries = entries.map(|proxy| (proxy.name.clone(), proxy.entry.clone()));
-        let entries: Map<String, Value> = entries.collect();
+        let entries: Map<String, Value> = proxies
+            .iter()
+            .map(|proxy| (proxy.name.clone(), proxy.entry.clone()))
+            .collect();
         let servers = json!({ "mcpServers": entries }).to_string();
         write_private(&self.config, &servers)
             .map_err(|error| of_file("the configuration of the agent cannot be written", &error))?;

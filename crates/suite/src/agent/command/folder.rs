@@ -21,8 +21,10 @@ impl Folder {
         let mut last = None;
         for _ in 0..TRIES {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            let now = now.unwrap_or_default().as_nanos();
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_nanos();
             let name = format!("mcprove-agent-{}-{now}-{count}", std::process::id());
             let path = std::env::temp_dir().join(name);
             // One that is there already is somebody else's.

@@ -219,8 +219,9 @@ fn as_one(texts: &[(&str, String)]) -> String {
             let time = line.get("ts").and_then(Value::as_f64).unwrap_or_default() + offset;
             let session = line
                 .get("session")
-                .or_else(|| line.get("data")?.get("session"));
-            let session = session.and_then(Value::as_u64).unwrap_or_default();
+                .or_else(|| line.get("data")?.get("session"))
+                .and_then(Value::as_u64)
+                .unwrap_or_default();
             match line.get("name").and_then(Value::as_str) {
                 Some(LEFT) => {
                     left = Some(left.map_or(time, |left| left.max(time)));

@@ -70,8 +70,7 @@ fn turns(object: &mut Map<String, Value>) -> Result<Option<Vec<Turn>>, String> {
     let Some(turns): Option<Vec<Value>> = field(object, TURNS)? else {
         return Ok(None);
     };
-    let turns = turns.into_iter().enumerate();
-    let turns = turns.map(|(index, turn)| {
+    let turns = turns.into_iter().enumerate().map(|(index, turn)| {
         let turn: Result<Turn, _> = serde_json::from_value(turn);
         turn.map_err(|error| format!("{TURNS}[{index}]: {error}"))
     });

@@ -74,13 +74,13 @@ pub(super) async fn start(
                 spec,
                 faults: own_faults,
             } => {
-                let mock = plan::mock((**spec).clone(), own_faults, context.seed);
-                let mock = mock.map_err(|error| {
-                    TestError::new(
-                        format!("the mock {:?} cannot be made: {error}", plan.name),
-                        "check the tools of the mock with `mcprove validate`",
-                    )
-                })?;
+                let mock =
+                    plan::mock((**spec).clone(), own_faults, context.seed).map_err(|error| {
+                        TestError::new(
+                            format!("the mock {:?} cannot be made: {error}", plan.name),
+                            "check the tools of the mock with `mcprove validate`",
+                        )
+                    })?;
                 let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
                     TestError::new(
                         format!("the mock {:?} cannot be reached: {error}", plan.name),

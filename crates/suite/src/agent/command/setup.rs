@@ -175,8 +175,9 @@ async fn serve(
             },
         }
     }
-    let rest = timeout(PATIENCE, callers.join_all()).await;
-    let rest = rest.unwrap_or_else(|_| vec![Kept::Lost("its proxy did not end".to_owned())]);
+    let rest = timeout(PATIENCE, callers.join_all())
+        .await
+        .unwrap_or_else(|_| vec![Kept::Lost("its proxy did not end".to_owned())]);
     rest.into_iter().fold(kept, Kept::max)
 }
 

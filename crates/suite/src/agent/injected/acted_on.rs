@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{PlannedCall, failed};
 use crate::agent::toolbox::ToolAnswer;
 use crate::error::TestError;
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// The id of the request that a fault sees.
 const ID: &str = "1";

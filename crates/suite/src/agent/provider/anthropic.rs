@@ -75,21 +75,14 @@ fn write(question: &Question<'_>) -> Vec<u8> {
         temperature: question.model.temperature,
         container: question.conversation.container.as_deref(),
         system: question.system.filter(|text| !text.is_empty()),
-        tools: question.named_tools().map(tool).collect(),
+        tools: question
+            .named_tools()
+            .map(|tool| schema::of_tool(tool, "input_schema"))
+            .collect(),
         messages: question.conversation.messages.iter().map(message).collect(),
     };
     // Texts and numbers can always be written.
     serde_json::to_vec(&body).unwrap_or_default()
-}
-
-fn tool((name, tool): (&str, &crate::agent::toolbox::OfferedTool)) -> Value {
-    let mut offered = json!({
-        "name": name, "input_schema": schema::of_object(&tool.input_schema),
-    });
-    if let (Some(text), Some(fields)) = (&tool.description, offered.as_object_mut()) {
-        fields.insert("description".to_owned(), text.as_str().into());
-    }
-    offered
 }
 
 fn message(message: &Message) -> MessageOut<'_> {

@@ -9,6 +9,7 @@ mod conversation;
 mod open_ai;
 mod schema;
 
+use serde_json::Value;
 use thiserror::Error;
 
 pub use super::model_content::ModelContent;
@@ -65,27 +66,24 @@ impl AnswerError {
     }
 }
 
-/// What a provider says went wrong, from the body of a failure: both have it in the same place.
+/// What the body of a failure says went wrong: both providers have it in the same place.
+fn error_of(body: &[u8]) -> Option<Value> {
+    let mut body: Value = serde_json::from_slice(body).ok()?;
+    body.get_mut("error").map(Value::take)
+}
+
+/// What a provider says went wrong, from the body of a failure.
 pub(super) fn error_message(body: &[u8]) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let error = body.get("error")?;
-    let message = match error {
-        serde_json::Value::String(text) => Some(text.as_str()),
-        error => error.get("message").and_then(serde_json::Value::as_str),
-    };
-    let kind = error.get("type").and_then(serde_json::Value::as_str);
-    match (kind, message) {
-        (Some(kind), Some(message)) => Some(format!("{kind}: {message}")),
-        (None, Some(message)) => Some(message.to_owned()),
-        (Some(kind), None) => Some(kind.to_owned()),
-        (None, None) => None,
-    }
+    let error = error_of(body)?;
+    let text = |key: &str| error.get(key).and_then(Value::as_str);
+    let parts = [text("type"), error.as_str().or_else(|| text("message"))];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(": "))
 }
 
 /// The status that the body of a failure names, where it is one of a failure.
 pub(super) fn error_status(body: &[u8]) -> Option<u16> {
-    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let error = body.get("error")?;
+    let error = error_of(body)?;
     let code = ["code", "status"]
         .iter()
         .find_map(|name| error.get(name)?.as_u64());

@@ -80,14 +80,8 @@ fn is_of_open_ai(model: &str) -> bool {
     !is_open && (name.starts_with("gpt-") || name.starts_with("chatgpt-") || is_numbered())
 }
 
-fn tool((name, tool): (&str, &OfferedTool)) -> Value {
-    let mut function = json!({
-        "name": name, "parameters": schema::of_object(&tool.input_schema),
-    });
-    if let (Some(text), Some(fields)) = (&tool.description, function.as_object_mut()) {
-        fields.insert("description".to_owned(), text.as_str().into());
-    }
-    json!({ "type": "function", "function": function })
+fn tool(tool: (&str, &OfferedTool)) -> Value {
+    json!({ "type": "function", "function": schema::of_tool(tool, "parameters") })
 }
 
 fn messages(message: &Message) -> Vec<Value> {
@@ -195,9 +189,12 @@ fn take_uses(message: &mut Map<String, Value>) -> Result<Vec<ToolUse>, AnswerErr
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     let mut uses = Vec::new();
     for (place, call) in calls.into_iter().flatten().enumerate() {
-        let id = call.get("id").and_then(Value::as_str);
-        let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-        let id = id.unwrap_or_else(|| format!("call_{place}"));
+        let id = call
+            .get("id")
+            .and_then(Value::as_str)
+            .filter(|id| !id.is_empty())
+            .map(str::to_owned)
+            .unwrap_or_else(|| format!("call_{place}"));
         let function = call.get_mut("function").and_then(Value::as_object_mut);
         let Some(function) = function else {
             return Err(AnswerError("a tool call has no `function`".to_owned()));

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::agent::toolbox::OfferedTool;
+
 /// The schema, completed. What is no schema of an object stays as it is: the provider says so.
 pub(super) fn of_object(schema: &Value) -> Value {
     let mut fields = match schema {
@@ -13,6 +15,16 @@ pub(super) fn of_object(schema: &Value) -> Value {
     if fields.get("type") == Some(&json!("object")) {
         fields.entry("properties").or_insert_with(|| json!({}));
     }
+    Value::Object(fields)
+}
+
+/// A tool as it is offered, with its schema under this key.
+pub(super) fn of_tool((name, tool): (&str, &OfferedTool), key: &str) -> Value {
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), name.into());
+    fields.insert(key.to_owned(), of_object(&tool.input_schema));
+    let description = tool.description.clone();
+    fields.extend(description.map(|text| ("description".to_owned(), text.into())));
     Value::Object(fields)
 }
 

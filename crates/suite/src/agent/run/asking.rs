@@ -63,8 +63,9 @@ impl Running<'_> {
                 return Err(given_up(retries + 1, failed).into());
             }
             retries += 1;
-            self.record.add_retry(Retry {
-                answer: self.record.answers(),
+            let answer = self.record.answers();
+            self.record.retries.push(Retry {
+                answer,
                 status: failed.status,
                 message: failed.message,
                 waited_ms: Some(milliseconds(wait)),

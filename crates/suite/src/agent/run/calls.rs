@@ -41,7 +41,7 @@ enum Plan<'a> {
 
 impl Running<'_> {
     pub(super) async fn make_calls(&mut self, answer: ModelAnswer) -> Next {
-        let made = self.record.calls();
+        let made = self.record.run.tool_calls.len();
         let room = match self.test.budget.tool_calls {
             Some(most) => usize::try_from(most)
                 .unwrap_or(usize::MAX)
@@ -51,8 +51,10 @@ impl Running<'_> {
         let is_over = answer.uses.len() > room;
         let is_cut = answer.stop == Stop::Cut;
         let last = answer.uses.len().saturating_sub(1);
-        let uses = answer.uses.iter().enumerate();
-        let uses: Vec<(&ToolUse, Option<&str>)> = uses
+        let uses: Vec<(&ToolUse, Option<&str>)> = answer
+            .uses
+            .iter()
+            .enumerate()
             .map(|(place, tool_use)| {
                 let refusal = if place >= room {
                     Some(no_room(StopReason::ToolCallBudget))
@@ -74,8 +76,10 @@ impl Running<'_> {
 
     /// Takes calls into the trace that are not made because a budget is used up: the agent wanted them.
     pub(super) async fn leave_calls(&mut self, uses: &[ToolUse], spent: StopReason) {
-        let refused = uses.iter().map(|tool_use| (tool_use, Some(no_room(spent))));
-        let refused: Vec<_> = refused.collect();
+        let refused: Vec<_> = uses
+            .iter()
+            .map(|tool_use| (tool_use, Some(no_room(spent))))
+            .collect();
         // Nothing is asked of a toolbox, so that nothing can be missing there.
         let _ = self.carry_out(&refused).await;
     }
@@ -88,11 +92,11 @@ impl Running<'_> {
             return Ok(Vec::new());
         }
         let toolbox = self.toolbox;
-        let first = self.record.calls();
+        let first = self.record.run.tool_calls.len();
         let mut plans = Vec::with_capacity(uses.len());
         for (tool_use, refusal) in uses {
             let (call, plan) = self.plan(tool_use, *refusal, toolbox.tools());
-            self.record.add_call(call);
+            self.record.run.tool_calls.push(call);
             plans.push(plan);
         }
         let timeout = self.test.budget.call.min(self.time_left());
@@ -114,7 +118,7 @@ impl Running<'_> {
             });
             self.record.add_result(first + place, met);
         }
-        self.record.add_silent_turn("tool");
+        self.record.add_turn("tool", "");
         Ok(results)
     }
 

@@ -195,19 +195,10 @@ impl Running<'_> {
 
     /// The budget that leaves no room for another answer.
     fn spent(&self) -> Option<StopReason> {
-        let budget = &self.test.budget;
-        if self.record.answers() >= budget.turns as usize {
-            Some(StopReason::TurnBudget)
-        } else if budget
-            .tokens
-            .is_some_and(|tokens| self.record.tokens_known() >= tokens)
-        {
-            Some(StopReason::TokenBudget)
-        } else if self.clock >= budget.time {
-            Some(StopReason::TimeBudget)
-        } else {
-            None
+        if self.record.answers() >= self.test.budget.turns as usize {
+            return Some(StopReason::TurnBudget);
         }
+        self.used_up(|used, most| used >= most, |clock, most| clock >= most)
     }
 
     /// Takes an answer into the conversation, and makes its calls.
@@ -244,14 +235,24 @@ impl Running<'_> {
 
     /// The budget that an answer has gone beyond.
     fn overspent(&self) -> Option<StopReason> {
+        self.used_up(|used, most| used > most, |clock, most| clock > most)
+    }
+
+    /// The budget of tokens or time that is over, by these measures.
+    fn used_up(
+        &self,
+        are_tokens_over: fn(u64, u64) -> bool,
+        is_time_over: fn(Duration, Duration) -> bool,
+    ) -> Option<StopReason> {
         let budget = &self.test.budget;
-        let is_over = |tokens| self.record.tokens_known() > tokens;
-        if budget.tokens.is_some_and(is_over) {
+        let tokens = self.record.tokens_known();
+        if budget
+            .tokens
+            .is_some_and(|most| are_tokens_over(tokens, most))
+        {
             Some(StopReason::TokenBudget)
-        } else if self.clock > budget.time {
-            Some(StopReason::TimeBudget)
         } else {
-            None
+            is_time_over(self.clock, budget.time).then_some(StopReason::TimeBudget)
         }
     }
 

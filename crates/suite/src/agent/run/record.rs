@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcprove_trace::{AgentRun, Conversation, Retry, Tokens, ToolCall, ToolResult, Turn};
+use mcprove_trace::{AgentRun, Conversation, Retry, Tokens, ToolResult, Turn};
 
 use super::{End, FinishedRun};
 use crate::agent::injected::MetCall;
@@ -11,9 +11,9 @@ use crate::agent::provider::ModelAnswer;
 /// What has happened so far.
 #[derive(Default)]
 pub(super) struct Record {
-    run: AgentRun,
+    pub run: AgentRun,
     turns: Vec<Turn>,
-    retries: Vec<Retry>,
+    pub retries: Vec<Retry>,
     /// Of each answer.
     tokens: Vec<Option<Tokens>>,
 }
@@ -22,11 +22,6 @@ impl Record {
     /// How many answers the model gave.
     pub(super) fn answers(&self) -> usize {
         self.tokens.len()
-    }
-
-    /// How many calls there were.
-    pub(super) fn calls(&self) -> usize {
-        self.run.tool_calls.len()
     }
 
     /// The tokens so far, as far as they were told.
@@ -45,21 +40,9 @@ impl Record {
         });
     }
 
-    pub(super) fn add_silent_turn(&mut self, role: &str) {
-        self.add_turn(role, "");
-    }
-
     pub(super) fn add_answer(&mut self, answer: &ModelAnswer) {
         self.add_turn("assistant", &answer.text);
         self.tokens.push(answer.tokens);
-    }
-
-    pub(super) fn add_retry(&mut self, retry: Retry) {
-        self.retries.push(retry);
-    }
-
-    pub(super) fn add_call(&mut self, call: ToolCall) {
-        self.run.tool_calls.push(call);
     }
 
     pub(super) fn add_result(&mut self, call_index: usize, met: MetCall) {

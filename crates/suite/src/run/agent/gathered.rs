@@ -177,8 +177,10 @@ fn names_of(outcomes: &[Outcome]) -> BTreeSet<String> {
         };
         for tool in &live.tools {
             names.insert(format!("{}__{}", tool.server, tool.name));
-            let properties = tool.input_schema.get("properties");
-            let properties = properties.and_then(Value::as_object);
+            let properties = tool
+                .input_schema
+                .get("properties")
+                .and_then(Value::as_object);
             names.extend(properties.into_iter().flat_map(Map::keys).cloned());
         }
         // Of a process, only what it called is known.
@@ -198,20 +200,25 @@ fn recorded(
     redactor: &Redactor,
 ) -> Result<Vec<RecordedRun>, ScoreError> {
     let is_process = matches!(test.driver, Driver::Command(_));
-    let all = takes.into_iter().zip(runs).zip(notes).enumerate();
-    let all = all.map(|(index, ((take, run), notes))| {
-        let Some(recorded) = take.redacted(redactor) else {
-            return Err(error(
-                index,
-                format!("run {index} is too large to be recorded"),
-                message!["ask for less, or run without ", setting("record")],
-            ));
-        };
-        Ok(RecordedRun {
-            trace: is_process.then(|| run.clone()),
-            notes: notes.clone(),
-            ..recorded
-        })
-    });
+    let all =
+        takes
+            .into_iter()
+            .zip(runs)
+            .zip(notes)
+            .enumerate()
+            .map(|(index, ((take, run), notes))| {
+                let Some(recorded) = take.redacted(redactor) else {
+                    return Err(error(
+                        index,
+                        format!("run {index} is too large to be recorded"),
+                        message!["ask for less, or run without ", setting("record")],
+                    ));
+                };
+                Ok(RecordedRun {
+                    trace: is_process.then(|| run.clone()),
+                    notes: notes.clone(),
+                    ..recorded
+                })
+            });
     all.collect()
 }

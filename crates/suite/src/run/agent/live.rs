@@ -1,6 +1,5 @@
 //! The runs of a test, made: with a model over the network, or with a process of the user, and with real servers.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt as _, stream};
@@ -45,7 +44,7 @@ pub(super) async fn make(
     let filled = fill_texts(test, &environment)
         .map_err(|error| AgentRunsError::new(error.to_string(), SET_VARIABLE))?;
     let found = servers_of(test, context)?;
-    let servers: Vec<&ServerPlan> = found.iter().map(|server| &**server).collect();
+    let servers: Vec<&ServerPlan> = found.iter().collect();
     let live = Live {
         test,
         filled: &filled,
@@ -88,21 +87,25 @@ async fn as_replayed(
         Ok(replayed) => replayed.errors.into_iter().map(|it| it.message).collect(),
         Err(failed) => vec![failed.message],
     };
-    let told = failed.iter();
-    let told = told.map(|why| format!("the recording cannot be replayed: {why}"));
+    let told = failed
+        .iter()
+        .map(|why| format!("the recording cannot be replayed: {why}"));
     if let Some(first) = made.notes.first_mut() {
         first.extend(told);
     }
     made
 }
 
-fn servers_of<'a>(
+fn servers_of(
     test: &AgentTestPlan,
-    context: AgentContext<'a>,
-) -> Result<Vec<Cow<'a, ServerPlan>>, AgentRunsError> {
+    context: AgentContext<'_>,
+) -> Result<Vec<ServerPlan>, AgentRunsError> {
     let servers = test.servers.iter().map(|name| {
-        let server = context.plan.servers.get(name);
-        let server = server.map(|server| mock_faults::as_found_by(&test.driver, server));
+        let server = context
+            .plan
+            .servers
+            .get(name)
+            .map(|server| mock_faults::as_found_by(&test.driver, server));
         server.ok_or_else(|| {
             AgentRunsError::new(
                 format!("the suite has no server {name:?}"),

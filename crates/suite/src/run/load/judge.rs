@@ -91,8 +91,9 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
 
 /// Which tools were not called, and how to call them.
 fn not_called(tools: &[SkippedTool]) -> Option<String> {
-    let listed = tools.iter().take(SKIPPED_MAX);
-    let mut listed: Vec<String> = listed
+    let mut listed: Vec<String> = tools
+        .iter()
+        .take(SKIPPED_MAX)
         .map(|tool| format!("{} ({})", tool.name, tool.reason))
         .collect();
     if tools.len() > SKIPPED_MAX {

@@ -4,39 +4,33 @@ use std::collections::BTreeSet;
 
 use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::registry::nearest;
-use thiserror::Error;
 
 use super::{Filter, Selection, Shard, TagRule};
-use crate::run::tests_of::TestOf;
+use crate::error::TestError;
+use crate::report::problems::counted;
+use crate::run::listing::TestOf;
 
 /// How many names are told.
 const NAMES_MAX: usize = 5;
 /// Characters that have a meaning in patterns and are rare in names.
 const PATTERN_CHARACTERS: [char; 6] = ['*', '^', '$', '|', '[', '\\'];
 
-/// No test is chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct NothingSelected {
-    /// Why.
-    pub message: String,
-    /// What to try.
-    pub hint: String,
-}
+/// No test is chosen: why, and what to try.
+pub type NothingSelected = TestError;
 
 /// Says why none of these tests is chosen.
 pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelected {
     if all.is_empty() {
-        return NothingSelected {
-            message: "no test is chosen: there is none in these files".to_owned(),
-            hint: "add one under `tools:`, `agents:` or `load:`".to_owned(),
-        };
+        return TestError::new(
+            "no test is chosen: there is none in these files",
+            "add one under `tools:`, `agents:` or `load:`",
+        );
     }
     if !all.iter().any(|test| selection.has_failed(test)) {
-        return NothingSelected {
-            message: "no test is chosen: nothing failed last time".to_owned(),
-            hint: message!["leave out ", setting("last_failed"), " to run all of them"].text(),
-        };
+        return TestError::new(
+            "no test is chosen: nothing failed last time",
+            message!["leave out ", setting("last_failed"), " to run all of them"],
+        );
     }
     let named: Vec<&TestOf<'_>> = all.iter().filter(|test| selection.is_named(test)).collect();
     if named.is_empty() {
@@ -46,15 +40,14 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelec
     if tagged.count() == 0 {
         return by_tag(&selection.tags, all, named.len());
     }
-    NothingSelected {
-        message: "no test is chosen: none of those that failed last time is among these".to_owned(),
-        hint: message![
+    TestError::new(
+        "no test is chosen: none of those that failed last time is among these",
+        message![
             "leave out ",
             setting("last_failed"),
             ", or give the files of last time"
-        ]
-        .text(),
-    }
+        ],
+    )
 }
 
 /// Says that there are fewer tests than shares.
@@ -63,14 +56,13 @@ pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
         1 => "the one test".to_owned(),
         count => format!("the {count} tests"),
     };
-    NothingSelected {
-        message: format!("no test is chosen: share {shard} has none of {tests}"),
-        hint: message![
+    TestError::new(
+        format!("no test is chosen: share {shard} has none of {tests}"),
+        message![
             format!("share them out over {count} at most: "),
             assignment("shard", format!("1/{count}"))
-        ]
-        .text(),
-    }
+        ],
+    )
 }
 
 fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
@@ -101,20 +93,21 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
     } else {
         format!("did you mean {}?", listed(near.into_iter()))
     };
-    NothingSelected {
-        message: format!(
-            "no test is chosen: {} finds none of {}",
-            texts.join(" or "),
-            counted(all.len())
-        ),
+    let (texts, tests) = (texts.join(" or "), counted(all.len()));
+    TestError::new(
+        format!("no test is chosen: {texts} finds none of {tests}"),
         hint,
-    }
+    )
 }
 
 /// Names that have the words of a text, whatever their case, or are a few slips away from it.
 fn near_names<'a>(text: &str, all: &[TestOf<'a>]) -> Vec<&'a str> {
-    let wanted = text.rsplit("::").next().unwrap_or(text);
-    let wanted = wanted.trim_matches('/').to_lowercase();
+    let wanted = text
+        .rsplit("::")
+        .next()
+        .unwrap_or(text)
+        .trim_matches('/')
+        .to_lowercase();
     let words: Vec<&str> = wanted.split_whitespace().collect();
     let has_words = |name: &&str| {
         let name = name.to_lowercase();
@@ -163,21 +156,11 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> NothingSelecte
             message![assignment("tag", format!("{not}{}", rule.tag))].text()
         })
         .collect();
-    NothingSelected {
-        message: format!(
-            "no test is chosen: {} leaves none of {}",
-            rules.join(" "),
-            counted(named)
-        ),
+    let (rules, tests) = (rules.join(" "), counted(named));
+    TestError::new(
+        format!("no test is chosen: {rules} leaves none of {tests}"),
         hint,
-    }
-}
-
-fn counted(count: usize) -> String {
-    match count {
-        1 => "1 test".to_owned(),
-        count => format!("{count} tests"),
-    }
+    )
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {

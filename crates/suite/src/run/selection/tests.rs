@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::plan::SuitePlan;
+use crate::run::listing::tests_of;
 use crate::run::sample::{plan, tool};
-use crate::run::tests_of::tests_of;
 
 fn plans() -> Vec<SuitePlan> {
     let mut first = plan("first.yml");

@@ -11,7 +11,7 @@ use mcprove_trace::protocol::Tool;
 
 use super::remarks::{of_violations, silence};
 use super::{Connected, Pool};
-use crate::sync::lock;
+use mcprove_settings::sync::lock;
 
 /// A session while one test uses it.
 pub struct Lease<'a> {

@@ -4,21 +4,23 @@
 use std::collections::BTreeSet;
 
 use mcprove_check::pulse::OUTLIVE_TIMEOUT;
-use mcprove_client::session::Violation;
+use mcprove_client::session::{Session, Violation};
 use mcprove_settings::phrase;
 use mcprove_settings::quantity::describe_duration;
 
-use crate::run::connect::Opened;
+use crate::run::connect::Listed;
 
 /// How many are told one by one.
 const TOLD_MAX: usize = 5;
 
 /// What was noticed until the server had listed its tools.
-pub(super) fn of_opening(opened: &Opened) -> Vec<String> {
-    let warnings = opened.session.warnings().iter().cloned();
-    let unlisted = opened.tools.as_ref().err();
-    let unlisted = unlisted.map(|error| format!("the server does not list its tools: {error}"));
-    let violations = opened.session.violations();
+pub(super) fn of_opening(session: &Session, tools: &Listed) -> Vec<String> {
+    let warnings = session.warnings().iter().cloned();
+    let unlisted = tools
+        .as_ref()
+        .err()
+        .map(|error| format!("the server does not list its tools: {error}"));
+    let violations = session.violations();
     warnings
         .chain(unlisted)
         .chain(of_violations(&violations.first))

@@ -97,8 +97,9 @@ impl Called {
         });
         let elapsed = began.elapsed();
         let late_replies = session.late_replies();
-        let output_schema = lease.tool(&test.tool);
-        let output_schema = output_schema.and_then(|tool| tool.output_schema.as_ref());
+        let output_schema = lease
+            .tool(&test.tool)
+            .and_then(|tool| tool.output_schema.as_ref());
         match outcome.and_then(|reply| Ok((reply.parse::<Value>()?, reply))) {
             Ok((result, reply)) => Self {
                 fault: Fault::of(&result, output_schema),
@@ -268,10 +269,10 @@ impl FailedCall {
 /// The end of what a server wrote to stderr, to be put behind a message.
 pub(super) fn stderr_end(tail: &str) -> String {
     let last = last_lines(tail, STDERR_LINES_MAX);
-    let last = last
+    let lines = last
         .lines()
         .map(|line| shorten(line, STDERR_CHARACTERS_MAX));
-    with_stderr("", &last.collect::<Vec<String>>().join("\n"))
+    with_stderr("", &lines.collect::<Vec<String>>().join("\n"))
 }
 
 /// Microseconds are enough, and keep the JSON readable.

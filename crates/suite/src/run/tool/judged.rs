@@ -47,7 +47,8 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
     for expectation in &test.expect {
         let expectation = spelt(expectation);
         // Why there were no bad requests is told already.
-        if begins_with(&expectation, "negative_path") && document.get("negative_path").is_none() {
+        if begins_with(&expectation, &["negative_path"]) && document.get("negative_path").is_none()
+        {
             continue;
         }
         if let Some(failure) = absent(&expectation, called) {
@@ -60,9 +61,9 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
         match hold(&expectation, document, FLAGS) {
             Ok(failure) => report.failures.extend(failure),
             // A result that reports an error need not have what is expected of others.
-            Err(_) if is_unexpected && begins_with(&expectation, "result") => {}
+            Err(_) if is_unexpected && begins_with(&expectation, &["result"]) => {}
             Err(mut error) => {
-                if names_flag_of_result(&expectation) {
+                if begins_with(&expectation, &["result", "isError"]) {
                     // Servers leave it out of results that are good.
                     error.hint = "write `target: is_error`, which is there in any case".into();
                 }
@@ -179,68 +180,58 @@ fn advice(failure: &FailedCall, is_rejection: bool) -> String {
     advice.to_owned()
 }
 
-fn steps(expectation: &Expectation) -> Vec<Step> {
-    Path::parse(&expectation.target)
-        .map(|path| path.steps().to_vec())
-        .unwrap_or_default()
+/// The keys that the target of an expectation begins with; what is no key ends them.
+fn keys(expectation: &Expectation) -> Vec<String> {
+    let path = Path::parse(&expectation.target);
+    let steps = path.as_ref().map(Path::steps).unwrap_or_default().iter();
+    let keys = steps.map_while(|step| match step {
+        Step::Key(key) => Some(key.clone()),
+        _ => None,
+    });
+    keys.collect()
 }
 
-fn is_key(step: Option<&Step>, name: &str) -> bool {
-    matches!(step, Some(Step::Key(key)) if key == name)
+/// Whether the target of an expectation begins with these keys.
+pub(super) fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
+    let keys = keys(expectation);
+    keys.len() >= wanted.len() && keys.iter().zip(wanted).all(|(key, wanted)| key == wanted)
 }
 
-pub(super) fn begins_with(expectation: &Expectation, name: &str) -> bool {
-    is_key(steps(expectation).first(), name)
+/// Whether an expectation is about the result as a whole.
+fn is_whole_result(expectation: &Expectation) -> bool {
+    Path::parse(&expectation.target).is_ok_and(|path| path.steps().len() == 1)
+        && begins_with(expectation, &["result"])
 }
 
 /// Whether an expectation says something of errors, so that one may be what is expected.
 fn looks_at_errors(expectation: &Expectation) -> bool {
-    let steps = steps(expectation);
-    let (first, second) = (steps.first(), steps.get(1));
-    let is_whole_result = is_key(first, "result") && second.is_none();
-    is_key(first, "is_error")
-        || is_key(first, "error")
-        || names_flag_of_result(expectation)
-        || (is_whole_result
-            && expectation
-                .matcher
-                .to_value()
-                .to_string()
-                .contains("isError"))
+    let matcher = || expectation.matcher.to_value().to_string();
+    begins_with(expectation, &["is_error"])
+        || begins_with(expectation, &["error"])
+        || begins_with(expectation, &["result", "isError"])
+        || is_whole_result(expectation) && matcher().contains("isError")
 }
 
 /// Whether an expectation is about the form of a result: the whole of it, or its content.
 fn looks_at_form(expectation: &Expectation) -> bool {
-    let steps = steps(expectation);
-    let second = steps.get(1);
-    is_key(steps.first(), "result") && (second.is_none() || is_key(second, "content"))
-}
-
-/// Whether an expectation is about `result.isError`.
-fn names_flag_of_result(expectation: &Expectation) -> bool {
-    let steps = steps(expectation);
-    is_key(steps.first(), "result") && is_key(steps.get(1), "isError")
+    is_whole_result(expectation) || begins_with(expectation, &["result", "content"])
 }
 
 /// Whether an expectation says in which way a call fails.
 fn looks_at_category(expectation: &Expectation) -> bool {
-    let steps = steps(expectation);
-    let second = steps.get(1);
-    is_key(steps.first(), "error") && is_key(second, "category")
+    begins_with(expectation, &["error", "category"])
 }
 
 /// The failure of an expectation about a result, where there is only an error, or about an error, where
 /// there is none.
 fn absent(expectation: &Expectation, called: &Called) -> Option<GateFailure> {
-    let steps = steps(expectation);
+    let is_of_error = || begins_with(expectation, &["error"]) && expectation.target != "error";
     let why = match (&called.result, &called.failure) {
-        (None, Some(failure)) if is_key(steps.first(), "result") => format!(
+        (None, Some(failure)) if begins_with(expectation, &["result"]) => format!(
             "the call came back without a result: {}: {}",
             failure.category, failure.message
         ),
-        (_, None) if is_key(steps.first(), "error") && steps.len() > 1 => {
-            "the call succeeded".to_owned()
-        }
+        (_, None) if is_of_error() => "the call succeeded".to_owned(),
         _ => return None,
     };
     Some(GateFailure {

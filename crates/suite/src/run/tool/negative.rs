@@ -140,7 +140,7 @@ fn gate(
     // Where the test says what must come of them, in the block or beside it, that is the gate.
     let mut beside = test.expect.iter().map(spelt);
     let is_replaced =
-        plan.expect.is_some() || beside.any(|expect| begins_with(&expect, "negative_path"));
+        plan.expect.is_some() || beside.any(|expect| begins_with(&expect, &["negative_path"]));
     note_what_was_not_found_out(probes, report);
     for probe in &probes.probes {
         let name = probe.probe.name();
@@ -248,8 +248,12 @@ impl<'a> OwnSessions<'_, 'a> {
 
     async fn names(&mut self) -> Result<Vec<String>, String> {
         let lease = self.lease().await?;
-        let tools = lease.connected().tools.as_ref();
-        let tools = tools.map(Vec::as_slice).unwrap_or_default();
+        let tools = lease
+            .connected()
+            .tools
+            .as_ref()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         Ok(tools.iter().map(|tool| tool.name.clone()).collect())
     }
 
