@@ -348,7 +348,7 @@ mod tests {
         for tool in ["echo", "search", "echo"] {
             assert!(injector.strike(site(tool)).is_none());
         }
-        assert_eq!(injector.state().occurrences.len(), 1);
+        assert_eq!(lock(&injector.state).occurrences.len(), 1);
         assert!(injector.strike(site("search")).is_some());
         assert_eq!(injector.counts()[0].aimed, 2);
     }

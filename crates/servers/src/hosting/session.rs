@@ -244,7 +244,7 @@ impl Session {
     }
 
     /// Keeps what is still to be said on a stream for the client to fetch; false if there are too many.
-    pub fn park(&self, event: &str, answers: Answers) -> bool {
+    pub(super) fn park(&self, event: &str, answers: Answers) -> bool {
         let mut parked = lock(&self.parked);
         let has_room = parked.len() < PARKED_MAX;
         if has_room {
@@ -254,7 +254,7 @@ impl Session {
     }
 
     /// The rest of the stream whose last event had this id.
-    pub fn take_up(&self, event: &str) -> Option<Answers> {
+    pub(super) fn take_up(&self, event: &str) -> Option<Answers> {
         lock(&self.parked).remove(event)
     }
 }
