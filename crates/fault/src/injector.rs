@@ -6,7 +6,7 @@
 //! fault beside it, which may change how this one is called, does not change whom it strikes.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::call::FaultedCall;
@@ -15,12 +15,13 @@ use super::kind::entry_of;
 use super::past::{PastCalls, repeated};
 use super::site::{CallSite, KnownCall};
 use super::spec::{FaultSpec, setting_of};
+use mcprove_settings::sync::lock;
 use mcprove_trace::decision::{decide, share};
 use mcprove_trace::{FaultKind, Special, Strike};
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
 /// new each time.
-pub(super) const DIFFERENT_CALLS_MAX: usize = 1_000_000;
+pub const DIFFERENT_CALLS_MAX: usize = 1_000_000;
 
 /// How many tools are remembered as hidden: a client may call tools that never were.
 const HIDDEN_TOOLS_MAX: usize = 10_000;
@@ -119,7 +120,7 @@ impl Injector {
     /// Counts from where an earlier injector of the same faults ended, as far as `calls`, limits and
     /// repetitions go.
     pub fn go_on_from(&self, past: &PastCalls) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         for (armed, counts) in self.faults.iter().zip(&mut state.counts) {
             let target = &armed.spec.target;
             counts.aimed += past.aimed(|server, tool| target.matches(server, tool));
@@ -169,7 +170,7 @@ impl Injector {
         }
         let identity = call.identity();
         let call = call.site();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let occurrence = state.occurrence(identity);
         let mut injection = None;
         for (index, armed) in self.faults.iter().enumerate() {
@@ -212,8 +213,7 @@ impl Injector {
             }
             let is_always = spec.calls.is_none() && spec.rate.is_none();
             is_always
-                || self
-                    .state()
+                || lock(&self.state)
                     .hidden
                     .contains(&(index, server.to_owned(), tool.to_owned()))
         };
@@ -227,7 +227,7 @@ impl Injector {
 
     /// What each fault has done so far, in order.
     pub fn counts(&self) -> Vec<FaultCount> {
-        let state = self.state();
+        let state = lock(&self.state);
         let all = self.faults.iter().zip(&state.counts);
         all.map(|(armed, counts)| FaultCount {
             fault: armed.spec.name.clone(),
@@ -240,16 +240,12 @@ impl Injector {
 
     /// Calls that were too many different ones to be remembered: each counts as new.
     pub fn calls_forgotten(&self) -> u64 {
-        self.state().calls_forgotten
+        lock(&self.state).calls_forgotten
     }
 
     fn draw(&self, armed: &Armed, call: u64, occurrence: u64) -> u64 {
         let seed = armed.spec.seed.unwrap_or(self.seed);
         decide(seed ^ call, &armed.identity, occurrence)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -352,7 +348,7 @@ mod tests {
         for tool in ["echo", "search", "echo"] {
             assert!(injector.strike(site(tool)).is_none());
         }
-        assert_eq!(injector.state().occurrences.len(), 1);
+        assert_eq!(lock(&injector.state).occurrences.len(), 1);
         assert!(injector.strike(site("search")).is_some());
         assert_eq!(injector.counts()[0].aimed, 2);
     }

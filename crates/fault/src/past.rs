@@ -40,23 +40,23 @@ impl PastCalls {
     }
 
     /// How many calls there were of the tools that are meant.
-    pub(super) fn aimed(&self, is_meant: impl Fn(&str, &str) -> bool) -> u64 {
+    pub fn aimed(&self, is_meant: impl Fn(&str, &str) -> bool) -> u64 {
         let calls = self.calls.iter();
         let meant = calls.filter(|((server, tool), _)| is_meant(server, tool));
         meant.map(|(_, count)| count).sum()
     }
 
-    pub(super) fn struck(&self, fault: &str) -> u64 {
+    pub fn struck(&self, fault: &str) -> u64 {
         self.struck.get(fault).copied().unwrap_or_default()
     }
 
-    pub(super) fn repetitions(&self) -> &HashMap<u64, u64> {
+    pub fn repetitions(&self) -> &HashMap<u64, u64> {
         &self.repetitions
     }
 }
 
 /// Counts something once more, from `first` on; `None` if there are `max` others already, and it is not remembered.
-pub(super) fn repeated<K: Eq + Hash>(
+pub fn repeated<K: Eq + Hash>(
     counts: &mut HashMap<K, u64>,
     key: K,
     max: usize,

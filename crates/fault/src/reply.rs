@@ -18,24 +18,24 @@ pub const HANG_MESSAGE: &str = "mcprove: injected hang released";
 pub const FAILURE_CODE: i64 = -32_000;
 
 /// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
-pub(super) async fn hang(call: &dyn FaultedCall, fault: &str) {
+pub async fn hang(call: &dyn FaultedCall, fault: &str) {
     tokio::time::sleep(HANG_LIMIT).await;
     fail(call, fault, HANG_CODE, HANG_MESSAGE).await;
 }
 
 /// Answers with an error that says which fault made it.
-pub(super) async fn fail(call: &dyn FaultedCall, fault: &str, code: i64, message: &str) {
+pub async fn fail(call: &dyn FaultedCall, fault: &str, code: i64, message: &str) {
     let data = json!({ "fault": fault });
     call.reply(error(call, code, message, Some(&data))).await;
 }
 
 /// Has the call executed, and answers with its reply.
-pub(super) async fn pass_on(call: &dyn FaultedCall) {
+pub async fn pass_on(call: &dyn FaultedCall) {
     changed(call, |reply| reply).await;
 }
 
 /// Has the call executed, and answers with what becomes of its reply.
-pub(super) async fn changed(call: &dyn FaultedCall, change: impl FnOnce(Bytes) -> Bytes + Send) {
+pub async fn changed(call: &dyn FaultedCall, change: impl FnOnce(Bytes) -> Bytes + Send) {
     if let Some(reply) = call.execute().await {
         call.reply(change(reply)).await;
     }
@@ -61,7 +61,7 @@ pub fn status(call: &dyn FaultedCall, status: u16, retry_after_s: u64) -> Bytes 
 }
 
 /// The response to this call with a result, completed as its era wants it.
-pub(super) fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
+pub fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
     if call.is_stateless() {
         result["resultType"] = json!("complete");
     }
@@ -69,7 +69,7 @@ pub(super) fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
 }
 
 /// The same response under another id.
-pub(super) fn with_id(reply: &Bytes, id: &str) -> Bytes {
+pub fn with_id(reply: &Bytes, id: &str) -> Bytes {
     match body(reply) {
         Some((name, body)) => envelope(id, name, &body),
         None => reply.clone(),
@@ -77,7 +77,7 @@ pub(super) fn with_id(reply: &Bytes, id: &str) -> Bytes {
 }
 
 /// The same response with its `result` or `error` changed; what is no message stays as it is.
-pub(super) fn with_answer(
+pub fn with_answer(
     call: &dyn FaultedCall,
     reply: &Bytes,
     change: impl FnOnce(&str, &mut Map<String, Value>),
@@ -90,12 +90,7 @@ pub(super) fn with_answer(
 }
 
 /// The same response with this content, or as an error with this message; nothing else says what it said.
-pub(super) fn saying(
-    call: &dyn FaultedCall,
-    reply: &Bytes,
-    content: &Value,
-    message: &str,
-) -> Bytes {
+pub fn saying(call: &dyn FaultedCall, reply: &Bytes, content: &Value, message: &str) -> Bytes {
     with_answer(call, reply, |name, answer| {
         let (key, value, also) = match name {
             "result" => ("content", content.clone(), "structuredContent"),
@@ -119,7 +114,7 @@ fn envelope(id: &str, name: &str, body: &Value) -> Bytes {
 }
 
 /// An id that nobody asked under: another number, or another text.
-pub(super) fn other_id(id: &str) -> String {
+pub fn other_id(id: &str) -> String {
     /// Far from the ids that are in use.
     const OFFSET: u64 = 1_000_000_000;
     match serde_json::from_str::<Value>(id) {
@@ -133,7 +128,7 @@ pub(super) fn other_id(id: &str) -> String {
 }
 
 /// The notification of progress under this token.
-pub(super) fn progress(token: &Value, progress: u64) -> Bytes {
+pub fn progress(token: &Value, progress: u64) -> Bytes {
     let params = json!({ "progressToken": token, "progress": progress });
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{params}}}")
         .into()

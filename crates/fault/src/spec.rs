@@ -127,7 +127,7 @@ impl FaultSpec {
     /// What takes part in its choices by chance: the kind, the aim, and the settings that are not the
     /// default. Neither `rate`, so that a higher one strikes the same calls and more, nor the name, which
     /// depends on the other faults.
-    pub(super) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         let mut text = self.kind.name().to_owned();
         let aims = [("tool", &self.target.tool), ("server", &self.target.server)];
         for (key, aim) in aims {
@@ -191,14 +191,14 @@ const DELAY_MS_MAX: u64 = 86_400_000;
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// The setting of a kind with this name.
-pub(super) fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
+pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
     settings_of(kind)
         .iter()
         .find(|setting| setting.name == name)
 }
 
 /// The settings of a kind.
-pub(super) fn settings_of(kind: FaultKind) -> &'static [Setting] {
+pub fn settings_of(kind: FaultKind) -> &'static [Setting] {
     entry_of(kind).map_or(&[], |entry| (entry.settings)())
 }
 

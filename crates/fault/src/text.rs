@@ -49,7 +49,7 @@ impl FromStr for FaultSpec {
 }
 
 /// The kind with this name; both `-` and `_` will do.
-pub(super) fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
+pub fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
     name.parse().map_err(|()| {
         let near = nearest(fault_names(), &name.replace('-', "_"));
         FaultError::UnknownKind {

@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const SESSIONS_APART: u32 = 1_000;
 
 /// A recording to go on with.
-pub(super) struct Before {
+pub struct Before {
     /// The file, at its end.
     pub writer: Box<dyn Write + Send>,
     /// The time since the recording began.
@@ -85,7 +85,7 @@ enum Rest {
 }
 
 /// Opens the recording at `path`; `None` if nothing is there yet.
-pub(super) fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
+pub fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
     let file = match private_file::open(path, OpenOptions::new().read(true).append(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

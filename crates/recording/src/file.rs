@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,6 +13,7 @@ use mcprove_fault::PastCalls;
 use mcprove_settings::loss::{Loss, Missing};
 use mcprove_settings::private_file;
 use mcprove_settings::secret::{Redactor, is_secret_name, secrets_of_named};
+use mcprove_settings::sync::lock;
 use mcprove_trace::EventKind;
 use mcprove_trace::stream::{EventStream, Recorder, Sink, TraceFile};
 use schemars::JsonSchema;
@@ -119,7 +120,7 @@ impl RecordingSummary {
 #[derive(Clone)]
 pub struct Recording(Arc<Shared>);
 
-pub(super) struct Shared {
+pub struct Shared {
     stream: EventStream,
     trace: Arc<TraceFile>,
     recorder: Arc<Recorder>,
@@ -220,7 +221,7 @@ impl Recording {
         if !is_secret_name(name) {
             return;
         }
-        let mut shown = self.0.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = lock(&self.0.shown);
         if shown.len() < SHOWN_MAX && shown.insert(value.to_owned()) {
             self.0.trace.add_secrets(secrets_of_named(name, value));
         }
@@ -292,17 +293,17 @@ impl Recording {
 }
 
 impl Shared {
-    pub(super) fn count_request(&self) {
+    pub fn count_request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn note(&self, name: &str, message: &str, data: &Value) {
+    pub fn note(&self, name: &str, message: &str, data: &Value) {
         let data = data.to_string();
         self.note_raw(name, message, &data);
     }
 
     /// As [`Shared::note`], of data that is JSON already.
-    pub(super) fn note_raw(&self, name: &str, message: &str, data: &str) {
+    pub fn note_raw(&self, name: &str, message: &str, data: &str) {
         let kind = EventKind::ScenarioEvent {
             name,
             message,
@@ -311,7 +312,7 @@ impl Shared {
         self.record(Instant::now(), kind);
     }
 
-    pub(super) fn record(&self, at: Instant, kind: EventKind<'_>) {
+    pub fn record(&self, at: Instant, kind: EventKind<'_>) {
         if self.is_over.load(Ordering::Relaxed) {
             return;
         }

@@ -29,7 +29,7 @@ struct Open {
 }
 
 impl RecordedRequest {
-    pub(super) fn new(
+    pub fn new(
         recording: Arc<Shared>,
         key: RequestKey,
         method: &str,

@@ -52,7 +52,7 @@ pub struct RecordedSession {
 }
 
 impl RecordedSession {
-    pub(super) fn new(recording: Arc<Shared>, number: u32) -> Self {
+    pub fn new(recording: Arc<Shared>, number: u32) -> Self {
         Self {
             recording,
             number,

@@ -12,7 +12,7 @@ use serde_json::Value;
 const DEPTH_MAX: usize = 100;
 
 /// The JSON, if it can be read back, else a text that holds it.
-pub(super) fn readable(json: &str) -> Cow<'_, str> {
+pub fn readable(json: &str) -> Cow<'_, str> {
     let can_be_parsed = || !is_doubtful(json) || serde_json::from_str::<Value>(json).is_ok();
     if depth(json.as_bytes()) <= DEPTH_MAX && can_be_parsed() {
         Cow::Borrowed(json)

@@ -3,10 +3,11 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use mcprove_settings::sync::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
@@ -49,23 +50,19 @@ impl Pongs {
 }
 
 impl Received {
-    fn lock(&self) -> MutexGuard<'_, Charge> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A message is whole: the next one begins.
     pub fn clear(&self) {
-        self.lock().clear();
+        lock(&self.0).clear();
     }
 
     /// A ping or pong was among what arrived, perhaps in the middle of a message.
     pub fn pass(&self, control: &[u8]) {
-        self.lock().release(control.len() + CONTROL_HEAD_BYTES);
+        lock(&self.0).release(control.len() + CONTROL_HEAD_BYTES);
     }
 
     /// How many bytes have arrived of a message that is not whole.
     pub fn bytes(&self) -> usize {
-        self.lock().bytes()
+        lock(&self.0).bytes()
     }
 }
 
@@ -134,7 +131,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         let has_room = self
             .received
             .as_ref()
-            .is_none_or(|received| received.lock().add(count));
+            .is_none_or(|received| lock(&received.0).add(count));
         Poll::Ready(if has_room {
             Ok(())
         } else {

@@ -71,7 +71,7 @@ fn read_line(
 }
 
 /// A fault in one line without the parts `key=value` whose keys are extra, and these.
-pub(crate) fn split_line(
+pub fn split_line(
     line: &str,
     extra: &'static [&'static str],
 ) -> (String, Vec<(&'static str, String)>) {
@@ -205,7 +205,7 @@ fn unknown(reader: &mut Reader<'_>, field: &Field, label: &str, known: &[&str]) 
 }
 
 /// What to say of a key of a fault that stands where the list should.
-pub(super) fn advice(name: &str) -> Option<Message> {
+pub fn advice(name: &str) -> Option<Message> {
     let normal = name.replace('-', "_");
     let mut kinds = fault_names().filter_map(|name| name.parse().ok());
     let is_of_fault = normal == "kind"

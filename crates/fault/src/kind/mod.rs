@@ -36,19 +36,19 @@ use crate::effect::Effect;
 
 /// What a kind is written with.
 mod prelude {
-    pub(super) use std::time::Duration;
+    pub use std::time::Duration;
 
-    pub(super) use async_trait::async_trait;
-    pub(super) use bytes::Bytes;
-    pub(super) use mcprove_settings::setting::Settings;
-    pub(super) use serde_json::{Map, Value, json};
-    pub(super) use tokio::time::sleep;
+    pub use async_trait::async_trait;
+    pub use bytes::Bytes;
+    pub use mcprove_settings::setting::Settings;
+    pub use serde_json::{Map, Value, json};
+    pub use tokio::time::sleep;
 
-    pub(super) use crate::call::FaultedCall;
-    pub(super) use crate::effect::Effect;
+    pub use crate::call::FaultedCall;
+    pub use crate::effect::Effect;
     pub(super) use crate::reply;
 
-    pub(super) fn millis(count: u64) -> Duration {
+    pub fn millis(count: u64) -> Duration {
         Duration::from_millis(count)
     }
 }
@@ -99,6 +99,6 @@ entries! {
 }
 
 /// The entry of a kind.
-pub(super) fn entry_of(kind: FaultKind) -> Option<&'static Entry> {
+pub fn entry_of(kind: FaultKind) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.name == kind.name())
 }

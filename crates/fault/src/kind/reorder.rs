@@ -1,7 +1,8 @@
 //! The second caller is served first.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use mcprove_settings::sync::lock;
 use tokio::sync::oneshot;
 
 use super::prelude::*;
@@ -24,7 +25,7 @@ impl Effect for Reorder {
         let Some(reply) = call.execute().await else {
             return;
         };
-        let held = self.held().take();
+        let held = lock(&self.held).take();
         if let Some(held) = held.filter(|held| !held.is_closed()) {
             call.reply(reply).await;
             // It may just have stopped waiting.
@@ -32,7 +33,7 @@ impl Effect for Reorder {
             return;
         }
         let (sender, overtaken) = oneshot::channel();
-        *self.held() = Some(sender);
+        *lock(&self.held) = Some(sender);
         if let Ok(Ok(())) = tokio::time::timeout(millis(self.hold_ms), overtaken).await {
             // Over HTTP the two travel on connections of their own, and could meet again.
             sleep(GAP).await;
@@ -42,11 +43,5 @@ impl Effect for Reorder {
 
     fn held(&self, _: u64) -> Option<Duration> {
         Some(millis(self.hold_ms).saturating_add(GAP))
-    }
-}
-
-impl Reorder {
-    fn held(&self) -> MutexGuard<'_, Option<oneshot::Sender<()>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

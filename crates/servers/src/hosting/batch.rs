@@ -18,7 +18,7 @@ const BATCH_MAX: usize = 1_000;
 const ANSWERS_BYTES_MAX: usize = FRAME_BYTES_MAX;
 
 /// Why a batch of this length is not looked at.
-pub(super) fn refuse(session: &Session, length: usize) -> Option<Refusal> {
+pub fn refuse(session: &Session, length: usize) -> Option<Refusal> {
     let is_known = session.revision().is_some_and(Revision::has_batches);
     let problem = match length {
         _ if !is_known => "this revision has no batches",
@@ -36,7 +36,7 @@ pub(super) fn refuse(session: &Session, length: usize) -> Option<Refusal> {
 /// before a last word is no answer, and goes out by itself. An HTTP status stands for the whole batch,
 /// and a connection that breaks off does so at once. A batch of which the client wants no answer any more
 /// has the end of its first request.
-pub(super) async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output, end: &End) {
+pub async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output, end: &End) {
     let (sender, mut answers): (Output, _) = mpsc::channel(OUTPUT_QUEUE_MAX);
     let collect = async {
         let mut collected = Collected::default();

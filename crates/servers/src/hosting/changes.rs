@@ -13,7 +13,7 @@ use super::message::META_SUBSCRIPTION;
 use super::session::Session;
 
 /// How many changes a client may be behind before it misses some.
-pub(super) const BEHIND_MAX: usize = 256;
+pub const BEHIND_MAX: usize = 256;
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub async fn next(news: &mut broadcast::Receiver<Change>, session: &Session) -> 
 }
 
 /// Passes changes on to a connection until its session is closed.
-pub(super) async fn forward(host: Arc<Host>, session: Arc<Session>, output: Output) {
+pub async fn forward(host: Arc<Host>, session: Arc<Session>, output: Output) {
     let mut news = host.news();
     let pass_on = async {
         while let Some(outgoing) = next(&mut news, &session).await {
@@ -131,7 +131,7 @@ impl Filter {
 }
 
 /// Acknowledges a subscription and tells of the changes that it asked for, until the client leaves.
-pub(super) async fn listen(exchange: &Exchange) {
+pub async fn listen(exchange: &Exchange) {
     // Before the acknowledgement, so that nothing is missed after it.
     let mut news = exchange.host.news();
     let capabilities = exchange.host.behaviour.capabilities(exchange.revision);

@@ -20,7 +20,7 @@ use super::watch::{Arrival, Ended, Malformed};
 use super::{batch, changes};
 
 /// The largest message that is read.
-pub(crate) const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A frame of no more than this is not searched for values.
 const LIGHT_BYTES_MAX: usize = 64 * 1024;
@@ -28,30 +28,30 @@ const LIGHT_BYTES_MAX: usize = 64 * 1024;
 const VALUE_BYTES: usize = 256;
 
 /// After how many seconds a client may try again, over HTTP, when too much is being worked on.
-pub(super) const BUSY_RETRY_S: u64 = 1;
+pub const BUSY_RETRY_S: u64 = 1;
 
 /// The work on a message that was begun.
-pub(crate) struct Started {
+pub struct Started {
     /// Gives it up.
-    pub(crate) task: AbortHandle,
+    pub task: AbortHandle,
     /// How it ended, as soon as that is known; of a batch only that nobody wants any of it.
-    pub(crate) ended: End,
+    pub ended: End,
 }
 
 /// One end of a conversation, and what serves it.
 #[derive(Clone)]
-pub(crate) struct Peer {
-    pub(crate) host: Arc<Host>,
-    pub(crate) session: Arc<Session>,
-    pub(crate) caller: Arc<Caller>,
+pub struct Peer {
+    pub host: Arc<Host>,
+    pub session: Arc<Session>,
+    pub caller: Arc<Caller>,
     /// What the message at hand is charged, until it was worked on.
-    pub(crate) charge: Option<Arc<Charge>>,
+    pub charge: Option<Arc<Charge>>,
 }
 
 impl Peer {
     /// A new session on a connection of its own, which hears of changes. With it come the two ends of what is said
     /// to it.
-    pub(super) fn connect(host: &Arc<Host>, caller: Arc<Caller>) -> (Self, Output, Answers) {
+    pub fn connect(host: &Arc<Host>, caller: Arc<Caller>) -> (Self, Output, Answers) {
         let session = Session::new(Some(host.unique_name()), caller.identity.clone());
         let session = Arc::new(session);
         let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
@@ -68,7 +68,7 @@ impl Peer {
 }
 
 /// How many bytes a frame takes once it is read: small values take far more room in memory than in JSON.
-pub(super) fn weight(frame: &[u8]) -> usize {
+pub fn weight(frame: &[u8]) -> usize {
     let is_large = frame.len() > LIGHT_BYTES_MAX;
     match std::str::from_utf8(frame) {
         Ok(text) if is_large => weight_kept(text),
@@ -77,17 +77,17 @@ pub(super) fn weight(frame: &[u8]) -> usize {
 }
 
 /// The same of JSON that is kept for long, be it small.
-pub(super) fn weight_kept(text: &str) -> usize {
+pub fn weight_kept(text: &str) -> usize {
     text.len() + count_values(text) * VALUE_BYTES
 }
 
 /// Refuses what there is no room for now.
-pub(super) fn too_busy() -> Refusal {
+pub fn too_busy() -> Refusal {
     Refusal::new(TOO_BUSY, "Too many bytes of requests in flight")
 }
 
 /// As [`receive_charged`], once there is room for the frame; without it, the frame is refused.
-pub(crate) async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
+pub async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
     let Some(charge) = peer.host.requests.charge(weight(frame)) else {
         // What it asks for is not read, for lack of room.
         refuse(peer, &[], (&Value::Null, &too_busy()), output).await;
@@ -101,7 +101,7 @@ pub(crate) async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
 }
 
 /// Reads a frame and starts whatever it asks for; waits only when the server stands still.
-pub(crate) async fn receive_charged(peer: &Peer, frame: &[u8], output: &Output) {
+pub async fn receive_charged(peer: &Peer, frame: &[u8], output: &Output) {
     if !peer.host.takes(frame).await {
         return;
     }
@@ -134,12 +134,12 @@ pub async fn refuse(peer: &Peer, frame: &[u8], (id, refusal): (&Value, &Refusal)
 }
 
 /// The refusal of what is not JSON.
-pub(crate) fn parse_error(error: &serde_json::Error) -> Refusal {
+pub fn parse_error(error: &serde_json::Error) -> Refusal {
     Refusal::new(PARSE_ERROR, format!("Parse error: {error}"))
 }
 
 /// Starts whatever a message or batch asks for.
-pub(crate) async fn accept(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+pub async fn accept(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
     peer.host.pass().await;
     match value {
         Value::Array(messages) => {
@@ -163,7 +163,7 @@ pub(crate) async fn accept(peer: &Peer, value: Value, output: &Output) -> Option
     }
 }
 
-pub(super) async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+pub async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
     let Peer { host, session, .. } = peer;
     match Message::from_value(value) {
         Message::Request(request) => {
@@ -200,7 +200,7 @@ pub(super) async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Op
 }
 
 /// Gives up the work on a request that the client no longer wants.
-pub(super) fn cancel(peer: &Peer, id: &Value, which: Which, how: Ended) {
+pub fn cancel(peer: &Peer, id: &Value, which: Which, how: Ended) {
     for method in peer.session.in_flight().cancel(id, which, how) {
         peer.host.behaviour.cancelled(&method);
     }

@@ -32,10 +32,10 @@ use super::watch::TurnedAway;
 /// The only thing that goes wrong with a body is that a mode breaks it off.
 #[derive(Debug, thiserror::Error)]
 #[error("broken off")]
-pub(super) struct BrokenOff;
+pub struct BrokenOff;
 
-pub(super) type Body = UnsyncBoxBody<Bytes, BrokenOff>;
-pub(super) type Answer = Response<Body>;
+pub type Body = UnsyncBoxBody<Bytes, BrokenOff>;
+pub type Answer = Response<Body>;
 
 /// Why a request was refused, kept with the refusal for whoever watches.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ struct Said(Refusal);
 struct Refused(Value);
 
 /// A part of a body.
-pub(super) struct Piece {
+pub struct Piece {
     bytes: Bytes,
     /// Whether the connection is closed after it, in the middle of the body.
     is_cut: bool,
@@ -58,7 +58,7 @@ pub(super) struct Piece {
 
 impl Piece {
     /// One that the body may end with.
-    pub(super) const fn whole(bytes: Bytes) -> Self {
+    pub const fn whole(bytes: Bytes) -> Self {
         Self {
             bytes,
             is_cut: false,
@@ -72,7 +72,7 @@ fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Answer 
     with_header(answer, CONTENT_TYPE, HeaderValue::from_static(content_type))
 }
 
-pub(super) fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
+pub fn with_header(mut answer: Answer, name: HeaderName, value: HeaderValue) -> Answer {
     answer.headers_mut().insert(name, value);
     answer
 }
@@ -84,7 +84,7 @@ fn with<T: Clone + Send + Sync + 'static>(mut answer: Answer, kept: T) -> Answer
 }
 
 /// A status with a line of text.
-pub(super) fn plain(status: StatusCode, text: impl AsRef<str> + Into<Bytes>) -> Answer {
+pub fn plain(status: StatusCode, text: impl AsRef<str> + Into<Bytes>) -> Answer {
     let reason = Reason(text.as_ref().trim_end().to_owned());
     with(
         answer(status, "text/plain", whole_body(text.into())),
@@ -93,12 +93,12 @@ pub(super) fn plain(status: StatusCode, text: impl AsRef<str> + Into<Bytes>) -> 
 }
 
 /// A refusal that remembers what was refused.
-pub(super) fn of_message(answer: Answer, message: Value) -> Answer {
+pub fn of_message(answer: Answer, message: Value) -> Answer {
     with(answer, Refused(message))
 }
 
 /// Tells the server of a request that was not let in.
-pub(super) fn tell(behaviour: &dyn Behaviour, caller: &Caller, answer: &Answer) {
+pub fn tell(behaviour: &dyn Behaviour, caller: &Caller, answer: &Answer) {
     let extensions = answer.extensions();
     let refused = extensions.get::<Refused>();
     let message = refused.map(|Refused(message)| Message::from_value(message.clone()));
@@ -116,7 +116,7 @@ pub(super) fn tell(behaviour: &dyn Behaviour, caller: &Caller, answer: &Answer) 
 }
 
 /// Finds out who is asking. What is refused comes back with who was refused.
-pub(super) fn authorise(
+pub fn authorise(
     behaviour: &dyn Behaviour,
     way: Way,
     remote: SocketAddr,
@@ -138,7 +138,7 @@ pub(super) fn authorise(
 }
 
 /// 401, with what would be accepted.
-pub(super) fn unauthorised(refused: &Unauthorised) -> Answer {
+pub fn unauthorised(refused: &Unauthorised) -> Answer {
     let answer = plain(StatusCode::UNAUTHORIZED, format!("{}\n", refused.reason));
     match HeaderValue::from_str(&refused.challenge) {
         Ok(challenge) => with_header(answer, WWW_AUTHENTICATE, challenge),
@@ -158,17 +158,17 @@ fn busy() -> Answer {
 }
 
 /// 202, for what wants no answer.
-pub(super) fn accepted() -> Answer {
+pub fn accepted() -> Answer {
     plain(StatusCode::ACCEPTED, "")
 }
 
 /// One message, or bytes that pass for one.
-pub(super) fn json(status: StatusCode, bytes: Bytes) -> Answer {
+pub fn json(status: StatusCode, bytes: Bytes) -> Answer {
     answer(status, "application/json", whole_body(bytes))
 }
 
 /// The beginning of a message, after which the connection is closed.
-pub(super) fn json_broken_off(bytes: Bytes) -> Answer {
+pub fn json_broken_off(bytes: Bytes) -> Answer {
     let body = body(Some(bytes), |bytes| async {
         let (bytes, is_cut) = (bytes?, true);
         Some((Piece { bytes, is_cut }, None))
@@ -181,12 +181,12 @@ pub(super) fn json_broken_off(bytes: Bytes) -> Answer {
 struct HungUp;
 
 /// The end of the connection, without an answer.
-pub(super) fn hang_up() -> Answer {
+pub fn hang_up() -> Answer {
     with(plain(StatusCode::INTERNAL_SERVER_ERROR, ""), HungUp)
 }
 
 /// What is given to whoever writes answers: an error closes the connection.
-pub(super) fn or_hung_up(answer: Answer) -> Result<Answer, BrokenOff> {
+pub fn or_hung_up(answer: Answer) -> Result<Answer, BrokenOff> {
     match answer.extensions().get::<HungUp>() {
         Some(HungUp) => Err(BrokenOff),
         None => Ok(answer),
@@ -194,14 +194,14 @@ pub(super) fn or_hung_up(answer: Answer) -> Result<Answer, BrokenOff> {
 }
 
 /// A status in place of an answer.
-pub(super) fn away(away: Away) -> Answer {
+pub fn away(away: Away) -> Answer {
     let status = StatusCode::from_u16(away.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
     let answer = plain(status, "turned away; see Retry-After\n");
     with_header(answer, RETRY_AFTER, away.retry_after_s.into())
 }
 
 /// The status of an answer: that of a success, unless the server refused to look at the request.
-pub(super) fn status(outgoing: &Outgoing, era: Era) -> StatusCode {
+pub fn status(outgoing: &Outgoing, era: Era) -> StatusCode {
     match (outgoing.refused, era) {
         (Some(METHOD_NOT_FOUND), Era::Stateless) => StatusCode::NOT_FOUND,
         (Some(METHOD_NOT_FOUND), Era::Handshake) | (None, _) => StatusCode::OK,
@@ -210,14 +210,14 @@ pub(super) fn status(outgoing: &Outgoing, era: Era) -> StatusCode {
 }
 
 /// A JSON-RPC error.
-pub(super) fn refused(status: StatusCode, id: &Value, refusal: &Refusal) -> Answer {
+pub fn refused(status: StatusCode, id: &Value, refusal: &Refusal) -> Answer {
     let answer = json(status, refusal.response(id).to_string().into());
     let reason = Reason(refusal.message.clone());
     with(with(answer, Said(refusal.clone())), reason)
 }
 
 /// A stream of events that `next` makes, until it has no more.
-pub(super) fn events<State, Next, Future>(state: State, next: Next) -> Answer
+pub fn events<State, Next, Future>(state: State, next: Next) -> Answer
 where
     State: Send + 'static,
     Next: Fn(State) -> Future + Send + 'static,
@@ -255,7 +255,7 @@ where
 }
 
 /// What is written, as an event.
-pub(super) fn event(outgoing: &Outgoing) -> Piece {
+pub fn event(outgoing: &Outgoing) -> Piece {
     if outgoing.ending == Ending::Parked {
         // It is an event already.
         return Piece::whole(outgoing.bytes.clone());
@@ -287,7 +287,7 @@ pub(super) fn event(outgoing: &Outgoing) -> Piece {
 }
 
 /// Reads the whole body, or says why not; with it comes what it is charged.
-pub(super) async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge), Answer> {
+pub async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge), Answer> {
     match http_limits::read(body, FRAME_BYTES_MAX, budget).await {
         Ok(Read::Whole(body, mut charge)) => {
             let is_held = charge.add(weight(&body) - body.len());
@@ -306,7 +306,7 @@ pub(super) async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes,
 }
 
 /// Whether the client takes this content type.
-pub(super) fn takes(headers: &HeaderMap, content_type: &str) -> bool {
+pub fn takes(headers: &HeaderMap, content_type: &str) -> bool {
     headers
         .get_all(ACCEPT)
         .iter()
@@ -317,7 +317,7 @@ pub(super) fn takes(headers: &HeaderMap, content_type: &str) -> bool {
 }
 
 /// Whether the body is said to be JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
+pub fn is_json(headers: &HeaderMap) -> bool {
     headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())

@@ -32,7 +32,7 @@ pub(super) trait Endpoint: Send + Sync + 'static {
 }
 
 /// Serves one connection to its end.
-pub(super) async fn serve<E: Endpoint>(
+pub async fn serve<E: Endpoint>(
     endpoint: Arc<E>,
     stream: impl AsyncRead + AsyncWrite + Unpin,
     ends: Ends,

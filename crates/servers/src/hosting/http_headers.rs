@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::message::{HEADER_MISMATCH, META_VERSION, Refusal, Request};
 
 /// The revision, on every request after the handshake.
-pub(super) const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 /// The session, from `initialize` on.
-pub(super) const SESSION_ID: &str = "mcp-session-id";
+pub const SESSION_ID: &str = "mcp-session-id";
 /// The last event that a client saw of the stream that it wants the rest of.
-pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+pub const LAST_EVENT_ID: &str = "last-event-id";
 
 const ENCODED_START: &str = "=?base64?";
 const ENCODED_END: &str = "?=";
@@ -21,12 +21,12 @@ const ENCODED_END: &str = "?=";
 const ARGUMENT_DEPTH_MAX: usize = 32;
 
 /// A header as text.
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 /// Compares the headers of a stateless request with its body. `tools` are as they are listed.
-pub(super) fn check(
+pub fn check(
     headers: &HeaderMap,
     request: &Request,
     tools: impl Fn() -> Vec<Value>,

@@ -8,10 +8,10 @@ use super::lock;
 use super::session::Session;
 
 /// The most sessions at a time.
-pub(super) const SESSIONS_MAX: usize = 65_536;
+pub const SESSIONS_MAX: usize = 65_536;
 
 /// Sessions by their names. When there are too many, the one that was idle longest makes room.
-pub(super) struct HttpSessions {
+pub struct HttpSessions {
     kept: Mutex<HashMap<String, Kept>>,
     max: usize,
 }
@@ -22,7 +22,7 @@ struct Kept {
 }
 
 impl HttpSessions {
-    pub(super) fn at_most(max: usize) -> Self {
+    pub fn at_most(max: usize) -> Self {
         Self {
             kept: Mutex::new(HashMap::new()),
             max,
@@ -30,7 +30,7 @@ impl HttpSessions {
     }
 
     /// The session with this name, which is used now.
-    pub(super) fn get(&self, name: &str) -> Option<Arc<Session>> {
+    pub fn get(&self, name: &str) -> Option<Arc<Session>> {
         let mut kept = lock(&self.kept);
         let kept = kept.get_mut(name)?;
         kept.used = Instant::now();
@@ -38,13 +38,13 @@ impl HttpSessions {
     }
 
     /// Forgets the session that was idle longest, and gives it back. A session with requests in flight is not idle.
-    pub(super) fn evict(&self) -> Option<Arc<Session>> {
+    pub fn evict(&self) -> Option<Arc<Session>> {
         take_idlest(&mut lock(&self.kept))
     }
 
     /// Keeps a session, and gives back the one that had to make room for it. A session with requests in
     /// flight makes none; if all have some, the new one is given back.
-    pub(super) fn insert(&self, name: String, session: Arc<Session>) -> Option<Arc<Session>> {
+    pub fn insert(&self, name: String, session: Arc<Session>) -> Option<Arc<Session>> {
         let mut kept = lock(&self.kept);
         let mut evicted = None;
         if kept.len() >= self.max {
@@ -59,12 +59,12 @@ impl HttpSessions {
     }
 
     /// Forgets a session.
-    pub(super) fn remove(&self, name: &str) {
+    pub fn remove(&self, name: &str) {
         lock(&self.kept).remove(name);
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+    pub fn all(&self) -> Vec<Arc<Session>> {
         let kept = lock(&self.kept);
         kept.values()
             .map(|kept| Arc::clone(&kept.session))

@@ -12,7 +12,7 @@ use super::http_waiting::Waiting;
 use super::session::Session;
 
 /// The answers to a request, for a client that may leave.
-pub(super) fn stream(first: Option<Outgoing>, answers: Answers, waiting: Waiting) -> Answer {
+pub fn stream(first: Option<Outgoing>, answers: Answers, waiting: Waiting) -> Answer {
     answer::events((first, answers, waiting), |state| async move {
         let (first, mut answers, mut waiting) = state;
         let outgoing = match first {
@@ -25,7 +25,7 @@ pub(super) fn stream(first: Option<Outgoing>, answers: Answers, waiting: Waiting
 }
 
 /// What is left of a stream that the server closed.
-pub(super) fn rest(answers: Answers) -> Answer {
+pub fn rest(answers: Answers) -> Answer {
     answer::events(answers, |mut answers| async move {
         let outgoing = answers.recv().await?;
         Some((answer::event(&outgoing), answers))
@@ -34,7 +34,7 @@ pub(super) fn rest(answers: Answers) -> Answer {
 
 /// Changes that a session is to hear of, until it is closed. Only the newest stream of a session
 /// tells them.
-pub(super) fn news(session: Arc<Session>, news: broadcast::Receiver<Change>) -> Answer {
+pub fn news(session: Arc<Session>, news: broadcast::Receiver<Change>) -> Answer {
     let number = session.open_stream();
     let state = (session, news, true);
     answer::events(state, move |(session, mut news, is_new)| async move {

@@ -9,9 +9,9 @@ use super::exchange::Ending;
 use super::session::Session;
 
 /// Gives up the work on a request when whoever waits for it is gone.
-pub(super) struct Waiting {
+pub struct Waiting {
     /// The work, once it has begun.
-    pub(super) work: Option<Started>,
+    pub work: Option<Started>,
     cancels: Option<Cancels>,
 }
 
@@ -24,7 +24,7 @@ struct Cancels {
 }
 
 impl Waiting {
-    pub(super) fn new(peer: &Peer, message: &Value, era: Era) -> Self {
+    pub fn new(peer: &Peer, message: &Value, era: Era) -> Self {
         let id = |message: &Value| message.get("id").cloned();
         let ids = match message {
             Value::Array(messages) => messages.iter().filter_map(id).collect(),
@@ -44,13 +44,13 @@ impl Waiting {
 
     /// Whether there will be no answer because the client wants none: it cancelled the request, or
     /// closed its session.
-    pub(super) fn is_unwanted(&self, session: &Session) -> bool {
+    pub fn is_unwanted(&self, session: &Session) -> bool {
         let ended = self.work.as_ref().and_then(|work| work.ended.get());
         ended.is_some_and(|how| how.is_unwanted()) || session.is_closed()
     }
 
     /// Notes an answer; after the last one, leaving cancels nothing.
-    pub(super) fn note(&mut self, ending: Ending) {
+    pub fn note(&mut self, ending: Ending) {
         if ending.is_final() {
             self.cancels = None;
         }

@@ -12,7 +12,7 @@ use super::watch::Ended;
 
 /// How the work on one request ended, as soon as that is known; also what tells it from other work on
 /// the same id.
-pub(super) type End = Arc<OnceLock<Ended>>;
+pub type End = Arc<OnceLock<Ended>>;
 
 /// A request that is being worked on.
 struct Work {
@@ -24,16 +24,16 @@ struct Work {
 }
 
 /// Which work on an id: what this task does, or all of it.
-pub(super) type Which = Option<task::Id>;
+pub type Which = Option<task::Id>;
 
 /// Work by the id of its request. A client that gives one id to several requests gets all of them
 /// answered, and cancels all of them.
 #[derive(Default)]
-pub(super) struct InFlight(Mutex<HashMap<String, Vec<Work>>>);
+pub struct InFlight(Mutex<HashMap<String, Vec<Work>>>);
 
 impl InFlight {
     /// Starts the work on a request, so that it can be cancelled until it is done.
-    pub(super) fn begin(
+    pub fn begin(
         &self,
         id: &Value,
         method: String,
@@ -54,7 +54,7 @@ impl InFlight {
     }
 
     /// Notes that the work on a request is done.
-    pub(super) fn done(&self, id: &Value, end: &End) {
+    pub fn done(&self, id: &Value, end: &End) {
         let mut works = lock(&self.0);
         let id = id.to_string();
         if let Some(same) = works.get_mut(&id) {
@@ -66,7 +66,7 @@ impl InFlight {
     }
 
     /// From now on the work on a request goes on though the client cancels it; `told` is then called.
-    pub(super) fn shield(&self, id: &Value, end: &End, told: Shield) {
+    pub fn shield(&self, id: &Value, end: &End, told: Shield) {
         let mut works = lock(&self.0);
         let mut same = works.get_mut(&id.to_string()).into_iter().flatten();
         if let Some(work) = same.find(|work| Arc::ptr_eq(&work.end, end)) {
@@ -75,14 +75,14 @@ impl InFlight {
     }
 
     /// Whether any of this work on an id goes on though the client cancels it.
-    pub(super) fn is_shielded(&self, id: &Value, which: Which) -> bool {
+    pub fn is_shielded(&self, id: &Value, which: Which) -> bool {
         let works = lock(&self.0);
         let mut same = works.get(&id.to_string()).into_iter().flatten();
         same.any(|work| work.shield.is_some() && work.is(which))
     }
 
     /// Gives up this work on an id, and says of which methods. Shielded work is only told.
-    pub(super) fn cancel(&self, id: &Value, which: Which, how: Ended) -> Vec<String> {
+    pub fn cancel(&self, id: &Value, which: Which, how: Ended) -> Vec<String> {
         let mut works = lock(&self.0);
         let id = id.to_string();
         let mut methods = Vec::new();
@@ -112,7 +112,7 @@ impl InFlight {
     }
 
     /// Gives up all work, shielded or not.
-    pub(super) fn give_up(&self, how: Ended) {
+    pub fn give_up(&self, how: Ended) {
         for (_, same) in lock(&self.0).drain() {
             for work in same {
                 work.give_up(how);
@@ -121,7 +121,7 @@ impl InFlight {
     }
 
     /// Whether any request is being worked on.
-    pub(super) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         !lock(&self.0).is_empty()
     }
 }

@@ -26,7 +26,7 @@ const REPLY_STATELESS: &[u8] =
     br#","result":{"resultType":"complete","content":[{"type":"text","text":"ok"}]}}"#;
 
 /// Serves over asynchronous streams until the end of the input.
-pub(crate) async fn run(
+pub async fn run(
     host: Arc<Host>,
     mut input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -44,7 +44,7 @@ pub(crate) async fn run(
 }
 
 /// Serves over blocking streams until the end of the input.
-pub(crate) fn run_blocking(host: Arc<Host>, mut input: impl Read, mut output: impl Write) {
+pub fn run_blocking(host: Arc<Host>, mut input: impl Read, mut output: impl Write) {
     let mut lean = Lean::new(host);
     while let Ok(count @ 1..) = input.read(lean.room()) {
         lean.take(count);
@@ -131,7 +131,7 @@ fn reply(host: &Host, session: &Session, line: &[u8], replies: &mut Vec<u8>) {
 }
 
 /// Writes the answer to the call with this id.
-pub(crate) fn write_reply(id: &[u8], era: Era, replies: &mut Vec<u8>) {
+pub fn write_reply(id: &[u8], era: Era, replies: &mut Vec<u8>) {
     replies.extend_from_slice(REPLY_START);
     replies.extend_from_slice(id);
     replies.extend_from_slice(match era {
@@ -157,7 +157,7 @@ fn answer(host: &Host, session: &Session, request: &Request) -> Value {
 }
 
 /// The bytes of the id, when the message is a call of a tool; looks no further than it must.
-pub(crate) fn call_id(message: &[u8]) -> Option<&[u8]> {
+pub fn call_id(message: &[u8]) -> Option<&[u8]> {
     let mut scan = Scan {
         bytes: message,
         at: 0,

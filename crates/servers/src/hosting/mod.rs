@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -50,6 +50,7 @@ pub use exchange::Exchange;
 pub use host::{Eras, Host, Stderr};
 pub use listener::{Bound, Kind, ListenError, Listening};
 pub use logging::LogLevel;
+pub use mcprove_settings::sync::lock;
 pub use message::{Refusal, Request};
 pub use names::PublicHost;
 pub use session::Session;
@@ -102,9 +103,4 @@ pub fn spawn_in_memory(host: Arc<Host>) -> (impl AsyncRead + use<>, impl AsyncWr
     let (server_input, client_output) = tokio::io::duplex(PIPE_BYTES);
     tokio::spawn(serve_stdio::run(host, server_input, server_output));
     (client_input, client_output)
-}
-
-/// Locks, whatever happened to other holders: nothing here leaves half a change behind.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,7 +31,7 @@ use super::session::{AGREEMENT_BYTES_MAX, Session, Shared};
 use super::watch::Ended;
 
 /// The sessions of one server.
-pub(super) struct HttpServer {
+pub struct HttpServer {
     host: Arc<Host>,
     sessions: HttpSessions,
     /// What all requests of the stateless era share.
@@ -85,7 +85,7 @@ impl Endpoint for HttpServer {
 }
 
 impl HttpServer {
-    pub(super) fn new(host: Arc<Host>) -> Self {
+    pub fn new(host: Arc<Host>) -> Self {
         Self {
             host,
             sessions: HttpSessions::at_most(SESSIONS_MAX),

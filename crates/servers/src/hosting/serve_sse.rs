@@ -25,7 +25,7 @@ struct Client {
 }
 
 /// The streams of one server.
-pub(super) struct SseServer {
+pub struct SseServer {
     host: Arc<Host>,
     clients: Arc<Clients>,
 }
@@ -72,7 +72,7 @@ impl Endpoint for SseServer {
 }
 
 impl SseServer {
-    pub(super) fn new(host: Arc<Host>) -> Self {
+    pub fn new(host: Arc<Host>) -> Self {
         Self {
             host,
             clients: Arc::default(),

@@ -25,14 +25,14 @@ const SUBSCRIPTIONS_MAX: usize = 10_000;
 const PARKED_MAX: usize = 64;
 
 /// The most that is kept of what one client says at `initialize`.
-pub(super) const AGREEMENT_BYTES_MAX: usize = 64 * 1024;
+pub const AGREEMENT_BYTES_MAX: usize = 64 * 1024;
 /// How many bytes of what clients say are kept with their sessions, for all clients together: what they said at
 /// `initialize`, and the names of resources that they subscribed to.
-pub(super) const SESSION_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub const SESSION_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// What a subscription takes besides the name of its resource.
 const SUBSCRIPTION_BYTES: usize = 128;
 /// How many bytes of answers may wait for one client before its next request is worked on.
-pub(super) const UNREAD_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub const UNREAD_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// What `initialize` settled.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct Agreement {
 }
 
 /// What a behaviour keeps with a client, for itself, over as many sessions as it has.
-pub(crate) type Shared = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
+pub type Shared = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
 
 /// One client, from `initialize` or its connection to the end.
 pub struct Session {
@@ -69,7 +69,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(name: Option<String>, owner: Option<Identity>) -> Self {
+    pub fn new(name: Option<String>, owner: Option<Identity>) -> Self {
         Self {
             name,
             owner,
@@ -89,7 +89,7 @@ impl Session {
 
     /// The same session, sharing what the behaviour keeps with others: in the stateless era each
     /// request over HTTP is a session.
-    pub(crate) fn sharing(mut self, attachment: &Shared) -> Self {
+    pub fn sharing(mut self, attachment: &Shared) -> Self {
         self.attachment = Arc::clone(attachment);
         self
     }
@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Who opened it.
-    pub(super) const fn owner(&self) -> Option<&Identity> {
+    pub const fn owner(&self) -> Option<&Identity> {
         self.owner.as_ref()
     }
 
@@ -135,7 +135,7 @@ impl Session {
     }
 
     /// Notes what `initialize` settled.
-    pub(super) fn agree(
+    pub fn agree(
         &self,
         revision: Revision,
         (client_capabilities, client): (Value, Value),
@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// The id of a new question to the client, and where its answer will arrive.
-    pub(crate) fn question(&self) -> (String, oneshot::Receiver<Result<Value, Value>>) {
+    pub fn question(&self) -> (String, oneshot::Receiver<Result<Value, Value>>) {
         let id = format!("ask-{}", self.asked.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
         lock(&self.questions).insert(id.clone(), sender);
@@ -158,12 +158,12 @@ impl Session {
     }
 
     /// Forgets a question that waited long enough.
-    pub(crate) fn forget_question(&self, id: &str) {
+    pub fn forget_question(&self, id: &str) {
         lock(&self.questions).remove(id);
     }
 
     /// Takes the client's answer to a question; an answer to none is dropped.
-    pub(crate) fn answered(&self, id: &Value, outcome: Result<Value, Value>) {
+    pub fn answered(&self, id: &Value, outcome: Result<Value, Value>) {
         let question = id.as_str().and_then(|id| lock(&self.questions).remove(id));
         if let Some(question) = question {
             // Whoever asked may have been cancelled.
@@ -172,44 +172,44 @@ impl Session {
     }
 
     /// The requests that are being worked on.
-    pub(super) const fn in_flight(&self) -> &InFlight {
+    pub const fn in_flight(&self) -> &InFlight {
         &self.in_flight
     }
 
     /// Gives up all work, and ends the streams of this session.
-    pub(crate) fn close(&self, how: Ended) {
+    pub fn close(&self, how: Ended) {
         self.in_flight.give_up(how);
         lock(&self.parked).clear();
         self.closed.send_replace(true);
     }
 
     /// Whether it was closed.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
 
     /// Waits for [`Session::close`].
-    pub(crate) async fn wait_closed(&self) {
+    pub async fn wait_closed(&self) {
         // An error would mean that the session is gone, which is closed too.
         let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
     /// The mildest log messages that the client wants, if it said so.
-    pub(super) fn log_level(&self) -> Option<LogLevel> {
+    pub fn log_level(&self) -> Option<LogLevel> {
         *lock(&self.log_level)
     }
 
-    pub(super) fn set_log_level(&self, level: LogLevel) {
+    pub fn set_log_level(&self, level: LogLevel) {
         *lock(&self.log_level) = Some(level);
     }
 
     /// Answers that wait for this client.
-    pub(super) const fn unread(&self) -> &Budget {
+    pub const fn unread(&self) -> &Budget {
         &self.unread
     }
 
     /// Tells the client of changes of this resource from now on; false if there are too many, or `kept` has no room.
-    pub(super) fn subscribe(&self, uri: &str, kept: &Budget) -> bool {
+    pub fn subscribe(&self, uri: &str, kept: &Budget) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
         if subscriptions.contains_key(uri) {
             return true;
@@ -221,12 +221,12 @@ impl Session {
             .is_some()
     }
 
-    pub(super) fn unsubscribe(&self, uri: &str) {
+    pub fn unsubscribe(&self, uri: &str) {
         lock(&self.subscriptions).remove(uri);
     }
 
     /// Whether the client is to hear of this, in the handshake era.
-    pub(super) fn hears_of(&self, change: &Change) -> bool {
+    pub fn hears_of(&self, change: &Change) -> bool {
         match change {
             Change::Resource(uri) => lock(&self.subscriptions).contains_key(uri),
             Change::Tools | Change::Prompts | Change::Resources => self.revision().is_some(),
@@ -234,12 +234,12 @@ impl Session {
     }
 
     /// The number of a new stream for messages that belong to no request.
-    pub(super) fn open_stream(&self) -> u64 {
+    pub fn open_stream(&self) -> u64 {
         self.streams.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     /// Whether the stream with this number is the newest.
-    pub(super) fn is_newest_stream(&self, number: u64) -> bool {
+    pub fn is_newest_stream(&self, number: u64) -> bool {
         self.streams.load(Ordering::SeqCst) == number
     }
 
@@ -260,7 +260,7 @@ impl Session {
 }
 
 /// A request of the server to the client.
-pub(crate) fn question_message(id: &str, method: &str, params: &Value) -> Value {
+pub fn question_message(id: &str, method: &str, params: &Value) -> Value {
     let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
     if !params.is_null() {
         message["params"] = params.clone();

@@ -6,16 +6,16 @@ use tokio::sync::Semaphore;
 
 /// The most calls of tools that are worked on at a time, and the most of all other requests: so that
 /// calls that are never answered leave room for everything else.
-pub(super) const IN_FLIGHT_MAX: usize = 16_384;
+pub const IN_FLIGHT_MAX: usize = 16_384;
 
 /// One permit for each request that may be worked on.
-pub(crate) struct Slots {
+pub struct Slots {
     calls: Arc<Semaphore>,
     others: Arc<Semaphore>,
 }
 
 impl Slots {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let full = || Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         Self {
             calls: full(),
@@ -24,7 +24,7 @@ impl Slots {
     }
 
     /// Those for requests of this method.
-    pub(super) const fn of(&self, method: &str) -> &Arc<Semaphore> {
+    pub const fn of(&self, method: &str) -> &Arc<Semaphore> {
         match method.as_bytes() {
             b"tools/call" => &self.calls,
             _ => &self.others,
@@ -32,7 +32,7 @@ impl Slots {
     }
 
     /// Whether nothing is worked on.
-    pub(super) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let is_full = |slots: &Semaphore| slots.available_permits() == IN_FLIGHT_MAX;
         is_full(&self.calls) && is_full(&self.others)
     }

@@ -25,7 +25,7 @@ pub enum Ended {
 
 impl Ended {
     /// Whether there is no answer because the client wants none.
-    pub(crate) const fn is_unwanted(self) -> bool {
+    pub const fn is_unwanted(self) -> bool {
         matches!(self, Self::Cancelled | Self::Disconnected)
     }
 }

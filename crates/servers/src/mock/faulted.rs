@@ -13,14 +13,14 @@ use crate::hosting::Exchange;
 /// The status with which a crashed server exits.
 const CRASHED: u8 = 1;
 
-pub(super) struct FaultedExchange<'a> {
+pub struct FaultedExchange<'a> {
     server: &'a Server,
     exchange: &'a Exchange,
     id: String,
 }
 
 impl<'a> FaultedExchange<'a> {
-    pub(super) fn new(server: &'a Server, exchange: &'a Exchange) -> Self {
+    pub fn new(server: &'a Server, exchange: &'a Exchange) -> Self {
         Self {
             server,
             exchange,

@@ -18,7 +18,7 @@ const UNHEARD_MAX: usize = 1_024;
 const REMARK_CHARACTERS_MAX: usize = 200;
 
 /// The recording of a mock.
-pub(super) struct Log {
+pub struct Log {
     recording: Recording,
     /// What was not let in belongs to no session that we know: it has one of its own.
     outside: OnceLock<RecordedSession>,
@@ -33,7 +33,7 @@ struct SessionLog {
 
 /// One request, from its arrival to its end. When it is dropped before the last word, its client
 /// cancelled it or left.
-pub(super) struct Entry {
+pub struct Entry {
     id: Value,
     request: RecordedRequest,
     session: RecordedSession,
@@ -43,14 +43,14 @@ pub(super) struct Entry {
 }
 
 impl Log {
-    pub(super) fn new(recording: Recording) -> Self {
+    pub fn new(recording: Recording) -> Self {
         Self {
             recording,
             outside: OnceLock::new(),
         }
     }
 
-    pub(super) fn recording(&self) -> &Recording {
+    pub fn recording(&self) -> &Recording {
         &self.recording
     }
 
@@ -64,7 +64,7 @@ impl Log {
     }
 
     /// A request arrived.
-    pub(super) fn request(&self, session: &Session, request: &Request) -> Option<Entry> {
+    pub fn request(&self, session: &Session, request: &Request) -> Option<Entry> {
         let log = std::sync::Arc::clone(self.session(session)?);
         let id = request.id.clone();
         let key = id.to_string();
@@ -88,7 +88,7 @@ impl Log {
     }
 
     /// Something arrived that is no message.
-    pub(super) fn misread(&self, session: &Session, frame: &[u8], refusal: &Refusal) {
+    pub fn misread(&self, session: &Session, frame: &[u8], refusal: &Refusal) {
         if let Some(log) = self.session(session) {
             log.recorded.remark(&format!(
                 "refused with {}, {}: {}",
@@ -100,7 +100,7 @@ impl Log {
     }
 
     /// An HTTP request was not let in.
-    pub(super) fn turned_away(&self, refused: &TurnedAway<'_>) {
+    pub fn turned_away(&self, refused: &TurnedAway<'_>) {
         let outside = self.outside.get_or_init(|| self.recording.session());
         let message = format!(
             "turned away with HTTP {}: {}",
@@ -117,7 +117,7 @@ impl Log {
     }
 
     /// The client left.
-    pub(super) fn left(&self, session: &Session) {
+    pub fn left(&self, session: &Session) {
         if let Some(log) = self.session(session) {
             log.recorded.left();
         }
@@ -143,17 +143,17 @@ impl Log {
 
 impl Entry {
     /// A fault strikes it.
-    pub(super) fn struck(&self, injection: &Injection, server: &str) {
+    pub fn struck(&self, injection: &Injection, server: &str) {
         self.request.strike(injection, server);
     }
 
     /// The tool answered, whatever a fault makes of it.
-    pub(super) fn answered_behind(&self, reply: &str) {
+    pub fn answered_behind(&self, reply: &str) {
         self.request.answered_behind(reply.as_bytes());
     }
 
     /// The server says something to it.
-    pub(super) fn said(&self, bytes: &[u8], is_last: bool) {
+    pub fn said(&self, bytes: &[u8], is_last: bool) {
         if is_last {
             self.is_done.store(true, Ordering::Relaxed);
         }
@@ -194,13 +194,13 @@ impl Entry {
     }
 
     /// The server ends without an answer.
-    pub(super) fn crashed(&self) {
+    pub fn crashed(&self) {
         self.is_done.store(true, Ordering::Relaxed);
         self.request.fail(ErrorCategory::Crash, "the server exited");
     }
 
     /// The server gives it up, because it ends.
-    pub(super) fn stopped(&self) {
+    pub fn stopped(&self) {
         let was_done = self.is_done.swap(true, Ordering::Relaxed);
         if !was_done && !self.request.has_ended() {
             let message = "the server stopped before an answer";
@@ -209,7 +209,7 @@ impl Entry {
     }
 
     /// Writes down that the client cancelled, though the work goes on.
-    pub(super) fn canceller(&self) -> Shield {
+    pub fn canceller(&self) -> Shield {
         let request = self.request.clone();
         Box::new(move || request.cancel())
     }

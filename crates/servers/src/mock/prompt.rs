@@ -6,7 +6,7 @@ use super::spec::{PromptSpec, text_of};
 use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 
 /// What `prompts/get` answers.
-pub(super) fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result<Value, Refusal> {
+pub fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result<Value, Refusal> {
     let invalid = |message: String| Refusal::new(INVALID_PARAMS, message);
     let name = text_of(params, "name");
     let prompt = prompts

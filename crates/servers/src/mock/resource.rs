@@ -13,7 +13,7 @@ use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 /// What `resources/read` answers.
-pub(super) fn read(
+pub fn read(
     resources: &[ResourceSpec],
     templates: &[ResourceTemplateSpec],
     params: &Map<String, Value>,
@@ -105,7 +105,7 @@ fn fit(pattern: &str, uri: &str) -> Option<Map<String, Value>> {
 }
 
 /// Why no address can fit a pattern.
-pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
+pub fn pattern_problem(pattern: &str) -> Option<String> {
     let mut rest = pattern;
     let mut is_first = true;
     while let Some((literal, after)) = rest.split_once('{') {

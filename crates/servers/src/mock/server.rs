@@ -27,23 +27,23 @@ use crate::hosting::{
     Watch,
 };
 
-pub(super) struct Server {
+pub struct Server {
     spec: MockSpec,
     tools: Vec<Tool>,
     /// Where each tool is, by its name.
     places: HashMap<String, usize>,
     /// Which calls meet a fault.
-    pub(super) injector: Injector,
+    pub injector: Injector,
     /// Where requests are written down.
-    pub(super) log: OnceLock<Log>,
+    pub log: OnceLock<Log>,
     /// Calls so far.
-    pub(super) calls: AtomicU64,
+    pub calls: AtomicU64,
 }
 
 /// What goes with a request from its arrival to its end.
-pub(super) struct Ticket {
+pub struct Ticket {
     injection: Option<Injection>,
-    pub(super) entry: Option<Entry>,
+    pub entry: Option<Entry>,
 }
 
 impl Watch for Ticket {
@@ -63,7 +63,7 @@ impl Watch for Ticket {
 
 impl Ticket {
     /// What is to be called when the client cancels, and nothing comes of it.
-    pub(super) fn canceller(&self) -> Shield {
+    pub fn canceller(&self) -> Shield {
         match &self.entry {
             Some(entry) => entry.canceller(),
             None => Box::new(|| {}),
@@ -72,7 +72,7 @@ impl Ticket {
 }
 
 impl Server {
-    pub(super) fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
+    pub fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
         let tools: Vec<Tool> = spec.tools.iter().map(Tool::new).collect::<Result<_, _>>()?;
         let mut places = HashMap::with_capacity(tools.len());
         for (place, tool) in tools.iter().enumerate() {
@@ -100,7 +100,7 @@ impl Server {
     }
 
     /// The mock's own answer to a call, without any fault.
-    pub(super) fn answer_call(&self, exchange: &Exchange) -> Value {
+    pub fn answer_call(&self, exchange: &Exchange) -> Value {
         match self.try_call(&exchange.request) {
             Ok(result) => exchange.success(result),
             Err(refusal) => refusal.response(&exchange.request.id),

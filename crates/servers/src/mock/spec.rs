@@ -124,11 +124,11 @@ pub struct PromptSpec {
 
 impl MockSpec {
     /// Whether there is anything that a client could ask for.
-    pub(crate) const fn has_anything(&self) -> bool {
+    pub const fn has_anything(&self) -> bool {
         !self.tools.is_empty() || self.has_resources() || !self.prompts.is_empty()
     }
 
-    pub(crate) const fn has_resources(&self) -> bool {
+    pub const fn has_resources(&self) -> bool {
         !self.resources.is_empty() || !self.resource_templates.is_empty()
     }
 
@@ -198,6 +198,6 @@ impl Answer {
 }
 
 /// The text of this name, or an empty one.
-pub(super) fn text_of<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
+pub fn text_of<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -78,7 +78,7 @@ impl Template {
     }
 
     /// A value in which every text stays one.
-    pub(crate) fn texts(value: &Value) -> Result<Self, TemplateError> {
+    pub fn texts(value: &Value) -> Result<Self, TemplateError> {
         part(value, Types::Texts).map(Self)
     }
 
@@ -103,7 +103,7 @@ impl Template {
 }
 
 /// Whether a text can be a template.
-pub(crate) fn check(text: &str) -> Result<(), TemplateError> {
+pub fn check(text: &str) -> Result<(), TemplateError> {
     pieces(text).map(|_| ())
 }
 

@@ -21,9 +21,9 @@ const PROBLEMS_MAX: usize = 5;
 /// How much of a problem is told.
 const PROBLEM_CHARACTERS_MAX: usize = 300;
 
-pub(super) struct Tool {
-    pub(super) name: String,
-    pub(super) listed: Value,
+pub struct Tool {
+    pub name: String,
+    pub listed: Value,
     input: Validator,
     rules: Vec<Ready>,
     otherwise: Otherwise,
@@ -48,7 +48,7 @@ enum Comparable {
 }
 
 impl Tool {
-    pub(super) fn new(spec: &ToolSpec) -> Result<Self, MockError> {
+    pub fn new(spec: &ToolSpec) -> Result<Self, MockError> {
         let name = spec.name().to_owned();
         let wrong = |schema: &'static str, error: &ValidationError<'_>| MockError::Schema {
             tool: name.clone(),
@@ -77,7 +77,7 @@ impl Tool {
     }
 
     /// What the call with these arguments is answered: a result, or a JSON-RPC error.
-    pub(super) fn call(&self, arguments: Option<&Value>) -> Result<Value, Refusal> {
+    pub fn call(&self, arguments: Option<&Value>) -> Result<Value, Refusal> {
         let (none, empty) = (json!({}), Map::new());
         let arguments = arguments.unwrap_or(&none);
         if let Some(problem) = self.problem(arguments) {

@@ -11,7 +11,7 @@ use super::table::{Table, check_template, scalar_text};
 use crate::mock::resource::pattern_problem;
 use crate::mock::{Contents, PromptSpec, ResourceSpec, ResourceTemplateSpec, Template};
 
-pub(super) fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<ResourceSpec> {
+pub fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<ResourceSpec> {
     let label = format!("resource {}", place + 1);
     let table = Table::read(reader, node, "resource", label)?;
     let listed = named(table.listed(reader, &["text", "blob"]), "uri");
@@ -22,7 +22,7 @@ pub(super) fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Op
     })
 }
 
-pub(super) fn resource_template(
+pub fn resource_template(
     reader: &mut Reader<'_>,
     node: &Node,
     place: usize,
@@ -88,7 +88,7 @@ fn contents(
     }
 }
 
-pub(super) fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<PromptSpec> {
+pub fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<PromptSpec> {
     let label = format!("prompt {}", place + 1);
     let table = Table::read(reader, node, "prompt", label)?;
     let name = table.text(reader, "name");

@@ -20,7 +20,7 @@ use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
 type Key = (Option<u32>, Option<u64>);
 
 /// Whether a text is a trace: lines of JSON that have a time and a kind.
-pub(super) fn is_trace(text: &str) -> bool {
+pub fn is_trace(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty());
     let record = first.and_then(|line| serde_json::from_str::<Map<String, Value>>(line).ok());
@@ -28,7 +28,7 @@ pub(super) fn is_trace(text: &str) -> bool {
 }
 
 /// Reads a trace.
-pub(super) fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
+pub fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
     if text.len() > RECORDING_BYTES_MAX {
         return Err(ConfigErrors::of(too_large(
             file,

@@ -13,7 +13,7 @@ const RESULT_HINT: &str =
     "write a text, or a whole result such as `{ content: [\"found it\"], isError: false }`";
 
 /// One of `responses`.
-pub(super) fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
+pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
     let table = Table::read(reader, node, "response", label)?;
     let when = when(reader, &table);
     let given: Vec<&Field> = ["response", "error", "sequence"]
@@ -71,7 +71,7 @@ fn sequence(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Answer>> {
 }
 
 /// What is made of each, if all are good; every one is looked at, for its problems.
-pub(super) fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Vec<T>> {
+pub fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Vec<T>> {
     let made: Vec<Option<T>> = nodes.iter().map(make).collect();
     made.into_iter().collect()
 }
@@ -128,7 +128,7 @@ fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
 }
 
 /// A text, or a whole result.
-pub(super) fn response(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
+pub fn response(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
     if let Some(text) = scalar_text(node) {
         let is_good = check_template(reader, node);
         return is_good.then(|| Answer::text(&text).ok()).flatten();
@@ -169,7 +169,7 @@ fn content(reader: &mut Reader<'_>, field: &Field) -> Option<Value> {
 }
 
 /// One block of content.
-pub(super) fn block(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+pub fn block(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     if let Some(text) = scalar_text(node) {
         return Some(json!({ "type": "text", "text": text }));
     }
@@ -196,6 +196,6 @@ pub(super) fn block(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
 }
 
 /// What was recorded of a call, word by word.
-pub(super) fn recorded(result: Map<String, Value>) -> Answer {
+pub fn recorded(result: Map<String, Value>) -> Answer {
     Answer::Result(Template::literal(Value::Object(result)))
 }

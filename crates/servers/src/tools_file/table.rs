@@ -9,7 +9,7 @@ use crate::mock::template;
 
 /// What becomes of keys that a table does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub enum Unknown {
     /// They are problems.
     Refused,
     /// They are kept: a recording has what the server sent.
@@ -17,7 +17,7 @@ pub(super) enum Unknown {
 }
 
 /// A table whose keys are known.
-pub(super) struct Table<'n> {
+pub struct Table<'n> {
     /// How it is called in messages.
     pub label: String,
     /// Where it stands.
@@ -28,7 +28,7 @@ pub(super) struct Table<'n> {
 
 impl<'n> Table<'n> {
     /// Takes a table apart; what is none is a problem, and a key that it does not have.
-    pub(super) fn read(
+    pub fn read(
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
@@ -37,7 +37,7 @@ impl<'n> Table<'n> {
         Self::read_with(reader, node, section_name, label, Unknown::Refused)
     }
 
-    pub(super) fn read_with(
+    pub fn read_with(
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
@@ -94,13 +94,13 @@ impl<'n> Table<'n> {
     }
 
     /// The entry of this name.
-    pub(super) fn get(&self, name: &str) -> Option<&'n Field> {
+    pub fn get(&self, name: &str) -> Option<&'n Field> {
         let found = self.known.iter().find(|(key, _)| key.name == name);
         found.map(|(_, field)| *field)
     }
 
     /// The text of this name; what is none, or empty, is a problem.
-    pub(super) fn text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
+    pub fn text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
         let field = self.get(name)?;
         let text = self.any_text(reader, name)?;
         if text.trim().is_empty() {
@@ -115,7 +115,7 @@ impl<'n> Table<'n> {
     }
 
     /// The text of this name, which may be empty. A number will do.
-    pub(super) fn any_text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
+    pub fn any_text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
         let field = self.get(name)?;
         let text = scalar_text(&field.value);
         if text.is_none() {
@@ -125,7 +125,7 @@ impl<'n> Table<'n> {
     }
 
     /// The entries that are listed to clients as they are: all but these.
-    pub(super) fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
+    pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
         let mut listed = Map::new();
         for (key, field) in &self.known {
             if but.contains(&&*key.name) {
@@ -149,7 +149,7 @@ impl<'n> Table<'n> {
 }
 
 /// A text, or what YAML takes for something else but is as good as one.
-pub(super) fn scalar_text(node: &Node) -> Option<String> {
+pub fn scalar_text(node: &Node) -> Option<String> {
     match &node.data {
         Data::Text(text) => Some(text.clone()),
         Data::Boolean(_) | Data::Integer(_) | Data::Number(_) => {
@@ -179,7 +179,7 @@ fn value_of(reader: &mut Reader<'_>, field: &Field, form: &Form) -> Option<Value
 }
 
 /// The value as JSON; what JSON cannot hold is a problem.
-pub(super) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+pub fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     for wrong in node.beyond_json() {
         let message = "JSON has no such number".to_owned();
         let hint = "write one of at most 64 bits, or a text";
@@ -189,7 +189,7 @@ pub(super) fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
 }
 
 /// Takes down every text in a value that is no template; whether there was none.
-pub(super) fn check_template(reader: &mut Reader<'_>, node: &Node) -> bool {
+pub fn check_template(reader: &mut Reader<'_>, node: &Node) -> bool {
     match &node.data {
         Data::Text(text) => match template::check(text) {
             Ok(()) => true,

@@ -13,7 +13,7 @@ use crate::mock::{Otherwise, Rule, ToolSpec, When};
 /// How much of what is wrong with a schema is told.
 const PROBLEM_MAX: usize = 300;
 
-pub(super) fn read(
+pub fn read(
     reader: &mut Reader<'_>,
     node: &Node,
     place: usize,

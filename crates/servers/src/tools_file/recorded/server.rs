@@ -17,7 +17,7 @@ use crate::tools_file::response::recorded;
 
 /// A server as it was seen.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub struct Recorded {
     spec: MockSpec,
     /// Where the rule of a call is, by tool and arguments.
     rules: HashMap<(String, String), (usize, usize)>,
@@ -28,7 +28,7 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Takes in how a request was answered.
-    pub(super) fn add(&mut self, method: &str, params: Map<String, Value>, end: End) {
+    pub fn add(&mut self, method: &str, params: Map<String, Value>, end: End) {
         match (method, end) {
             ("tools/call", end) => self.call(params, end),
             ("tools/list", End::Result(mut result)) => {
@@ -176,7 +176,7 @@ impl Recorded {
     }
 
     /// The server. What was listed tells more than what was read; what was never read is not served.
-    pub(super) fn finish(mut self) -> MockSpec {
+    pub fn finish(mut self) -> MockSpec {
         let as_listed = |read: &mut Map<String, Value>, all: &[Map<String, Value>], key: &str| {
             let listed = all
                 .iter()

@@ -95,25 +95,4 @@ pub enum Stop {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_an_object_or_bad() {
-        for (text, expected) in [
-            (r#"{"b":1,"a":2}"#, Some(r#"{"b":1,"a":2}"#)),
-            ("", Some("{}")),
-            (" ", Some("{}")),
-            ("null", Some("{}")),
-            ("[1]", None),
-            ("\"x\"", None),
-            (r#"{"a":"#, None),
-        ] {
-            match (Arguments::of_text(text), expected) {
-                (Arguments::Given(json), Some(expected)) => assert_eq!(json.text(), expected),
-                (Arguments::Bad { raw, .. }, None) => assert_eq!(raw, text),
-                (got, _) => panic!("{text}: {got:?}"),
-            }
-        }
-    }
-}
+mod tests;
