@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -56,13 +56,6 @@ struct State {
     doomed: HashSet<Identity>,
 }
 
-/// What a process has as its standard streams.
-pub(super) struct Streams {
-    pub(super) input: Stdio,
-    pub(super) output: Stdio,
-    pub(super) error: Stdio,
-}
-
 /// Our ends of its pipes.
 pub struct Pipes {
     pub(super) stdin: ChildStdin,
@@ -100,19 +93,12 @@ pub(super) fn new_token() -> String {
 }
 
 impl Family {
-    /// Starts `command` with these streams, marked by `token`.
-    pub(super) fn start(
-        mut command: Command,
-        token: String,
-        streams: Streams,
-    ) -> io::Result<(Self, Child)> {
+    /// Starts `command`, marked by `token`.
+    pub(super) fn start(mut command: Command, token: String) -> io::Result<(Self, Child)> {
         // A server that is itself such a program marks its children for both.
         let outer = std::env::var(MARK_VARIABLE).unwrap_or_default();
         command
             .env(MARK_VARIABLE, format!("{outer}{token}"))
-            .stdin(streams.input)
-            .stdout(streams.output)
-            .stderr(streams.error)
             .process_group(0);
         let mut child = command.spawn()?;
         let Some(family) = Self::with_state(child.id(), token, State::default()) else {

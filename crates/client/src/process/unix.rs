@@ -4,7 +4,7 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use super::family::{Family, Streams, new_token};
+use super::family::{Family, new_token};
 use super::supervisor::Link;
 use super::{Process, SpawnError, program};
 use crate::server::Server;
@@ -20,17 +20,17 @@ pub(super) fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnE
         return Ok((Arc::new(link), pipes));
     }
     let mut command = Command::new(&server.command);
-    command.args(&server.args).envs(&server.env);
+    command
+        .args(&server.args)
+        .envs(&server.env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     if let Some(directory) = &server.working_dir {
         command.current_dir(directory);
     }
-    let streams = Streams {
-        input: Stdio::piped(),
-        output: Stdio::piped(),
-        error: Stdio::piped(),
-    };
     let convert = |error| SpawnError::from_io(server, error);
-    let (family, child) = Family::start(command, token, streams).map_err(convert)?;
+    let (family, child) = Family::start(command, token).map_err(convert)?;
     let pipes = child
         .stdin
         .zip(child.stdout)

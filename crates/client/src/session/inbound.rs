@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::conclusion::Ending;
 use super::core::Core;
+use super::raw::RawAnswer;
 use super::respond::Response;
 use super::violation::ViolationKind;
 use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
@@ -164,7 +165,7 @@ impl Core {
                 if let Some(Ending::Result(frame, span)) = ending {
                     let result = frame.get(span).unwrap_or_default();
                     let result = std::str::from_utf8(result).unwrap_or_default();
-                    if !self.takes_raw_result(Id::Number(id), result) {
+                    if !self.takes_raw(Id::Number(id), RawAnswer::of_result(result)) {
                         self.note_stray_reply(id);
                     }
                 }
@@ -174,7 +175,7 @@ impl Core {
                 error,
             } => {
                 if !self.settle(id, error_ending(error))
-                    && !self.takes_raw_error(Id::Number(id), error)
+                    && !self.takes_raw(Id::Number(id), RawAnswer::of_error(error))
                 {
                     self.note_stray_reply(id);
                 }
@@ -185,7 +186,7 @@ impl Core {
                 id: Id::None,
                 result,
             } => {
-                if !self.takes_raw_result(Id::None, result) {
+                if !self.takes_raw(Id::None, RawAnswer::of_result(result)) {
                     self.receive_unattributed(&frame, "a result without an id");
                 }
             }
@@ -194,12 +195,12 @@ impl Core {
                 error,
             } => self.receive_error_without_id(error),
             Message::Response { id, result } => {
-                if !self.takes_raw_result(id, result) {
+                if !self.takes_raw(id, RawAnswer::of_result(result)) {
                     self.violate_unknown(id);
                 }
             }
             Message::Error { id, error } => {
-                if !self.takes_raw_error(id, error) {
+                if !self.takes_raw(id, RawAnswer::of_error(error)) {
                     self.violate_unknown(id);
                 }
             }
@@ -210,7 +211,10 @@ impl Core {
                 let failure =
                     Failure::malformed(format!("the reply is no valid JSON-RPC message: {reason}"));
                 if !self.settle(id, Ending::Failure(failure))
-                    && !self.takes_raw_rubbish(Id::Number(id), &frame)
+                    && !self.takes_raw(
+                        Id::Number(id),
+                        RawAnswer::error(format!("a broken answer: {}", show(&frame))),
+                    )
                 {
                     self.violate(
                         ViolationKind::InvalidMessage,
@@ -265,7 +269,7 @@ impl Core {
     /// JSON-RPC allows an error without an id where the request could not be read.
     fn receive_error_without_id(&self, error: &str) {
         // The answer to bytes of ours that were no message?
-        if self.takes_raw_error(Id::None, error) {
+        if self.takes_raw(Id::None, RawAnswer::of_error(error)) {
             return;
         }
         match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {

@@ -58,11 +58,11 @@ impl RawAnswer {
         Self { is_error, text }
     }
 
-    fn error(text: impl AsRef<str>) -> Self {
+    pub(super) fn error(text: impl AsRef<str>) -> Self {
         Self::new(true, text.as_ref())
     }
 
-    fn of_result(result: &str) -> Self {
+    pub(super) fn of_result(result: &str) -> Self {
         let parsed: Option<Value> = parse_bounded(result).ok();
         let is_error = parsed
             .as_ref()
@@ -76,7 +76,7 @@ impl RawAnswer {
         Self::new(is_error, said)
     }
 
-    fn of_error(error: &str) -> Self {
+    pub(super) fn of_error(error: &str) -> Self {
         match parse_bounded::<RpcError>(error) {
             Ok(error) => Self::error(format!("{} (code {})", error.message, error.code)),
             Err(_) => Self::error(error),
@@ -126,7 +126,7 @@ impl RawTraffic {
 impl State {
     /// Whether an answer to `id`, which no call waits for, belongs to a raw message. If so it is
     /// taken care of.
-    pub(super) fn take_raw_answer(&mut self, id: Id<'_>, answer: RawAnswer) -> bool {
+    fn take_raw_answer(&mut self, id: Id<'_>, answer: RawAnswer) -> bool {
         let is_ours = match id {
             Id::None => {
                 let is_due = self.raw.unanswered > 0;
@@ -148,20 +148,8 @@ impl State {
 }
 
 impl Core {
-    /// [`State::take_raw_answer`] for a result.
-    pub(super) fn takes_raw_result(&self, id: Id<'_>, result: &str) -> bool {
-        self.lock()
-            .take_raw_answer(id, RawAnswer::of_result(result))
-    }
-
-    /// [`State::take_raw_answer`] for an error.
-    pub(super) fn takes_raw_error(&self, id: Id<'_>, error: &str) -> bool {
-        self.lock().take_raw_answer(id, RawAnswer::of_error(error))
-    }
-
-    /// [`State::take_raw_answer`] for something that is no proper answer.
-    pub(super) fn takes_raw_rubbish(&self, id: Id<'_>, frame: &[u8]) -> bool {
-        let answer = RawAnswer::error(format!("a broken answer: {}", show(frame)));
+    /// [`State::take_raw_answer`].
+    pub(super) fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
         self.lock().take_raw_answer(id, answer)
     }
 

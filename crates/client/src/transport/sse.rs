@@ -47,12 +47,9 @@ impl SseChannel {
         let address = Address::parse(url, ("http", "https"), &options)?;
         let headers = Headers::new(&address.host_header, headers)?;
         let opening = open(&address, &headers, &options);
-        let (stream, endpoint) = tokio::time::timeout(options.connect_timeout, opening)
-            .await
-            .unwrap_or_else(|_| {
-                let seconds = options.connect_timeout.as_secs_f64();
-                Err(address.silent(&format!("no endpoint event within {seconds} s")))
-            })?;
+        let (stream, endpoint) = address
+            .within(&options, "no endpoint event", opening)
+            .await?;
         let pool = Pool::new(endpoint, options, Answers::OnStream, headers, inbox);
         let reader = tokio::spawn(read(Arc::clone(&pool), stream)).abort_handle();
         Ok(Arc::new(Self { pool, reader }))
@@ -103,17 +100,10 @@ async fn open(
     options: &HttpOptions,
 ) -> Result<(Stream, Address), Failure> {
     let mut connection = Connection::open(address, options).await?;
-    let request = Request {
-        method: &Method::GET,
-        path: &address.path,
-        headers: &headers.get(),
-        own: &[],
-        body: b"",
-    };
-    let head = connection
-        .send(&request)
-        .await
-        .map_err(|error| error.failure)?;
+    let headers = headers.get();
+    let request = Request::new(&Method::GET, &address.path, &headers);
+    let head = connection.send(&request).await;
+    let head = head.map_err(|error| error.failure)?;
     if !head.status.is_success() || content_type(&head.headers) != ContentType::Events {
         let body = read_body(&mut connection, MAX_REFUSAL)
             .await

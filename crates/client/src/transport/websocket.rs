@@ -80,13 +80,9 @@ impl WebSocketChannel {
                 None => open(url, &address, headers, &options, false).await,
             }
         };
-        let socket = tokio::time::timeout(options.connect_timeout, opening)
-            .await
-            .unwrap_or_else(|_| {
-                let seconds = options.connect_timeout.as_secs_f64();
-                Err(address.silent(&format!("no WebSocket within {seconds} s")))
-            })?
-            .ok_or_else(|| address.unreachable("the subprotocol cannot be agreed on"))?;
+        let socket = address.within(&options, "no WebSocket", opening).await?;
+        let socket =
+            socket.ok_or_else(|| address.unreachable("the subprotocol cannot be agreed on"))?;
         let shared = Arc::new(Shared {
             queued_bytes: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),

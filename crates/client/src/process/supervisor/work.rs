@@ -14,7 +14,7 @@ use rustix::stdio::{dup2_stdin, stdin};
 use super::launch;
 use super::message::{KILL, Order, Report, TERMINATE};
 use crate::process::Process as _;
-use crate::process::family::{Family, Streams};
+use crate::process::family::Family;
 
 /// The lowest descriptor that is no standard stream.
 const FIRST_FREE: i32 = 3;
@@ -88,13 +88,13 @@ fn supervise(socket: &UnixStream) -> io::Result<()> {
 fn start(socket: &UnixStream) -> io::Result<Family> {
     let (order, [input, output, error]) = Order::receive(socket)?;
     let mut command = launch::command(order.descriptors, &order.program)?;
-    command.args(&order.args).envs(&order.env);
-    let streams = Streams {
-        input: input.into(),
-        output: output.into(),
-        error: error.into(),
-    };
-    let (family, _) = Family::start(command, order.token, streams)?;
+    command
+        .args(&order.args)
+        .envs(&order.env)
+        .stdin(input)
+        .stdout(output)
+        .stderr(error);
+    let (family, _) = Family::start(command, order.token)?;
     Ok(family.owning_all())
 }
 

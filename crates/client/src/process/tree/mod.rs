@@ -28,23 +28,6 @@ pub(super) struct Identity {
     pub(super) start: u64,
 }
 
-impl Identity {
-    /// The process that has this id now.
-    pub(super) fn of(pid: u32) -> Option<Self> {
-        source::identify(i32::try_from(pid).ok()?)
-    }
-
-    /// Kills exactly this process.
-    pub(super) fn kill(self) {
-        source::kill(self);
-    }
-
-    /// Takes the status of exactly this process, if it is a dead child of ours.
-    pub(super) fn reap(self) {
-        source::reap(self);
-    }
-}
-
 /// What is known of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {

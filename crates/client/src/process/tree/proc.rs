@@ -66,39 +66,40 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
     Some(children)
 }
 
-/// The process with this id.
-pub(super) fn identify(pid: i32) -> Option<Identity> {
-    read(pid).map(|entry| entry.identity)
-}
-
-/// Kills the process, through a handle that cannot come to mean another one.
-pub(super) fn kill(identity: Identity) {
-    let Some(pid) = Pid::from_raw(identity.pid) else {
-        return;
-    };
-    let handle = pidfd_open(pid, PidfdFlags::empty());
-    if read(identity.pid).is_none_or(|entry| entry.identity != identity) {
-        return;
+impl Identity {
+    /// The process that has this id now.
+    pub(in crate::process) fn of(pid: u32) -> Option<Self> {
+        let entry = read(i32::try_from(pid).ok()?)?;
+        Some(entry.identity)
     }
-    // A process that is gone by now is what was wanted.
-    let _ = match handle {
-        Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
-        Err(_) => kill_process(pid, Signal::KILL),
-    };
-}
 
-/// Takes the status of a dead child of ours.
-pub(super) fn reap(identity: Identity) {
-    // Two at once could take the status of a later child with the same id.
-    static REAPING: Mutex<()> = Mutex::new(());
-    let _reaping = lock(&REAPING);
-    let ours = read(identity.pid)
-        .is_some_and(|entry| entry.identity == identity && entry.zombie && entry.is_our_child());
-    if let Some(pid) = Pid::from_raw(identity.pid).filter(|_| ours) {
-        let _ = waitid(
-            WaitId::Pid(pid),
-            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
-        );
+    /// Kills exactly this process, through a handle that cannot come to mean another one.
+    pub(in crate::process) fn kill(self) {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return;
+        };
+        let handle = pidfd_open(pid, PidfdFlags::empty());
+        if read(self.pid).is_none_or(|entry| entry.identity != self) {
+            return;
+        }
+        // A process that is gone by now is what was wanted.
+        let _ = match handle {
+            Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
+            Err(_) => kill_process(pid, Signal::KILL),
+        };
+    }
+
+    /// Takes the status of exactly this process, if it is a dead child of ours.
+    pub(in crate::process) fn reap(self) {
+        // Two at once could take the status of a later child with the same id.
+        static REAPING: Mutex<()> = Mutex::new(());
+        let _reaping = lock(&REAPING);
+        let ours = read(self.pid)
+            .is_some_and(|entry| entry.identity == self && entry.zombie && entry.is_our_child());
+        if let Some(pid) = Pid::from_raw(self.pid).filter(|_| ours) {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+            let _ = waitid(WaitId::Pid(pid), options);
+        }
     }
 }
 

@@ -25,25 +25,27 @@ pub(super) fn all() -> Vec<Entry> {
         .collect()
 }
 
-/// The process with this id.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn identify(pid: i32) -> Option<Identity> {
-    Some(Identity { pid, start: 0 })
-}
-
-/// Kills the process.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn kill(identity: Identity) {
-    use rustix::process::{Pid, Signal, kill_process};
-
-    if let Some(pid) = Pid::from_raw(identity.pid) {
-        let _ = kill_process(pid, Signal::KILL);
+impl Identity {
+    /// The process with this id.
+    pub(in crate::process) fn of(pid: u32) -> Option<Self> {
+        let pid = i32::try_from(pid).ok()?;
+        Some(Self { pid, start: 0 })
     }
-}
 
-/// Nothing: orphans are never our children here.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn reap(_: Identity) {}
+    /// Kills the process.
+    pub(in crate::process) fn kill(self) {
+        use rustix::process::{Pid, Signal, kill_process};
+
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Nothing: orphans are never our children here.
+    #[expect(clippy::unused_self, reason = "Linux has to")]
+    pub(in crate::process) fn reap(self) {}
+}
 
 /// Reads `PID PARENT GROUP STATE COMMAND ENVIRONMENT`.
 fn parse(line: &str) -> Option<Entry> {

@@ -155,12 +155,22 @@ impl Address {
         Failure::disconnected(message)
     }
 
-    /// The failure of a server that can be reached, for all we know, and says nothing.
-    pub fn silent(&self, why: &str) -> Failure {
-        Failure {
-            category: ErrorCategory::Timeout,
-            ..self.unreachable(why)
-        }
+    /// What an opening gives within the connect timeout. A server that can be reached, for all we know, and is silent
+    /// is told by what is missing.
+    pub async fn within<T>(
+        &self,
+        options: &HttpOptions,
+        missing: &str,
+        opening: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let opened = tokio::time::timeout(options.connect_timeout, opening).await;
+        opened.unwrap_or_else(|_| {
+            let seconds = options.connect_timeout.as_secs_f64();
+            Err(Failure {
+                category: ErrorCategory::Timeout,
+                ..self.unreachable(&format!("{missing} within {seconds} s"))
+            })
+        })
     }
 
     async fn open(&self) -> io::Result<Wire> {

@@ -40,7 +40,18 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// A request without a body.
+    pub fn new(method: &'a Method, path: &'a Uri, headers: &'a HeaderMap) -> Self {
+        Self {
+            method,
+            path,
+            headers,
+            own: &[],
+            body: b"",
+        }
+    }
+
     /// The request's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(512 + self.body.len());

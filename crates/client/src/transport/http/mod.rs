@@ -113,13 +113,7 @@ impl HttpChannel {
             }
             headers.get()
         };
-        let request = Request {
-            method: &Method::DELETE,
-            path: &self.pool.address.path,
-            headers: &headers,
-            own: &[],
-            body: b"",
-        };
+        let request = Request::new(&Method::DELETE, &self.pool.address.path, &headers);
         // Whether the server takes it or not (405), this was only a courtesy.
         let response = exchange::request(&self.pool, None, &request);
         let _ = tokio::time::timeout(DELETE_TIMEOUT, response).await;

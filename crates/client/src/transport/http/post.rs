@@ -69,11 +69,8 @@ impl Post {
     pub async fn send(&self, body: &[u8]) -> Result<Posted, Failure> {
         let mut connection = Connection::open(&self.address, &self.options).await?;
         let request = Request {
-            method: &Method::POST,
-            path: &self.address.path,
-            headers: &self.headers,
-            own: &[],
             body,
+            ..Request::new(&Method::POST, &self.address.path, &self.headers)
         };
         let head = connection.send(&request).await;
         let head = head.map_err(|error| error.failure)?;

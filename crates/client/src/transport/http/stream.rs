@@ -233,11 +233,8 @@ async fn open(
         .map(|id| (LAST_EVENT_ID, id.clone()))
         .collect();
     let get = Request {
-        method: &Method::GET,
-        path: &pool.address.path,
-        headers: &headers,
         own: &own,
-        body: b"",
+        ..Request::new(&Method::GET, &pool.address.path, &headers)
     };
     let (mut connection, head) = exchange::request(pool, connection, &get).await?;
     if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
