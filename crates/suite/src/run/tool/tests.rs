@@ -8,10 +8,10 @@ use mcprove_load::drive::Stop;
 use mcprove_servers::fixture::{self, Kind, Listening};
 use serde_json::json;
 
-use crate::run::TestOutcome::{self, Error, Failed, Passed, Skipped};
 use super::*;
 use crate::file::parse_yaml;
 use crate::plan::{Environment, SuitePlan};
+use crate::run::TestOutcome::{self, Error, Failed, Passed, Skipped};
 use crate::run::context::{CassetteMode, SuiteOptions};
 use crate::run::servers::Servers;
 
