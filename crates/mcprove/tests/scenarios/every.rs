@@ -43,7 +43,7 @@ async fn a_run_that_is_stopped_ends_soon_with_what_it_has() {
     let _alone = PROCESS.read().await;
     let target = Target::http("mixed");
     for scenario in endless() {
-        let name = scenario.kind.name();
+        let name = scenario.kind.name().to_owned();
         let listening = target.listen().await;
         let stop = Stop::new();
         let asking = stop.clone();
@@ -72,7 +72,7 @@ async fn the_trace_gives_the_same_report() {
     let _alone = PROCESS.read().await;
     let target = Target::http("mixed");
     for scenario in short() {
-        let name = scenario.kind.name();
+        let name = scenario.kind.name().to_owned();
         let listening = target.listen().await;
         let folder = tempfile::tempdir().unwrap();
         let (report, directory) = run(target.server(&listening), scenario)
