@@ -12,7 +12,6 @@
 // The derived code names this crate as others do.
 extern crate self as mcprove_settings;
 
-pub mod common_keys;
 pub mod error;
 pub mod hash;
 pub mod input;

@@ -6,9 +6,11 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use mcprove_settings::sync::lock;
 
 /// How many pieces wait; a server's stderr comes in pieces of 64 KiB at most.
 const QUEUE_MAX: usize = 256;
@@ -58,7 +60,7 @@ impl PatientStderr {
         // An empty piece is the end.
         let asked = self.queue.try_send(Vec::new()).is_ok();
         let waiting = tokio::task::spawn_blocking(move || {
-            let is_done = self.is_done.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_done = lock(&self.is_done);
             let wait = if asked { LAST_WAIT } else { Duration::ZERO };
             let _ = is_done.recv_timeout(wait);
         });

@@ -1,14 +1,14 @@
 //! What standard output is: how wide, and whether it takes colours.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::Mutex;
 
 use mcprove_document::style::Style;
 use mcprove_settings::printable::{escape_hidden, printable, printable_json};
 use mcprove_settings::secret::Redactor;
+use mcprove_settings::sync::lock;
 
 use crate::losses;
 
@@ -58,21 +58,20 @@ fn speaks_unicode() -> bool {
 }
 
 /// What messages are printed without.
-static REDACTOR: RwLock<Option<Redactor>> = RwLock::new(None);
+static REDACTOR: Mutex<Option<Redactor>> = Mutex::new(None);
 
 /// Sets which secrets messages are printed without.
 pub fn redact(redactor: &Redactor) {
-    let mut set = REDACTOR.write().unwrap_or_else(PoisonError::into_inner);
-    *set = Some(redactor.clone());
+    *lock(&REDACTOR) = Some(redactor.clone());
 }
 
 /// Writes to standard error. That nobody can read it changes nothing about how a command ends.
 pub fn print_error(text: &str) {
     use std::io::Write;
-    let redactor = REDACTOR.read().unwrap_or_else(PoisonError::into_inner);
-    let text = match redactor.as_ref() {
+    let redactor = lock(&REDACTOR).clone();
+    let text = match &redactor {
         Some(redactor) => redactor.plain(text),
-        None => Cow::Borrowed(text),
+        None => text.into(),
     };
     let text = escape_hidden(&text);
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -1,5 +1,6 @@
 //! Values of one form each: what is of another form is a problem, and reads as absent.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -25,6 +26,12 @@ pub enum Least {
 }
 
 impl Reader<'_> {
+    /// A value of the wrong form, which reads as absent.
+    fn refuse<T>(&mut self, field: &Field, expected: &str, hint: impl Into<Message>) -> Option<T> {
+        self.wrong(field, expected, hint);
+        None
+    }
+
     /// A text that is not empty.
     pub fn text<'n>(&mut self, section: &Section<'n>, name: &str) -> Option<&'n str> {
         self.text_of(section.get(name)?)
@@ -32,73 +39,44 @@ impl Reader<'_> {
 
     /// The same of an entry at hand.
     pub fn text_of<'n>(&mut self, field: &'n Field) -> Option<&'n str> {
-        match field.value.text() {
-            Some(text) if text.contains('\0') => {
-                let hint = "take out the character U+0000";
-                self.wrong(field, "a text without control characters", hint);
-                None
+        let hint = match &field.value.data {
+            Data::Text(text) if text.contains('\0') => {
+                let expected = "a text without control characters";
+                return self.refuse(field, expected, "take out the character U+0000");
             }
-            Some(text) if text.trim().is_empty() => {
-                let hint = "write something between the quotes, or leave the key out";
-                self.wrong(field, "a text that is not empty", hint);
-                None
+            Data::Text(text) if text.trim().is_empty() => {
+                "write something between the quotes, or leave the key out"
             }
-            Some(text) => Some(text),
-            None => {
-                let hint = match &field.value.data {
-                    Data::Null => "write the text after the key",
-                    Data::List(_) | Data::Table(_) => "write one text",
-                    _ => "put it in quotes",
-                };
-                self.wrong(field, "a text that is not empty", hint);
-                None
-            }
-        }
+            Data::Text(text) => return Some(text),
+            Data::Null => "write the text after the key",
+            Data::List(_) | Data::Table(_) => "write one text",
+            _ => "put it in quotes",
+        };
+        self.refuse(field, "a text that is not empty", hint)
     }
 
     /// Yes or no.
-    pub fn boolean(&mut self, section: &Section<'_>, name: &str) -> Option<bool> {
-        self.boolean_of(section.get(name)?)
-    }
-
-    /// The same of an entry at hand.
     pub fn boolean_of(&mut self, field: &Field) -> Option<bool> {
-        if let Data::Boolean(value) = field.value.data {
-            Some(value)
-        } else {
-            self.wrong(
+        match field.value.data {
+            Data::Boolean(value) => Some(value),
+            _ => self.refuse(
                 field,
                 "true or false",
                 "write true or false, without quotes",
-            );
-            None
+            ),
         }
     }
 
     /// A time; `least` is the shortest that makes sense.
-    pub fn duration(
-        &mut self,
-        section: &Section<'_>,
-        name: &str,
-        least: Least,
-    ) -> Option<Duration> {
-        let field = section.get(name)?;
-        self.duration_of(field, least)
-    }
-
-    /// The same of an entry at hand.
     pub fn duration_of(&mut self, field: &Field, least: Least) -> Option<Duration> {
         let expected = match least {
             Least::Zero => "a duration such as 250ms, 5s, 2m or 1h",
             Least::MoreThanZero => "a duration of more than 0, such as 250ms, 5s, 2m or 1h",
         };
+        let with_unit = |number: &dyn Display| format!("write it with its unit: \"{number}s\"");
         let hint = match &field.value.data {
-            Data::Integer(number) if *number > 0 => {
-                format!("write it with its unit: \"{number}s\"")
-            }
-            Data::Number(number) if *number > 0.0 => {
-                format!("write it with its unit: \"{number}s\"")
-            }
+            Data::Integer(number) if *number > 0 => with_unit(number),
+            Data::Number(number) if *number > 0.0 => with_unit(number),
             _ => "units are ms, s, m and h, as in \"30s\"".to_owned(),
         };
         let duration = match &field.value.data {
@@ -106,34 +84,14 @@ impl Reader<'_> {
             Data::Text(text) => parse_duration(text).ok(),
             _ => None,
         };
-        match duration {
-            Some(Duration::ZERO) if least == Least::MoreThanZero => {
-                self.wrong(field, expected, hint);
-                None
-            }
+        match duration.filter(|it| !it.is_zero() || least == Least::Zero) {
             Some(duration) if duration <= TIME_MAX => Some(duration),
-            Some(_) => {
-                self.wrong(field, "at most a year", "give a shorter time");
-                None
-            }
-            None => {
-                self.wrong(field, expected, hint);
-                None
-            }
+            Some(_) => self.refuse(field, "at most a year", "give a shorter time"),
+            None => self.refuse(field, expected, hint),
         }
     }
 
     /// A whole number in a range.
-    pub fn integer(
-        &mut self,
-        section: &Section<'_>,
-        name: &str,
-        range: RangeInclusive<u64>,
-    ) -> Option<u64> {
-        self.integer_of(section.get(name)?, range)
-    }
-
-    /// The same of an entry at hand.
     pub fn integer_of(&mut self, field: &Field, range: RangeInclusive<u64>) -> Option<u64> {
         if let Some(value) = field.value.integer()
             && let Ok(value) = u64::try_from(value)
@@ -148,34 +106,10 @@ impl Reader<'_> {
             Data::Integer(value) if *value > i128::from(*most) => format!("use at most {most}"),
             _ => format!("use {least} or more, without a fraction"),
         };
-        self.wrong(field, &expected, hint);
-        None
-    }
-
-    /// A whole number in a range that fits 32 bits.
-    pub fn count(
-        &mut self,
-        section: &Section<'_>,
-        name: &str,
-        range: RangeInclusive<u32>,
-    ) -> Option<u32> {
-        let range = u64::from(*range.start())..=u64::from(*range.end());
-        let value = self.integer(section, name, range)?;
-        u32::try_from(value).ok()
+        self.refuse(field, &expected, hint)
     }
 
     /// A number that `is_allowed`; whole ones are welcome too.
-    pub fn number(
-        &mut self,
-        section: &Section<'_>,
-        name: &str,
-        expected: &str,
-        is_allowed: fn(f64) -> bool,
-    ) -> Option<f64> {
-        self.number_of(section.get(name)?, expected, is_allowed)
-    }
-
-    /// The same of an entry at hand.
     pub fn number_of(
         &mut self,
         field: &Field,
@@ -196,18 +130,12 @@ impl Reader<'_> {
                     Some(_) => "give a number in this range",
                     None => "write a plain number, without quotes or a unit",
                 };
-                self.wrong(field, expected, hint);
-                None
+                self.refuse(field, expected, hint)
             }
         }
     }
 
     /// A size in bytes, as a number or with its unit.
-    pub fn size(&mut self, section: &Section<'_>, name: &str) -> Option<usize> {
-        self.size_of(section.get(name)?)
-    }
-
-    /// The same of an entry at hand.
     pub fn size_of(&mut self, field: &Field) -> Option<usize> {
         let size = match &field.value.data {
             Data::Integer(value) => parse_size(&value.to_string()).ok(),
@@ -237,17 +165,6 @@ impl Reader<'_> {
     }
 
     /// One of a few names; `-` and `_` are the same.
-    pub fn choice(
-        &mut self,
-        section: &Section<'_>,
-        name: &str,
-        known: &[&'static str],
-    ) -> Option<&'static str> {
-        let field = section.get(name)?;
-        self.choice_of(&field.value, name, known)
-    }
-
-    /// The same of a value at hand.
     pub fn choice_of(
         &mut self,
         node: &Node,
@@ -290,11 +207,6 @@ impl Reader<'_> {
     }
 
     /// The texts of a list.
-    pub fn texts(&mut self, section: &Section<'_>, name: &str) -> Option<Vec<String>> {
-        self.texts_of(section.get(name)?)
-    }
-
-    /// The same of an entry at hand.
     pub fn texts_of(&mut self, field: &Field) -> Option<Vec<String>> {
         let hint = "write [\"one\", \"two\"]";
         let nodes = self.list(field, hint);

@@ -145,7 +145,7 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
         protocol: given.protocol,
         strict_protocol: given.strict_protocol,
         call_timeout,
-        max_frame: reader.size(&section, "max_frame"),
+        max_frame: section.get("max_frame").and_then(|it| reader.size_of(it)),
         accept_requests: is_given("accept_requests").then_some(given.accept_requests),
         fall_back_to_sse: !is_given("transport"),
     };

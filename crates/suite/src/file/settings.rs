@@ -179,10 +179,10 @@ pub(super) struct ServerSettings {
     #[setting(default = false)]
     pub strict_protocol: bool,
     /// how long the server may take to answer the first request
-    #[setting(default = "10s")]
+    #[setting(default = "30s")]
     pub startup_timeout: Duration,
     /// the same in milliseconds
-    #[setting(kind = Kind::Milliseconds, default = 10000)]
+    #[setting(kind = Kind::Milliseconds, default = 30000)]
     pub startup_timeout_ms: Duration,
     /// how long it may take to exit once its input is closed
     #[setting(kind = TIME_OR_ZERO, default = "5s")]

@@ -1,6 +1,6 @@
 //! The half of `mcprove compare` that makes runs: two servers, in turns.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use clap::ArgMatches;
 use mcprove_client::server::Server;
@@ -9,6 +9,7 @@ use mcprove_load::drive::Stop;
 use mcprove_load::report::progress_line;
 use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
+use mcprove_settings::sync::lock;
 
 use super::{Arguments, code, show};
 use crate::load_run::{describe, stop_on_interrupt};
@@ -81,7 +82,7 @@ fn template(
         .run(server, &described)
         .with_session(arguments.session.options(&arguments.server))
         .on_progress(Arc::new(move |progress| {
-            let turn = live.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let turn = lock(&live.turn);
             let room = StatusLine::WIDTH.saturating_sub(turn.len());
             live.status
                 .show(&format!("{turn}{}", progress_line(progress, room)));
@@ -108,7 +109,7 @@ impl LiveView {
         let side = progress.next.map_or("done", Side::name);
         let text = format!("run {} of {}, {side}: ", progress.done + 1, progress.total);
         self.status.show(&text);
-        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        *lock(&self.turn) = text;
     }
 }
 

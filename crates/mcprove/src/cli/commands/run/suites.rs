@@ -1,7 +1,7 @@
 //! Suites on the command line: read, choose, run, tell, and once more when something changes.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcprove_client::permission::RULE;
 use mcprove_document::style::Style;
@@ -9,6 +9,7 @@ use mcprove_load::config::OutputSettings;
 use mcprove_load::drive::Stop;
 use mcprove_load::report::progress_line;
 use mcprove_settings::error::ConfigErrors;
+use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
 use mcprove_suite::file;
 use mcprove_suite::plan::{Environment, SuitePlan};
@@ -151,13 +152,11 @@ async fn watch(
         suites = again(arguments, &suites);
         let names = changed.iter().take(CHANGED_MAX);
         let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
-        let more = changed.len().saturating_sub(CHANGED_MAX);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        terminal::print_error(&format!("\nchanged: {}{more}\n\n", names.join(", ")));
+        let mut names = names.join(", ");
+        if changed.len() > CHANGED_MAX {
+            names += &format!(" and {} more", changed.len() - CHANGED_MAX);
+        }
+        terminal::print_error(&format!("\nchanged: {names}\n\n"));
     }
 }
 
@@ -305,7 +304,7 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
     }
     let shown = Mutex::new(Shown::default());
     Arc::new(move |event| {
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = lock(&shown);
         match event {
             SuiteEvent::Chosen { tests, warnings } => {
                 shown.tests = *tests;
