@@ -62,14 +62,14 @@ pub fn said(says: &str, arguments: &Map<String, Value>) -> Value {
 }
 
 /// A result with this object, the same as JSON text, and more content after it.
-pub fn structured(body: Value, blocks: Vec<Value>) -> Value {
+pub fn structured(body: &Value, blocks: Vec<Value>) -> Value {
     let mut content = vec![text(&body.to_string())];
     content.extend(blocks);
     json!({ "content": content, "structuredContent": body })
 }
 
 /// A result in which the tool says that it failed, and why.
-pub fn failed(body: Value, message: &str) -> Value {
+pub fn failed(body: &Value, message: &str) -> Value {
     let mut result = structured(body, vec![text(message)]);
     result["isError"] = true.into();
     result
@@ -77,7 +77,7 @@ pub fn failed(body: Value, message: &str) -> Value {
 
 /// The same with nothing but a problem.
 pub fn problem(problem: &str) -> Value {
-    failed(json!({ "problem": problem }), problem)
+    failed(&json!({ "problem": problem }), problem)
 }
 
 impl<'a> Call<'a> {

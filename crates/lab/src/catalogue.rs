@@ -59,7 +59,7 @@ pub struct Entry {
 #[derive(Deserialize)]
 pub struct Prompt {
     /// As it is listed.
-    pub prompt: Value,
+    pub listed: Value,
     /// What the user says in each message.
     pub messages: Vec<Value>,
     /// What arguments are that are not given.
@@ -77,7 +77,7 @@ pub struct Prompt {
 #[derive(Deserialize)]
 pub struct Resource {
     /// As it is listed.
-    pub resource: Value,
+    pub listed: Value,
     /// A `text` or a `blob`.
     #[serde(default)]
     pub contents: Map<String, Value>,

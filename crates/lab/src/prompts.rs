@@ -16,15 +16,15 @@ fn all(lab: &Lab) -> impl Iterator<Item = &'static Prompt> {
 
 /// The prompts that are listed.
 pub fn listed(lab: &Lab) -> Vec<Value> {
-    all(lab).map(|known| known.prompt.clone()).collect()
+    all(lab).map(|known| known.listed.clone()).collect()
 }
 
 /// The prompt that was asked for.
 pub async fn get(call: Call<'_>) -> Result<Value, Reply> {
     let name = call.exchange.request.tool();
-    let known = all(call.lab).find(|known| text(&known.prompt, "name") == name);
+    let known = all(call.lab).find(|known| text(&known.listed, "name") == name);
     let known = known.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
-    check(call.arguments, &known.prompt)?;
+    check(call.arguments, &known.listed)?;
     let mut values = known.defaults.clone();
     values.extend(call.arguments.clone());
     if let Some(uri) = values.get("uri").and_then(Value::as_str) {
@@ -79,6 +79,6 @@ pub fn values(prompt: &str, argument: &str, lab: &Lab) -> Option<Vec<String>> {
         let uris = listed.iter().map(|resource| text(resource, "uri"));
         return Some(uris.map(str::to_owned).collect());
     }
-    let known = all(lab).find(|known| text(&known.prompt, "name") == prompt)?;
+    let known = all(lab).find(|known| text(&known.listed, "name") == prompt)?;
     serde_json::from_value(known.values.get(argument)?.clone()).ok()
 }

@@ -25,7 +25,7 @@ pub fn listed(lab: &Lab) -> Vec<Value> {
     catalogues
         .flat_map(|catalogue| {
             let declared = catalogue.resources.iter();
-            let declared = declared.map(|known| known.resource.clone());
+            let declared = declared.map(|known| known.listed.clone());
             declared.chain(numbers.take().unwrap_or_default())
         })
         .collect()
@@ -44,7 +44,7 @@ fn templates_of(lab: &Lab) -> impl Iterator<Item = &'static Resource> {
 /// The templates that are listed.
 pub fn templates(lab: &Lab) -> Vec<Value> {
     let templates = templates_of(lab);
-    templates.map(|known| known.resource.clone()).collect()
+    templates.map(|known| known.listed.clone()).collect()
 }
 
 /// What is at a URI.
@@ -53,8 +53,8 @@ pub fn read(uri: &str, lab: &Lab) -> Option<Value> {
         .catalogues
         .iter()
         .flat_map(|catalogue| &catalogue.resources);
-    if let Some(known) = declared.find(|known| text(&known.resource, "uri") == uri) {
-        let mut contents = json!({ "uri": uri, "mimeType": known.resource["mimeType"] });
+    if let Some(known) = declared.find(|known| text(&known.listed, "uri") == uri) {
+        let mut contents = json!({ "uri": uri, "mimeType": known.listed["mimeType"] });
         for (name, value) in &known.contents {
             contents[name] = render(value, &serde_json::Map::new());
         }
@@ -83,6 +83,6 @@ pub fn contents(uri: &str, text: &str) -> Value {
 
 /// What a variable of a template can be.
 pub fn values(template: &str, variable: &str, lab: &Lab) -> Option<Vec<String>> {
-    let known = templates_of(lab).find(|known| text(&known.resource, "uriTemplate") == template)?;
+    let known = templates_of(lab).find(|known| text(&known.listed, "uriTemplate") == template)?;
     serde_json::from_value(known.values.get(variable)?.clone()).ok()
 }

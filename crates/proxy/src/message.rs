@@ -134,7 +134,7 @@ impl<'a> Seen<'a> {
                 session.notification(from, method, params);
             }
             (Self::Answer { id }, Some(session)) if from == Peer::Client => {
-                session.client_reply(id)
+                session.client_reply(id);
             }
             _ => {}
         }

@@ -97,7 +97,8 @@ fn pointer(name: &str) -> Option<String> {
         for item in items.split_inclusive(']') {
             let index = item.strip_prefix('[')?.strip_suffix(']')?;
             let index: usize = index.parse().ok()?;
-            pointer.push_str(&format!("/{index}"));
+            pointer.push('/');
+            pointer.push_str(&index.to_string());
         }
     }
     Some(pointer)

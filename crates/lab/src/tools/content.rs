@@ -15,5 +15,5 @@ pub async fn resource(call: Call<'_>) -> Result<Value, Reply> {
         let kind = contents.get("mimeType");
         blocks.push(json!({ "type": "resource_link", "uri": uri, "name": uri, "mimeType": kind }));
     }
-    Ok(structured(json!({ "uri": uri }), blocks))
+    Ok(structured(&json!({ "uri": uri }), blocks))
 }

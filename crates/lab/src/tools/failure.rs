@@ -17,7 +17,7 @@ pub const FAILED: i64 = -32_000;
 pub fn error(call: Call<'_>) -> Result<Value, Reply> {
     let message = call.text("message");
     if call.flag("as_tool") {
-        return Ok(failed(json!({ "triggered": true }), message));
+        return Ok(failed(&json!({ "triggered": true }), message));
     }
     let code = code(call.text("category")).unwrap_or(FAILED);
     Err(Refusal::new(code, message).into())
@@ -102,7 +102,7 @@ pub fn fail_then_succeed(call: Call<'_>) -> Result<Value, Reply> {
     let message = format!("failure {attempt} of {failures}, as told");
     match (succeeded, call.flag("as_tool")) {
         (true, _) => Ok(body),
-        (false, true) => Err(Reply::Result(failed(body, &message))),
+        (false, true) => Err(Reply::Result(failed(&body, &message))),
         (false, false) => Err(Refusal::new(FAILED, message).into()),
     }
 }

@@ -48,5 +48,5 @@ pub async fn answer(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
         }
         _ => return ask::answer(call, tool, &ask::questions(call, tool)).await,
     };
-    Ok(structured(body, Vec::new()))
+    Ok(structured(&body, Vec::new()))
 }

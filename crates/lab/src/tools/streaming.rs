@@ -48,7 +48,7 @@ pub fn long_output(call: Call<'_>) -> Value {
     let texts: Vec<String> = (0..count).map(block).collect();
     let chars: usize = texts.iter().map(String::len).sum();
     structured(
-        json!({ "blocks": count, "chars": chars }),
+        &json!({ "blocks": count, "chars": chars }),
         texts.iter().map(|block| text(block)).collect(),
     )
 }
