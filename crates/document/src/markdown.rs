@@ -92,7 +92,7 @@ fn draw(block: &Block) -> String {
 }
 
 fn list<Item>(items: &[Item], draw: impl Fn(&Item) -> String) -> String {
-    let items = items.iter().map(|item| draw(item));
+    let items = items.iter().map(draw);
     items.fold(String::new(), |text, item| text + "- " + &item + "\n")
 }
 

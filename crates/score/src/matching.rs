@@ -91,8 +91,8 @@ fn move_along(
             .zip(way.iter().skip(1))
             .map(|((place, _), (_, given))| (place, given))
     };
-    let moved = moves().map(|(place, given)| takers[*given][place]);
-    let amount = moved.chain([room[*free]]).fold(rest, usize::min);
+    let held = moves().map(|(place, given)| takers[*given][place]);
+    let amount = held.chain([room[*free]]).fold(rest, usize::min);
     room[*free] -= amount;
     for (place, partner) in way {
         *takers[*partner].entry(*place).or_default() += amount;

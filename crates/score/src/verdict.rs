@@ -149,10 +149,10 @@ impl Verdict {
     #[must_use]
     pub fn numbers_of(mut self, report: &impl Serialize, names: &[&str]) -> Self {
         let mut fields = serde_json::to_value(report).unwrap_or_default();
-        let named = names
+        let given = names
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), fields.get_mut(name)?.take())));
-        self.numbers.extend(named);
+        self.numbers.extend(given);
         self
     }
 

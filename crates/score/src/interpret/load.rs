@@ -66,8 +66,6 @@ fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
     compared.into_iter().max_by_key(|(tool, ..)| tool.count)
 }
 
-/// How long calls of a tool take among others, and alone.
-
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
 pub fn in_the_burst(facts: &Facts) -> Option<String> {
     let mut verdicts = facts.verdicts.iter();
