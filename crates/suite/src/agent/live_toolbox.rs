@@ -149,7 +149,7 @@ fn of_error(error: &CallError, duration: Duration) -> ToolAnswer {
     error.insert("code".to_owned(), told.code.into());
     error.insert("message".to_owned(), told.message.as_str().into());
     error.extend(told.data.clone().map(|data| ("data".to_owned(), data)));
-    failed(error.into(), duration)
+    failed(&error.into(), duration)
 }
 
 /// The answer to a call that the server did not answer. It has no code, for no server gave it one.
@@ -161,10 +161,10 @@ fn lost(category: ErrorCategory, why: &str, duration: Duration) -> ToolAnswer {
         _ => why.to_owned(),
     };
     let error = json!({ "category": category, "message": message });
-    failed(error, duration)
+    failed(&error, duration)
 }
 
-fn failed(error: Value, duration: Duration) -> ToolAnswer {
+fn failed(error: &Value, duration: Duration) -> ToolAnswer {
     ToolAnswer {
         result: json!({ "error": error }).into(),
         is_error: true,

@@ -187,13 +187,13 @@ impl CassetteInputs {
         let mut changes = Vec::new();
         let mut compare = |what: &str, old: Value, new: Value| {
             if !same(&old, &new) {
-                let (path, told) = match first_difference(&old, &new) {
-                    Some(difference) => (dotted(&difference.path), difference.told),
-                    None => {
+                let (path, told) = first_difference(&old, &new).map_or_else(
+                    || {
                         let (old, new) = (shortened(&old), shortened(&new));
                         (String::new(), format!("recorded {old}, now {new}"))
-                    }
-                };
+                    },
+                    |difference| (dotted(&difference.path), difference.told),
+                );
                 changes.push(format!("{what}{path}: {told}"));
             }
         };

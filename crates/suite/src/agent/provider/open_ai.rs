@@ -189,12 +189,10 @@ fn take_uses(message: &mut Map<String, Value>) -> Result<Vec<ToolUse>, AnswerErr
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     let mut uses = Vec::new();
     for (place, call) in calls.into_iter().flatten().enumerate() {
-        let id = call
-            .get("id")
-            .and_then(Value::as_str)
+        let id = call.get("id").and_then(Value::as_str);
+        let id = id
             .filter(|id| !id.is_empty())
-            .map(str::to_owned)
-            .unwrap_or_else(|| format!("call_{place}"));
+            .map_or_else(|| format!("call_{place}"), str::to_owned);
         let function = call.get_mut("function").and_then(Value::as_object_mut);
         let Some(function) = function else {
             return Err(AnswerError("a tool call has no `function`".to_owned()));

@@ -66,7 +66,7 @@ pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
 }
 
 fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
-    let texts: Vec<String> = filters.iter().map(|it| format!("{:?}", it.text)).collect();
+    let wanted: Vec<String> = filters.iter().map(|it| format!("{:?}", it.text)).collect();
     let mut near: Vec<&str> = Vec::new();
     for filter in filters {
         for name in near_names(&filter.text, all) {
@@ -93,9 +93,9 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
     } else {
         format!("did you mean {}?", listed(near.into_iter()))
     };
-    let (texts, tests) = (texts.join(" or "), counted(all.len()));
+    let (wanted, tests) = (wanted.join(" or "), counted(all.len()));
     TestError::new(
-        format!("no test is chosen: {texts} finds none of {tests}"),
+        format!("no test is chosen: {wanted} finds none of {tests}"),
         hint,
     )
 }
