@@ -89,7 +89,7 @@ impl Session {
 
     /// The same session, sharing what the behaviour keeps with others: in the stateless era each
     /// request over HTTP is a session.
-    pub fn sharing(mut self, attachment: &Shared) -> Self {
+    pub(crate) fn sharing(mut self, attachment: &Shared) -> Self {
         self.attachment = Arc::clone(attachment);
         self
     }

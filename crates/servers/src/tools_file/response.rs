@@ -72,8 +72,8 @@ fn sequence(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Answer>> {
 
 /// What is made of each, if all are good; every one is looked at, for its problems.
 pub fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Vec<T>> {
-    let made: Vec<Option<T>> = nodes.iter().map(make).collect();
-    made.into_iter().collect()
+    let items: Vec<Option<T>> = nodes.iter().map(make).collect();
+    items.into_iter().collect()
 }
 
 /// A response, or a table that says which of both it is.

@@ -199,13 +199,15 @@ pub fn check_template(reader: &mut Reader<'_>, node: &Node) -> bool {
                 false
             }
         },
-        // All of them, not only the first.
-        Data::List(nodes) => nodes
-            .iter()
-            .fold(true, |good, node| check_template(reader, node) && good),
-        Data::Table(fields) => fields.iter().fold(true, |good, field| {
-            check_template(reader, &field.value) && good
-        }),
+        // All of them are looked at, not only the first that is wrong.
+        Data::List(nodes) => {
+            let good = nodes.iter().filter(|node| check_template(reader, node));
+            good.count() == nodes.len()
+        }
+        Data::Table(fields) => {
+            let mut is_good = |field: &&Field| check_template(reader, &field.value);
+            fields.iter().filter(&mut is_good).count() == fields.len()
+        }
         _ => true,
     }
 }
