@@ -21,7 +21,7 @@ const OF_PROVIDERS: &str = "\
 
 /// Those in traces and reports of ours.
 const OF_OURS: &str = "\
-    A B C COMPLETED CRITICAL Cancelled Churn ColdStart Crash D DEADLOCK Deadlock DeadlockProbe \
+    A B C COMPLETED CRITICAL Cancelled Churn ColdStart Crash Custom D DEADLOCK Deadlock DeadlockProbe \
     Disconnected ERROR EarlyCall F Fuzzer Hang INDETERMINATE InterruptedCall LEAK_DETECTED \
     Malformed NO_LEAK PASS Pattern ProtocolError RaceCheck Ramp Reconnect SERVER_INIT_ERROR SLOW \
     SUCCESS ServerError SlowMix Soak Spike Sustained TOOLS_LIST_HANG Timeout ToolError WARNING \
@@ -58,7 +58,7 @@ const OF_OURS: &str = "\
     recover_after recovered_ms recovery recovery_secs registered rejected released_secs reorder \
     repeated reply_after_cancel request_id requests_per_sec result retries role rounds rows \
     rss_mb run run_id runs sample_interval_secs samples scenario schema second_call_ms seed \
-    sentence server servers_own service_ms session session_ends sessions severity share \
+    sentence server servers_own service_ms session session_ends sessions settings severity share \
     short_after skipped skipped_tools slope_high slope_low slope_mb_per_s slope_ms_per_s slow \
     slow_p50 slow_share slowest slowest_tool spike_at_secs spike_concurrent spike_duration_secs \
     spike_recovery started_at status stays stddev step_increment steps stop stop_reason stopped \
