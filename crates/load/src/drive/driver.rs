@@ -142,7 +142,9 @@ impl Driver {
         let context = &self.context;
         let mut mixes = None;
         for (place, slot) in slots.iter().enumerate() {
-            let opened = context.unless(StopLevel::Drain, slot.open()).await;
+            let opened = context
+                .unless(StopLevel::Drain, Box::pin(slot.open()))
+                .await;
             match opened.ok_or_else(stopped)? {
                 Ok(opened) => {
                     if let Some(make_mixes) = self.make_mixes.take() {

@@ -315,11 +315,10 @@ impl FlagTable for ThresholdTable {
     fn flags() -> Vec<Flag> {
         let mut flags: Vec<Flag> = Thresholds::declared().iter().filter_map(Flag::of).collect();
         // As the scenario deadlock_probe calls it.
-        let hang = flags
-            .iter_mut()
-            .find(|it| it.setting.name == "hang_timeout");
-        hang.into_iter()
-            .for_each(|it| it.aliases.push("hang-threshold".to_owned()));
+        let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
+        if let Some(hang) = flags.iter_mut().find(is_hang) {
+            hang.aliases.push("hang-threshold".to_owned());
+        }
         flags
     }
 }
@@ -337,10 +336,9 @@ impl FlagTable for OutputTable {
             .iter()
             .filter_map(Flag::of)
             .collect();
-        let trace = flags.iter_mut().find(|it| it.is_negative());
-        trace
-            .into_iter()
-            .for_each(|it| it.about = "Do not write every call to trace.jsonl".into());
+        if let Some(trace) = flags.iter_mut().find(|it| it.is_negative()) {
+            trace.about = "Do not write every call to trace.jsonl".into();
+        }
         flags
     }
 }

@@ -1,7 +1,7 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
 use clap::Args;
-use mcprove_load::drive::scenario::find;
+use mcprove_load::drive::scenario::{Entry, find};
 
 use crate::load_arguments::{Flag, FlagTable};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
@@ -20,7 +20,7 @@ impl FlagTable for ProbeTable {
     const HEADING: &'static str = "Probe";
 
     fn flags() -> Vec<Flag> {
-        let settings = find(SCENARIO).map(|entry| entry.all_settings());
+        let settings = find(SCENARIO).map(Entry::all_settings);
         let flags = settings.into_iter().flatten().map(|setting| {
             let other = (setting.name == "hang_threshold").then(|| "hang-timeout".to_owned());
             Flag::named(

@@ -152,11 +152,12 @@ async fn watch(
         suites = again(arguments, &suites);
         let names = changed.iter().take(CHANGED_MAX);
         let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
-        let mut names = names.join(", ");
-        if changed.len() > CHANGED_MAX {
-            names += &format!(" and {} more", changed.len() - CHANGED_MAX);
-        }
-        terminal::print_error(&format!("\nchanged: {names}\n\n"));
+        let names = names.join(", ");
+        let more = match changed.len().saturating_sub(CHANGED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        terminal::print_error(&format!("\nchanged: {names}{more}\n\n"));
     }
 }
 
