@@ -24,7 +24,7 @@ pub struct Item {
     pub passed: bool,
     /// Whether most servers do without it.
     pub optional: bool,
-    /// Whether mcprove itself ran out of something, so that nothing is known.
+    /// Whether mcprove itself ran out of a resource, so that nothing is known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ran_out: bool,
     /// What was found.
@@ -223,7 +223,7 @@ pub async fn examine_server(server: &Server, options: SessionOptions) -> Vec<Ite
 fn clean_stdout(session: &Session) -> Item {
     let violations = session.violations();
     if violations.is_empty() {
-        return Item::good("protocol", "nothing out of order");
+        return Item::good("protocol", "no problems");
     }
     let fix = if violations.counts.contains_key(&ViolationKind::Noise) {
         "write logs to stderr: stdout carries messages only"

@@ -196,10 +196,10 @@ pub fn doctor_document(items: &[Item], server: Option<&str>) -> Document {
     let failed = items.iter().filter(|item| !item.passed && !item.optional);
     let failed = mcprove_settings::number::count(failed.count());
     let verdict = if items.iter().any(|item| item.ran_out) {
-        let why = "mcprove itself ran out of something";
+        let why = "mcprove itself ran out of a resource";
         Verdict::new(Tone::Unclear, "INCONCLUSIVE", why)
     } else if failed == 0 {
-        Verdict::new(Tone::Good, "PASS", "all is well")
+        Verdict::new(Tone::Good, "PASS", "all checks passed")
     } else {
         let why = format!("{} failed", counted(failed, "item"));
         Verdict::new(Tone::Bad, "FAIL", why)

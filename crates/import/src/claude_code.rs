@@ -147,7 +147,7 @@ impl Session {
         let Some(mut message) = line.message else {
             return Err(ImportError::shape(
                 format!("the line of type `{role}` has no `message`"),
-                "this is no whole session of Claude Code",
+                "this is not a complete session of Claude Code",
             ));
         };
         if let Some(time) = line.timestamp.as_deref().and_then(timestamp::milliseconds) {
@@ -230,7 +230,7 @@ impl Session {
             }
             other => {
                 self.builder.note(format!(
-                    "the outcome {} does not tell how the run ended",
+                    "the outcome {} does not say how the run ended",
                     phrase::name(other)
                 ));
                 None

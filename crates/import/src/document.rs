@@ -85,8 +85,8 @@ impl<'a> Document<'a> {
             .filter(|(_, line)| !line.is_empty());
         let Some(first) = lines.next() else {
             return Err(ImportError::shape(
-                "there is nothing in it",
-                "look whether the trace was written",
+                "it is empty",
+                "check whether the trace was written",
             ));
         };
         let second = lines.next();

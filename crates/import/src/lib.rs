@@ -197,7 +197,7 @@ pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
                 other.explanation(),
                 format.explanation()
             ),
-            "check that it is the file you mean, or let the format be found",
+            "check that it is the right file, or leave the format out to detect it",
         )),
         _ => read(&document, format),
     }
@@ -265,15 +265,15 @@ fn unrecognised(document: &Document<'_>) -> ImportError {
     let keys: Vec<String> = outline.unwrap_or_default().into_keys().collect();
     let message = match (keys.is_empty(), first) {
         (false, _) => format!(
-            "no trace that is understood: JSON with {}",
+            "not a known trace format: JSON with {}",
             phrase::names(&keys)
         ),
-        (true, Some(_)) => "no trace that is understood".to_owned(),
+        (true, Some(_)) => "not a known trace format".to_owned(),
         (true, None) => "no trace: an empty list".to_owned(),
     };
     let formats: Vec<String> = Format::ALL
         .into_iter()
         .map(|format| format!("{format}: {}", format.explanation()))
         .collect();
-    ImportError::shape(message, format!("understood are {}", formats.join("; ")))
+    ImportError::shape(message, format!("known formats: {}", formats.join("; ")))
 }

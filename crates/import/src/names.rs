@@ -133,7 +133,7 @@ pub fn stop_reason(reason: &str, notes: &mut Vec<String>) -> Option<StopReason> 
         _ => {
             let reason = phrase::name(reason);
             notes.push(format!(
-                "the last reply stopped because of {reason}, which does not tell how the run ended"
+                "the last reply stopped because of {reason}, which does not say how the run ended"
             ));
             None
         }

@@ -57,7 +57,7 @@ pub fn total(replies: &[Option<Tokens>], notes: &mut Vec<String>) -> Option<Toke
     let told: Vec<Tokens> = replies.iter().copied().flatten().collect();
     if !told.is_empty() && told.len() < replies.len() {
         notes.push(format!(
-            "{} of {} replies do not tell their tokens, so those of the run are unknown",
+            "{} of {} replies do not report their tokens, so those of the run are unknown",
             replies.len() - told.len(),
             replies.len()
         ));
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(total(&[reply, None, reply], &mut notes), None);
         assert_eq!(
             notes,
-            ["1 of 3 replies do not tell their tokens, so those of the run are unknown"]
+            ["1 of 3 replies do not report their tokens, so those of the run are unknown"]
         );
     }
 }

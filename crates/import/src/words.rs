@@ -29,7 +29,7 @@ pub fn of_types(reason: &str) -> Words {
     if let Some(key) = reason.strip_prefix("missing field ") {
         return (
             format!("the key {key} is missing"),
-            "add it, or look whether this is the file that you mean".to_owned(),
+            "add it, or check that this is the right file".to_owned(),
         );
     }
     if let Some(key) = reason.strip_prefix("duplicate field ") {
@@ -68,7 +68,7 @@ fn of_choice(found: &str, known: &str) -> Words {
     });
     (
         format!("{} is not known here{hint}", phrase::name(found)),
-        format!("known are {}", known.join(", ")),
+        format!("known: {}", known.join(", ")),
     )
 }
 
@@ -98,7 +98,7 @@ fn wanted(wanted: &str) -> &str {
     }
 }
 
-/// What is wrong with a text that is no JSON.
+/// What is wrong with a text that is not JSON.
 pub fn of_signs(reason: &str) -> &str {
     plain("sign: ", |said| said == reason).unwrap_or(reason)
 }

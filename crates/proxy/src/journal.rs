@@ -62,7 +62,7 @@ impl Journal {
         let name = pages.count(&name, fault.is_some());
         if pages.seen.calls.len() >= CALLS_MAX {
             drop(pages);
-            self.remark("a call was counted only, for too many others were remembered before");
+            self.remark("a call was only counted, because too many others were remembered before");
             return CallLogId(None);
         }
         pages.seen.calls.push(SeenCall {

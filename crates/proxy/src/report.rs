@@ -265,8 +265,8 @@ impl NextStep {
             Self::TookTheAnswer => "took the answer",
             Self::Cancelled => "cancelled and gave up",
             Self::GaveUp => "gave up",
-            Self::Unknown => "unknown, for the proxy ended with it",
-            Self::ServerDied => "unknown, for the server died by itself",
+            Self::Unknown => "unknown (proxy stopped)",
+            Self::ServerDied => "unknown (server died)",
         }
     }
 }

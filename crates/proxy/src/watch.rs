@@ -34,7 +34,7 @@ pub struct Settings {
 const REPLY_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// What is told where a fault was aimed at a call in a batch.
-const BATCHED: &str = "a call in a batch passed untouched: faults do not look into batches";
+const BATCHED: &str = "a call in a batch passed unchanged: faults do not look into batches";
 
 /// What becomes of what a client asks.
 pub enum Fate {
@@ -159,7 +159,7 @@ impl Watch {
             self.injector.strike_known(&call, |_| true)
         } else {
             self.journal
-                .remark("a call passed untouched, for too many others were held");
+                .remark("a call passed unchanged, for too many others were held");
             None
         };
         let log_id = self.journal.call(session, &call, injection.as_ref());

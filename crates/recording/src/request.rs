@@ -73,7 +73,7 @@ impl RecordedRequest {
                     Err(error) => self.malformed(&format!("the error is none: {error}")),
                 },
                 Message::Invalid { reason, .. } => self.malformed(reason),
-                _ => self.malformed("it is no answer"),
+                _ => self.malformed("it is not an answer"),
             },
             Err(error) => self.malformed(&format!("not JSON: {error}")),
         }

@@ -232,7 +232,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
     else {
         if steps.iter().any(|step| step.met_fault) {
-            let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is open.";
+            let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is inconclusive.";
             return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT);
         }
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
@@ -245,7 +245,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     if planned.met_fault {
         let left_out = steps.iter().filter(|step| step.met_fault).count();
         let sentence = format!(
-            "The server copes with up to {}; an injected fault was on in the steps after that, so where it breaks is open.",
+            "The server handles up to {}; an injected fault was on in the steps after that, so where it breaks is inconclusive.",
             last.load()
         );
         return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT)
@@ -270,7 +270,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     } else {
         "the ramp found no breaking point".to_owned()
     };
-    let sentence = format!("The server copes with up to {}; {end}.", last.load());
+    let sentence = format!("The server handles up to {}; {end}.", last.load());
     let verdict = Verdict::pass("breaking_point", sentence)
         .number("concurrent", None::<u32>)
         .number("last_good_concurrent", last.concurrent)
@@ -297,14 +297,14 @@ fn unknown(sentence: &str) -> Verdict {
 /// would make calls fail.
 fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
     let sentence = format!(
-        "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be told.",
+        "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be determined.",
         percent(error_share(first)),
         first.load(),
         percent(error_share(last)),
         last.load()
     );
     let hint = message![
-        "leave out the tools that fail, or mend their arguments; or start lower with ",
+        "leave out the tools that fail, or correct their arguments; or start lower with ",
         setting("ramp_from")
     ];
     Verdict::inconclusive("breaking_point", sentence, hint)
@@ -339,7 +339,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
                 None => "more clients",
             };
             let sentence = format!(
-                "The server saturates at {load}: {who_waits} only wait longer (p99 {}, {} at the first step), which is queueing and no bug.",
+                "The server saturates at {load}: {who_waits} only wait longer (p99 {}, {} at the first step), which is queueing, not a bug.",
                 milliseconds(point.p99_ms.unwrap_or_default()),
                 milliseconds(point.first_p99_ms.unwrap_or_default())
             );

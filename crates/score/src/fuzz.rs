@@ -145,7 +145,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
         Verdict::critical(
             "fuzz",
             format!(
-                "Bad input takes the server down for everyone: it {}.",
+                "Bad input takes the whole server down: it {}.",
                 parts.join(", and it ")
             ),
             "catch every error around reading and handling one message, answer it with a JSON-RPC error and read on",
@@ -247,7 +247,7 @@ mod tests {
         assert!(verdict.is_failure());
         assert_eq!(
             verdict.sentence,
-            "Bad input takes the server down for everyone: it ends on `not_json`, and it stops answering after `deep`."
+            "Bad input takes the whole server down: it ends on `not_json`, and it stops answering after `deep`."
         );
     }
 

@@ -125,7 +125,7 @@ pub fn grade(input: &GradeInput) -> Grades {
             "overall",
             is_capped.then(|| {
                 format!(
-                    "{FAILED_BEST:?} at best with {}",
+                    "capped at {FAILED_BEST:?} by {}",
                     phrase::names(&input.failures)
                 )
             }),

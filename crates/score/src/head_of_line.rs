@@ -103,7 +103,7 @@ impl LeftOut {
             );
         }
         let sentence = format!(
-            " {} {} left out, for no answer came within {} when it was tried.",
+            " {} {} left out, because no answer came within {} when it was tried.",
             phrase::names(&self.tools),
             were(count(self.tools.len())),
             milliseconds(float(self.limit_ms))
@@ -262,7 +262,7 @@ mod tests {
         let sentence = &verdict.sentence;
         assert!(
             sentence.ends_with(
-                "`sleep` was left out, for no answer came within 5,000 ms when it was tried."
+                "`sleep` was left out, because no answer came within 5,000 ms when it was tried."
             ),
             "{sentence}"
         );

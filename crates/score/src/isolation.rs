@@ -34,8 +34,8 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         Verdict::critical(
             "isolation",
             format!(
-                "{} got the answer to another call.{example}",
-                phrase::count(report.crossed, "caller")
+                "{} reached the wrong call.{example}",
+                replies(report.crossed)
             ),
             "look for state shared between calls: a global request, a buffer that is reused, ids mixed up between sessions",
         )
@@ -61,20 +61,22 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
             ],
         )
     } else {
-        let replies = if report.checked == 1 {
-            "reply"
-        } else {
-            "replies"
-        };
         Verdict::pass(
             "isolation",
             format!(
-                "Every reply reached its own caller: {} {replies} checked.",
-                whole(report.checked)
+                "Every reply reached its own caller: {} checked.",
+                replies(report.checked)
             ),
         )
     };
     verdict.numbers_of(report, &["checked", "crossed", "lost", "unchecked"])
+}
+
+fn replies(count: u64) -> String {
+    match count {
+        1 => "1 reply".to_owned(),
+        _ => format!("{} replies", whole(count)),
+    }
 }
 
 #[cfg(test)]
@@ -110,12 +112,12 @@ mod tests {
             (
                 report(10, 2, 3),
                 Outcome::Finding,
-                "2 callers got the answer to another call.",
+                "2 replies reached the wrong call.",
             ),
             (
                 report(0, 1, 0),
                 Outcome::Finding,
-                "1 caller got the answer to another call.",
+                "1 reply reached the wrong call.",
             ),
             (
                 report(10, 0, 3),

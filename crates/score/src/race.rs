@@ -126,7 +126,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         RaceOutcome::Divergent => Verdict::critical(
             "race",
             format!(
-                "The same call gets another reply when made at once than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
+                "The same call gets a different reply when made concurrently than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
                 phrase::count(count(report.concurrent_distinct), "kind")
             ),
             "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
@@ -148,14 +148,14 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         RaceOutcome::Inconclusive if report.concurrent_calls > 0 => Verdict::inconclusive(
             "race",
             format!(
-                "{calls} got another reply than calls made alone before, but none made alone after was answered, so the tool may change by itself{failed}."
+                "{calls} got a different reply than calls made alone before, but none made alone after was answered, so the tool may change by itself{failed}."
             ),
             "run again, and let it end; look at why the tool stops answering",
         ),
         RaceOutcome::Inconclusive => Verdict::inconclusive(
             "race",
             format!("No concurrent call succeeded, so there is nothing to compare{failed}."),
-            "look at why the calls fail at once; alone they succeed",
+            "look at why the calls fail concurrently; alone they succeed",
         ),
     };
     let names = [

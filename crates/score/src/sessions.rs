@@ -151,8 +151,8 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         };
         Verdict::critical(
             "session_leak",
-            format!("The server keeps something of every session: {what} more after {sessions}."),
-            "free what a session holds when its connection closes, also without a goodbye: sockets, streams, tasks, entries in a map",
+            format!("The server keeps resources of every session: {what} more after {sessions}."),
+            "free what a session holds when its connection closes, also when it ends without notice: sockets, streams, tasks, entries in a map",
         )
     } else if report.descriptors.outcome == Outcome::Pass
         && (report.memory.outcome == LeakOutcome::NoLeak || report.memory.growth_mb.is_none())
@@ -160,14 +160,14 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         Verdict::pass(
             "session_leak",
             format!(
-                "The server lets go of its sessions: {descriptors} descriptors more after {sessions}."
+                "The server releases its sessions: {descriptors} descriptors more after {sessions}."
             ),
         )
     } else if report.memory.outcome == LeakOutcome::NoLeak && report.descriptors.growth.is_none() {
         Verdict::pass(
             "session_leak",
             format!(
-                "The server lets go of its sessions: {memory} MB more after {sessions}; its descriptors are not known."
+                "The server releases its sessions: {memory} MB more after {sessions}; its descriptors are not known."
             ),
         )
     } else if report.memory.growth_mb.is_none() && report.descriptors.growth.is_none() {
@@ -179,7 +179,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     } else {
         Verdict::inconclusive(
             "session_leak",
-            "The server seems to keep something of its sessions, but it grows too unevenly to be sure.",
+            "The server seems to keep resources of its sessions, but the growth is too uneven to be sure.",
             "run longer, so that the trend stands out",
         )
     };

@@ -220,7 +220,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 milliseconds(tool.after.p50_ms),
                 milliseconds(tool.before.p50_ms)
             ),
-            "look for work and memory that the burst leaves behind: queues, caches, retries; a longer run tells whether it comes back later",
+            "look for work and memory that the burst leaves behind: queues, caches, retries; a longer run shows whether it recovers later",
         ),
         (Some(Aftermath::Stopped), _) => {
             let [before, _, after] = report
@@ -229,7 +229,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
             Verdict::critical(
                 NAME,
                 format!("{NO_RECOVERY}: {after} calls per second end after it, {before} before."),
-                "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run tells whether it comes back later",
+                "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run shows whether it recovers later",
             )
         }
         (None, Some(tool)) if report.burst.calls > 0 => recovered(report, tool),
@@ -296,7 +296,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
         format!(
             "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server is well again ({medians})."
         ),
-        "let calls wait in a longer queue, or tell clients when to come back",
+        "let calls wait in a longer queue, or send clients a time to retry",
     )
 }
 

@@ -65,7 +65,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
         return File::open(path);
     }
     let kind = io::ErrorKind::InvalidInput;
-    Err(io::Error::new(kind, "it is no regular file"))
+    Err(io::Error::new(kind, "it is not a regular file"))
 }
 
 /// Reads what `open` gives to its end. Where it keeps silent, a thread is left waiting for it.
@@ -215,7 +215,7 @@ mod tests {
         let error = read(zero, u64::MAX).unwrap_err();
         assert_eq!(error.to_string(), "it is larger than 16 MiB");
         let error = read_file(zero, u64::MAX).unwrap_err();
-        assert_eq!(error.to_string(), "it is no regular file");
+        assert_eq!(error.to_string(), "it is not a regular file");
         assert_eq!(read(Path::new("/dev/null"), 10).unwrap(), b"");
         let folder = read(Path::new("/"), 10).unwrap_err();
         assert_eq!(folder.kind(), io::ErrorKind::IsADirectory);

@@ -13,7 +13,7 @@ use crate::reader::Warning;
 pub(crate) const OTHER: &str = "not as it must be in such a file";
 
 const OUTSIDE: &str = "it is outside of the folder of the suite, so nothing of it is shown here; `mcprove validate` \
-                       with the file itself tells more";
+                       with the file itself shows more";
 /// What is said of a link.
 pub const LINKED: &str =
     "it is a symbolic link, so nothing of it is shown here; give the file that it leads to instead";

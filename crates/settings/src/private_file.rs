@@ -1,6 +1,6 @@
 //! Files and folders that only their owner may read: run folders, traces, recordings, cassettes, logs, databases.
 //!
-//! They are private from their creation on, whatever the umask; a file that is there already becomes private before
+//! They are private from their creation on, whatever the umask; a file that already exists becomes private before
 //! anything is written to it. On Windows they have the permissions of their folder.
 
 use std::fs::{DirBuilder, File, OpenOptions};

@@ -211,7 +211,7 @@ fn look(
             if faults == 0 {
                 return Err(ConfigErrors::of(ConfigError::of_file(
                     &document.file,
-                    "there is nothing in it",
+                    "it is empty",
                     "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
                 )));
             }
@@ -225,7 +225,7 @@ fn look(
 fn foreign(file: &str, what: Recognised) -> ConfigErrors {
     ConfigErrors::of(ConfigError::of_file(
         file,
-        format!("is no suite: it is {}", what.describe()),
+        format!("is not a suite: it is {}", what.describe()),
         "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
     ))
 }

@@ -332,7 +332,7 @@ fn what_holds_is_counted() {
     let report = report(vec![run(0, json!(1))], Vec::new());
     for (gates, words) in [
         // It has no default gate.
-        ("reliability: {}", "SCORED  nothing is gated\n"),
+        ("reliability: {}", "SCORED  no gates given\n"),
         ("narrative: {}", "PASS  the gate holds\n"),
         ("narrative: {}\nloops: {}", "PASS  all 2 gates hold\n"),
         (

@@ -129,7 +129,7 @@ fault_kinds! {
     /// Answers after varying times.
     Jitter: "jitter", Late, Right, Plain, "the call answers after between min_ms and max_ms";
     /// A broken frame.
-    Malformed: "malformed", Always, Nothing, Garbles("it is no JSON"), "a broken frame: the reply is no JSON";
+    Malformed: "malformed", Always, Nothing, Garbles("it is no JSON"), "a broken frame: the reply is not JSON";
     /// A cut frame.
     Truncated: "truncated", Always, Nothing, Garbles("it was cut off"), "a cut frame: only the first half of the reply";
     /// A valid but altered reply.

@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: the real servers, each from its lock file. What is there already, by the
+//! `cargo xtask setup`: the real servers, each from its lock file. What already exists, by the
 //! word of its [`stamp`], is not installed again. `cargo xtask field` installs its servers the same way.
 
 mod npm;

@@ -170,7 +170,7 @@ async fn ask(
         describe(
             probe,
             request,
-            &format!("expected {contract}, but {breach}. To mend it, {advice}"),
+            &format!("expected {contract}, but {breach}. To fix it, {advice}"),
         )
     };
     Asked {

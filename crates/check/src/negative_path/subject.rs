@@ -116,7 +116,7 @@ impl<'a> Subject<'a> {
         let check = SchemaCheck::new(schema).map_err(SubjectError::Schema)?;
         let misfit = match given {
             Value::Object(_) => check.failure(given),
-            _ => Some("they are no map".to_owned()),
+            _ => Some("they are not a map".to_owned()),
         };
         let are_made_up = misfit.is_some();
         let arguments = match misfit {

@@ -127,7 +127,7 @@ impl Inbox for Core {
 impl Core {
     fn receive_batch(&self, frame: &Bytes) {
         let Some(members) = protocol::split_batch(frame) else {
-            self.receive_broken(frame, "it is no batch that can be read");
+            self.receive_broken(frame, "it is not a readable batch");
             return;
         };
         let (revision, is_asked_for) = {
@@ -208,8 +208,9 @@ impl Core {
                 id: Id::Number(id),
                 reason,
             } => {
-                let failure =
-                    Failure::malformed(format!("the reply is no valid JSON-RPC message: {reason}"));
+                let failure = Failure::malformed(format!(
+                    "the reply is not a valid JSON-RPC message: {reason}"
+                ));
                 if !self.settle(id, Ending::Failure(failure))
                     && !self.takes_raw(
                         Id::Number(id),

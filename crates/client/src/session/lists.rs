@@ -55,7 +55,7 @@ impl Session {
         let mut rules = HashMap::new();
         for item in items {
             let tool: Tool = serde_json::from_value(item).map_err(|error| {
-                let message = format!("tools/list has an item that is no tool: {error}");
+                let message = format!("tools/list has an item that is not a tool: {error}");
                 CallError::unsent(Failure::malformed(message))
             })?;
             let headers = match ParameterHeaders::from_schema(&tool.input_schema) {

@@ -50,7 +50,7 @@ impl Responder for Decline {
     }
 }
 
-/// Accepts elicitation with the defaults of the asked form (made-up values where there are none)
+/// Accepts elicitation with the defaults of the asked form (generated values where there are none)
 /// and answers sampling with a fixed text, so that tools which ask can run to their end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Accept;

@@ -38,7 +38,7 @@ const MAX_QUEUED: usize = 4096;
 const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// How long the server may take to agree to the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much is read at once. Frames that say nothing are passed over without a turn for others
+/// How much is read at once. Frames that say nothing are skipped without a turn for others
 /// until some reads are used up, so a read must not hold too many.
 const READ_BYTES: usize = 16 * 1024;
 /// How many messages are delivered before others get a turn.

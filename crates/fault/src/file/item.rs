@@ -155,7 +155,7 @@ fn read_table(
     }
     if let Err(error) = reading.spec.check() {
         let message = format!("{label}: {error}");
-        reader.problem(&node.span, message, "swap them, or mend one");
+        reader.problem(&node.span, message, "swap them, or correct one");
         reading.is_sound = false;
     }
     reading.is_sound.then(|| Item {

@@ -96,7 +96,7 @@ fn files_are_read_by_their_ending_and_say_what_is_wrong_with_them() {
     }
 }
 
-/// A file, and where, what and how to mend it.
+/// A file, and where, what and how to fix it.
 const BAD: &[[&str; 4]] = &[
     [
         "- hnag",

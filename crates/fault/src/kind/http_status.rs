@@ -7,7 +7,7 @@ pub struct HttpStatus {
     /// the status, from 400 to 599
     #[setting(default = 503, kind = WHOLE)]
     status: u64,
-    /// after how many seconds to try again, as the answer tells
+    /// after how many seconds to retry (Retry-After)
     #[setting(default = 1, kind = WHOLE)]
     retry_after_s: u64,
 }

@@ -8,15 +8,15 @@ use super::*;
 #[test]
 fn what_is_no_trace_is_refused_with_the_formats() {
     for (text, message) in [
-        ("", "there is nothing in it"),
-        (" \n\t\n", "there is nothing in it"),
+        ("", "it is empty"),
+        (" \n\t\n", "it is empty"),
         ("[]", "no trace: an empty list"),
-        ("5", "no trace that is understood"),
-        ("\"text\"", "no trace that is understood"),
-        ("1\n2\n", "no trace that is understood"),
+        ("5", "not a known trace format"),
+        ("\"text\"", "not a known trace format"),
+        ("1\n2\n", "not a known trace format"),
         (
             r#"{"cost": 5, "b": 1}"#,
-            "no trace that is understood: JSON with `b` and `cost`",
+            "not a known trace format: JSON with `b` and `cost`",
         ),
     ] {
         let error = import(text).unwrap_err();

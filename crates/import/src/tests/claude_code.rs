@@ -271,7 +271,7 @@ fn what_is_printed_ends_with_the_outcome() {
             true,
             None,
             None,
-            Some("the outcome `error_of_a_later_version` does not tell how the run ended"),
+            Some("the outcome `error_of_a_later_version` does not say how the run ended"),
         ),
     ] {
         let printed = printed(subtype, is_error);

@@ -96,7 +96,7 @@ fn the_usage_of_the_last_reply_is_not_that_of_the_run() {
     assert_eq!(tokens(&run), None);
     assert_eq!(
         notes,
-        ["1 of 2 replies do not tell their tokens, so those of the run are unknown"]
+        ["1 of 2 replies do not report their tokens, so those of the run are unknown"]
     );
 }
 

@@ -21,7 +21,7 @@ pub enum AuditError {
     #[error("{}: there is no such file", .0.display())]
     NoFile(PathBuf),
     /// The file is something else.
-    #[error("{}: this is no audit file: {reason}", .path.display())]
+    #[error("{}: this is not an audit file: {reason}", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -93,12 +93,12 @@ impl AuditError {
             }
             Self::Lost { .. } => {
                 return message![
-                    "make room on the disk, or give another file with ",
+                    "free disk space, or give another file with ",
                     setting("audit")
                 ];
             }
             Self::Thread(_) => "check how many threads and how much memory a process may have",
-            Self::Other { .. } => "check the path, the room on the disk and the permissions",
+            Self::Other { .. } => "check the path, the disk space and the permissions",
             Self::NoRow { .. } => {
                 "`mcprove lab audit FILE` lists the rows; the oldest may have been removed"
             }
@@ -113,7 +113,7 @@ impl AuditError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::Foreign {
                 path,
-                reason: "it is no SQLite file",
+                reason: "it is not a SQLite file",
             },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(path),

@@ -28,7 +28,7 @@ pub struct Filter {
     pub arguments: Vec<ArgumentFilter>,
     /// Rows after the one with this id.
     pub after: Option<i64>,
-    /// At most so many rows.
+    /// At most this many rows.
     pub limit: Option<u64>,
     /// Which rows come first.
     pub order: Order,

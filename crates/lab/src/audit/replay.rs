@@ -59,7 +59,7 @@ pub enum ReplayError {
     #[error("the parameters of row {0} were cut when it was recorded, so it cannot be sent again")]
     Cut(i64),
     /// It was no whole request, or a call of nothing.
-    #[error("row {id} is no request that can be sent again: {reason}")]
+    #[error("row {id} cannot be sent again: {reason}")]
     NoRequest {
         /// The row.
         id: i64,
@@ -140,7 +140,7 @@ impl Replay {
                 Some(Value::Object(members))
             }
             Some(Ok(Value::Null)) if row.method == "tools/call" => None,
-            Some(_) => return refuse("its parameters are no JSON object"),
+            Some(_) => return refuse("its parameters are not a JSON object"),
         };
         let recorded = match (row.method.as_str(), row.tool_name.as_deref()) {
             ("tools/call", None) => return refuse("it names no tool"),

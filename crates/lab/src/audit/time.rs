@@ -8,7 +8,7 @@ use mcprove_settings::quantity::parse_duration;
 /// A text that is no point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago (ms, s, m, h or d)"
+    "{0:?} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago (ms, s, m, h or d)"
 )]
 pub struct TimeError(String);
 

@@ -17,7 +17,7 @@ const REMOVED_MAX: i64 = 10_000;
 /// How much is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Limits {
-    /// At most so many rows.
+    /// At most this many rows.
     pub rows: Option<u64>,
     /// About so many bytes.
     pub bytes: Option<u64>,

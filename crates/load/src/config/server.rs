@@ -215,7 +215,7 @@ pub fn address(
     transport: Option<&str>,
 ) -> Option<Server> {
     let Some(is_websocket) = is_websocket(&url) else {
-        reader.wrong(field, "an address that mcprove can speak to", EXAMPLE_URL);
+        reader.wrong(field, "an address that mcprove supports", EXAMPLE_URL);
         return None;
     };
     let transport = match (transport, is_websocket) {

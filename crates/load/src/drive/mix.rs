@@ -157,7 +157,7 @@ pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<Tool
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
-            "`mcprove probe` shows what it offers, and what it may need to be told (an environment variable, a login)",
+            "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)",
         ));
     }
     let token = context.tokens.token(0);

@@ -88,7 +88,7 @@ impl Strict {
         }
     }
 
-    /// Why a result is none, or does not fit the output schema of its tool; none if all is well.
+    /// Why a result is none, or does not fit the output schema of its tool; none if all checks passed.
     pub fn check_result(&self, tool: &str, result: &str) -> Option<Failure> {
         let revision = *self.revision.get()?;
         let output = self.outputs.get()?.get(tool);

@@ -284,7 +284,7 @@ impl Shared {
         }
         // A response of HTTP belongs to its request, whatever it says.
         if is_http && is_last && self.inbox.is_waiting(id) {
-            let message = "HTTP 200 OK with a body that is no answer";
+            let message = "HTTP 200 OK with a body that is not an answer";
             let failure = Failure::new(ErrorCategory::Malformed, message);
             self.inbox.fail(Some(id), failure);
         }

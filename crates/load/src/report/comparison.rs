@@ -18,7 +18,7 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
     document.push(Section::new("Warnings").list(&report.warnings));
     document.push(skipped_section(&report.skipped_tools));
     if report.partial {
-        let partial = "interrupted: only the runs that ended before are compared";
+        let partial = "interrupted: only completed runs are compared";
         document.push(Section::default().paragraph(partial));
     }
     document

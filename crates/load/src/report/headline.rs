@@ -33,7 +33,7 @@ pub fn verdict(report: &Report) -> Verdict {
         why = "no threshold violated, no finding".into();
     }
     if report.partial {
-        let partial = Line::plain("partial: the run ended before its time");
+        let partial = Line::plain("partial: the run ended early");
         let said = Some(why).filter(|why| !why.text().is_empty());
         why = Line::join(said.into_iter().chain([partial]), "; ");
     }

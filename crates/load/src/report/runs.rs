@@ -66,7 +66,7 @@ fn of_rows<'a>(
     }
     section = section.table(table);
     if has_partial {
-        section = section.paragraph("* ended before its time");
+        section = section.paragraph("* ended early");
     }
     Document {
         title: "Runs".to_owned(),

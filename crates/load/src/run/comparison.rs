@@ -236,7 +236,7 @@ fn caveats(side: Side, runs: &[ComparedRun]) -> Vec<String> {
     };
     let count = |is_so: fn(&ComparedRun) -> bool| runs.iter().filter(|run| is_so(run)).count();
     [
-        tell(count(|run| run.partial), "ended before their time"),
+        tell(count(|run| run.partial), "ended early"),
         tell(
             count(|run| run.sample.attempted == run.sample.failed),
             "had no call that succeeded",

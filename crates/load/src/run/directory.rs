@@ -67,7 +67,7 @@ impl RunDirectory {
             Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!(
-                    "{} is no run directory: it has neither trace.jsonl nor metrics.json",
+                    "{} is not a run directory: it has neither trace.jsonl nor metrics.json",
                     path.display()
                 ),
             ))

@@ -134,12 +134,12 @@ fn read_trace(path: &Path, scenarios: &[Scenario]) -> Result<Reading, RecomputeE
             Next::Line(line) => line,
             Next::Cut(_) => {
                 break Some(
-                    "its last line is cut off, for the run was killed or the disk was full",
+                    "its last line is cut off, because the run was killed or the disk was full",
                 );
             }
             Next::End => {
                 break Some(
-                    "it has no end, for the run was killed or the trace could not be written",
+                    "it has no end, because the run was killed or the trace could not be written",
                 );
             }
         };

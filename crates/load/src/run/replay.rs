@@ -162,7 +162,7 @@ fn milliseconds(value: f64, name: &str) -> Result<Duration, String> {
 }
 
 fn no_time(name: &str, value: f64) -> String {
-    format!("{name} is {value}, which is no time")
+    format!("{name} is {value}, which is not a time")
 }
 
 #[cfg(test)]

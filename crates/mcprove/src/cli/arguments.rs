@@ -45,13 +45,13 @@ pub fn command() -> clap::Command {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// A guided half-minute on built-in servers: what this tool finds, and how it tells
+    /// A guided half-minute on built-in servers: what mcprove finds and how it reports it
     Demo(demo::Arguments),
-    /// Connect, list the tools, call each once with made-up arguments, and show their health
+    /// Connect, list the tools, call each once with generated arguments, and show their health
     Probe(Box<probe::Arguments>),
-    /// Make many first calls at the same instant, and tell whether the server deadlocks
+    /// Make many first calls at the same instant, and report whether the server deadlocks
     DeadlockProbe(Box<deadlock_probe::Arguments>),
-    /// Run suites of tests for servers and agents, or make a load, and tell what holds
+    /// Run test suites for servers and agents, or a load, and report pass or fail
     Run(Box<run::Arguments>),
     /// Write a first suite for a server, from its tools
     Init(Box<init::Arguments>),
@@ -65,15 +65,15 @@ pub enum Command {
     Proxy(Box<proxy::Arguments>),
     /// Score the traces of an agent: right calls, steady, recovered, truthful; no model is asked
     Score(score::Arguments),
-    /// Compute the report of a run again from its trace, print it and write its files anew
+    /// Recompute the report of a run from its trace, print it and regenerate its files
     Report(report::Arguments),
-    /// Tell whether one set of runs is worse than another, or one server than another
+    /// Compare two sets of runs, or two servers, statistically
     Compare(Box<compare::Arguments>),
-    /// List the runs that there are
+    /// List saved runs
     Runs(runs::Arguments),
-    /// List what `run` can do, with all settings
+    /// List the scenarios of `run`, with all options
     ListScenarios(list_scenarios::Arguments),
-    /// Look for what commonly goes wrong, on this machine or with a server, and how to mend it
+    /// Find common problems on this machine or with a server, and how to fix it
     Doctor(Box<doctor::Arguments>),
     /// Print a load configuration with every setting explained, to start from
     ExampleConfig(example_config::Arguments),

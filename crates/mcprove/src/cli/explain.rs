@@ -28,7 +28,7 @@ pub fn with_flag(command: Command) -> Command {
     }
     let flag = Arg::new("explain")
         .long("explain")
-        .help("Tell what this command does, and do nothing")
+        .help("Explain what this command does, and do nothing")
         .help_heading(None::<&str>)
         .action(ArgAction::SetTrue);
     command.arg(flag)

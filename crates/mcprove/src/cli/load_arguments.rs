@@ -485,7 +485,7 @@ impl LoadFlags<'_> {
             if let Some(text) = self.load.args.get(place) {
                 serde_json::from_str::<serde_json::Value>(text).map_err(|error| {
                     Failure::new(
-                        format!("--args {text:?} is no JSON: {error}"),
+                        format!("--args {text:?} is not JSON: {error}"),
                         "quote it for the shell: --args '{\"ticker\":\"AAPL\"}'",
                     )
                 })?;

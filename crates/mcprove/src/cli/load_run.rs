@@ -99,7 +99,7 @@ pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
     ])
 }
 
-/// The failure of a load for which mcprove itself ran out of something.
+/// The failure of a load for which mcprove itself ran out of a resource.
 fn ran_out_in_load(limit: OwnLimit) -> Failure {
     let hint = limit.hint();
     let flags = "--sessions, --concurrent, --max-in-flight";

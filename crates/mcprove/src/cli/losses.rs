@@ -55,7 +55,7 @@ pub fn report(code: ExitCode) -> ExitCode {
         return code;
     }
     terminal::print_error(
-        "hint: make room on the disk, check the permissions, or write elsewhere, and run it again\n",
+        "hint: free disk space, check the permissions, or write elsewhere, and run it again\n",
     );
     code.max(ExitCode::CouldNotRun)
 }

@@ -28,7 +28,7 @@ pub struct ListenArguments {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
     http: Option<String>,
 
-    /// Serve HTTP+SSE on this address, at /sse; of the handshake era alone
+    /// Serve HTTP+SSE on this address, at /sse; only for protocol revisions before 2026-07-28
     #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
     sse: Option<String>,
 
@@ -57,7 +57,7 @@ impl ListenArguments {
             let text = text.as_ref()?;
             let address = listen_address::parse(text).ok_or_else(|| {
                 Failure::new(
-                    format!("{flag} {text:?} is no address"),
+                    format!("{flag} {text:?} is not an address"),
                     format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
                 )
             });
@@ -72,7 +72,7 @@ impl ListenArguments {
         }
         if self.sse.is_some() && self.era == Eras::Stateless {
             return Err(Failure::new(
-                "--sse and --era stateless do not go together: HTTP+SSE is of the handshake era alone",
+                "--sse and --era stateless cannot be combined: HTTP+SSE is only for protocol revisions before 2026-07-28",
                 "serve the stateless era with --http, or leave out --era",
             ));
         }

@@ -76,7 +76,7 @@ pub struct SessionArguments {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size)]
     pub max_frame: usize,
 
-    /// Answer a server that asks the client for input (elicitation, sampling) with made-up values
+    /// Answer a server that asks the client for input (elicitation, sampling) with generated values
     /// instead of declining
     #[arg(long)]
     pub accept_requests: bool,
@@ -202,7 +202,7 @@ impl ServerArguments {
             Some("ws" | "wss") => true,
             _ => {
                 return Err(Failure::new(
-                    format!("--url {shown:?} is no address that mcprove can speak to"),
+                    format!("--url {shown:?} is not an address that mcprove supports"),
                     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
                 ));
             }

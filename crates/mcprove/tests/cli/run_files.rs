@@ -132,7 +132,7 @@ fn flags_replace_what_means_the_same_in_a_file() {
     let probe = "type = \"deadlock_probe\"\nhang_threshold = \"20s\"\ngrace_period = \"20s\"\n";
     let flags = ["--hang-timeout", "200ms", "--grace-period", "100ms"];
     let (output, _) = run_over(probe, &flags);
-    let limits = "hang after 200ms, lost after 100ms";
+    let limits = "slow after 200ms, deadlocked after 300ms";
     assert!(output.stdout.contains(limits), "{output:?}");
     let race = "type = \"race_check\"\nrounds = 900\n";
     let flags = [

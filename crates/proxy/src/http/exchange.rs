@@ -79,7 +79,7 @@ impl Hub {
             parts.headers.insert(TRANSFER_ENCODING, chunked);
         }
         let response = if parts.method == Method::CONNECT {
-            plain(StatusCode::METHOD_NOT_ALLOWED, "this is no tunnel\n")
+            plain(StatusCode::METHOD_NOT_ALLOWED, "this is not a tunnel\n")
         } else if parts.method != Method::POST || self.watch.is_idle() {
             let body = ProxyBody::client(Bytes::new(), body).counted(&self.count.to_server);
             self.pass(parts, body, None).await
@@ -97,12 +97,12 @@ impl Hub {
                 }
                 Read::Long(beginning, rest) => {
                     let remark =
-                        "a message of a client was too long to be looked at, and passed untouched";
+                        "a message of a client was too long to be looked at, and passed unchanged";
                     self.pass_unseen(parts, (beginning, rest), remark).await
                 }
                 Read::Crowded(beginning, rest) => {
                     let remark =
-                        "too many messages of clients were held at once: some passed untouched";
+                        "too many messages of clients were held at once: some passed unchanged";
                     self.pass_unseen(parts, (beginning, rest), remark).await
                 }
             }
@@ -254,7 +254,7 @@ impl Hub {
             };
             body.push(chunk);
             if body.bytes() > LOOK_BYTES_MAX {
-                let remark = "a list of tools was too long to be looked at, and passed untouched";
+                let remark = "a list of tools was too long to be looked at, and passed unchanged";
                 self.watch.journal.remark(remark);
                 look.fail(ErrorCategory::Malformed, TOO_LONG);
                 let body = ProxyBody::passing(passing.after(body.take()));

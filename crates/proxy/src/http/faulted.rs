@@ -25,7 +25,7 @@ use crate::faulted_calls::{FaultedCalls, PendingCall};
 use crate::message::Seen;
 
 /// What is told of an answer that is too long to be held.
-const PASSED: &str = "an answer was too long to be held, and passed untouched";
+const PASSED: &str = "an answer was too long to be held, and passed unchanged";
 
 /// The way of one call, and its answer.
 pub struct Exchange {

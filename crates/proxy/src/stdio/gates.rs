@@ -48,7 +48,7 @@ impl Gate for FromClient {
     }
 
     fn skip(&mut self, _: &[u8]) {
-        let remark = "a message of the client was too long to be looked at, and passed untouched";
+        let remark = "a message of the client was too long to be looked at, and passed unchanged";
         self.0.watch.journal.remark(remark);
     }
 }
@@ -108,7 +108,7 @@ impl Gate for FromServer {
         if let Some(key) = id_in_head(head) {
             hub.pass_long_answer(&key);
         }
-        let remark = "a message of the server was too long to be looked at, and passed untouched";
+        let remark = "a message of the server was too long to be looked at, and passed unchanged";
         hub.watch.journal.remark(remark);
         if let Some(session) = &hub.session {
             session.remark(remark);

@@ -88,7 +88,7 @@ impl SettingType for Limit {
             && least > most
         {
             let message = format!("`min` {least} is more than `max` {most}");
-            reader.problem(&field.value.span, message, "swap them, or mend one");
+            reader.problem(&field.value.span, message, "swap them, or correct one");
         }
         Some(limit)
     }
@@ -263,7 +263,7 @@ fn check_possible(tool: Option<&String>, limit: Limit) -> Result<(), ScoreError>
             Err(ScoreError::new(
                 VIOLATIONS,
                 format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
-                "swap `min` and `max`, or mend one",
+                "swap `min` and `max`, or correct one",
             ))
         }
         _ => Ok(()),

@@ -180,7 +180,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
     if let Some(write) = &report.undecided {
         card.note(
             "duplicate_writes.count is unknown for ",
-            ": the trace does not tell the arguments of all writes.",
+            ": the trace does not have the arguments of all writes.",
         );
         if count == 0 {
             card.cannot_judge(unknown_arguments(write));
@@ -197,7 +197,7 @@ fn unknown_arguments(write: &UndecidedWrite) -> ScoreError {
     ScoreError::new(
         COUNT,
         format!(
-            "whether call {}, {}, repeats call {} cannot be judged: the trace does not tell the arguments of both",
+            "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
             write.call_index,
             phrase::name(&write.name),
             write.repeats

@@ -186,7 +186,7 @@ impl Metric for Loops {
         if report.first_unknown.is_some() {
             card.note(
                 "Not all signs of loops are known of ",
-                ": the trace does not tell the arguments of all calls.",
+                ": the trace does not have the arguments of all calls.",
             );
         }
         match report.detected {
@@ -213,7 +213,7 @@ fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {
     ScoreError::new(
         DETECTED,
         format!(
-            "whether the agent goes in circles cannot be judged: the trace does not tell the arguments of call {place}, {}, which may be the same as others",
+            "whether the agent goes in circles cannot be judged: the trace does not have the arguments of call {place}, {}, which may be the same as others",
             phrase::name(name)
         ),
         "record the arguments of each call, or leave out the loops block",

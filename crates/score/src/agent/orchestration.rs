@@ -2,7 +2,7 @@
 //!
 //! `orchestration.error_recovery` is the fraction of the calls that failed (`is_error: true`) which are
 //! followed, at any later place, by a success (`is_error: false`) of the same tool on the same server;
-//! 1 when none failed. Where the trace does not tell of one call whether it failed, the value is
+//! 1 when none failed. Where the trace does not say of one call whether it failed, the value is
 //! unknown: that call may be one more failure, or what makes one good. The name is that of mcptest.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub struct OrchestrationReport {
     pub recovered: u64,
     /// The places of the others, in order.
     pub unrecovered: Vec<usize>,
-    /// The places of the calls of which the trace does not tell whether they failed, in order.
+    /// The places of the calls of which the trace does not say whether they failed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<usize>,
     /// `recovered / errored`; 1 when none failed; `None` where one is unknown.
@@ -91,10 +91,10 @@ impl Metric for Orchestration {
 
     const ABOUT: About = About {
         name: "orchestration",
-        explanation: "whether calls that failed are made good",
+        explanation: "whether failed calls are followed by a success",
         targets: &[Target::lowest(
             ERROR_RECOVERY,
-            "the fraction of failed calls that the same tool made good later, 0 to 1",
+            "the fraction of failed calls after which the same tool succeeded, 0 to 1",
         )],
         default_gate: "`orchestration.error_recovery` is 1",
         ..About::PLAIN
@@ -112,7 +112,7 @@ impl Metric for Orchestration {
         let Some(error_recovery) = report.error_recovery else {
             card.note(
                 "orchestration.error_recovery is unknown for ",
-                ": the trace does not tell of all calls whether they failed.",
+                ": the trace does not say which calls failed.",
             );
             card.cannot_judge(unknown(run, &report));
             return Ok(());
@@ -123,7 +123,7 @@ impl Metric for Orchestration {
             card.fail(ERROR_RECOVERY, expected, error_recovery, message);
             let never = report.unrecovered.iter().map(|place| {
                 format!(
-                    "call {place}, {}, failed and was never made good",
+                    "call {place}, {}, failed and was not followed by a success",
                     tool(run, *place)
                 )
             });
@@ -139,7 +139,7 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
     ScoreError::new(
         ERROR_RECOVERY,
         format!(
-            "the trace does not tell whether {} failed; the first is {}",
+            "the trace does not say whether {} failed; the first is {}",
             phrase::places("call", &report.unknown),
             tool(run, first)
         ),
@@ -161,7 +161,7 @@ fn tool(run: &AgentRun, place: usize) -> String {
 fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> String {
     let missed = report.errored - report.recovered;
     format!(
-        "{} of {} {} never made good: {}; look at what the agent does after call {first} ({}) fails",
+        "{} of {} {} not followed by a success: {}; look at what the agent does after call {first} ({}) fails",
         phrase::whole(missed),
         phrase::count(report.errored, "failed call"),
         if missed == 1 { "was" } else { "were" },

@@ -218,7 +218,7 @@ impl SettingType for Predicates {
         let mut predicates = BTreeMap::new();
         for field in fields {
             if let Err(error) = Path::parse(&field.name) {
-                let message = format!("{:?} is no path: {error}", field.name);
+                let message = format!("{:?} is not a path: {error}", field.name);
                 reader.problem(&field.span, message, error.hint().to_owned());
             }
             if let Some(matcher) = matcher(reader, &field.value) {

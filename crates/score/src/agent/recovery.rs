@@ -197,7 +197,7 @@ impl Metric for Recovery {
             } else if recovery.recovered.is_none() || !recovery.is_settled() {
                 card.note(
                     "Not all of recovery is known of ",
-                    ": a call met a fault, and the trace does not tell how the run ended, what the fault did, whether it was noticed, or what the agent told its user.",
+                    ": a call met a fault, and the trace does not say how the run ended, what the fault did, whether it was noticed, or what the agent told its user.",
                 );
             }
             put(&recovery, &mut card);
@@ -209,7 +209,7 @@ impl Metric for Recovery {
         };
         if !is_tried && waited_out > 0 {
             card.note(format!(
-                "Recovery was not tried: {} met a fault, and only waited, for it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
+                "Recovery was not tried: {} met a fault, and only waited, because it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
                 phrase::count(waited_out, "call"),
                 phrase::whole(max_detection_ms),
             ));

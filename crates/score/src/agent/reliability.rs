@@ -248,7 +248,7 @@ fn not_judged(
     card: &mut Scorecard,
 ) -> Result<(), ScoreError> {
     let untold = format!(
-        "the trace does not tell whether {} passed",
+        "the trace does not say whether {} passed",
         phrase::places("run", unknown)
     );
     if case.block.is_some() {

@@ -170,17 +170,17 @@ fn put(sessions: &[SessionStability], card: &mut Scorecard) {
         (
             |one| one.response_consistency,
             "stability.response_consistency is unknown for ",
-            ", and left out of the weakest score: the trace does not tell the turns.",
+            ", and left out of the weakest score: the trace does not have the turns.",
         ),
         (
             |one| one.redundancy,
             "stability.redundancy is unknown for ",
-            ", and left out of the weakest score: the trace does not tell all arguments.",
+            ", and left out of the weakest score: the trace does not have all arguments.",
         ),
         (
             |one| one.cost_per_progress,
             "stability.cost_per_progress is unknown for ",
-            ", and left out of the weakest score: the trace does not tell the tokens, or not all arguments.",
+            ", and left out of the weakest score: the trace does not have the tokens, or not all arguments.",
         ),
     ];
     let numbered = || sessions.iter().enumerate();
@@ -210,7 +210,7 @@ fn note_one_turn(runs: &[AgentRun], card: &mut Scorecard) {
 fn note_too_much(consistency: &Consistency, card: &mut Scorecard) {
     if consistency.has_unknown_arguments {
         card.note(format!(
-            "{ARGUMENTS} is unknown: the trace does not tell the arguments of all calls that runs have in common."
+            "{ARGUMENTS} is unknown: the trace does not have the arguments of all calls that runs have in common."
         ));
     }
     if consistency.early_divergence.is_none() {

@@ -219,7 +219,7 @@ pub(crate) fn check_servers(
                 .iter()
                 .position(|call| call.name == *tool && call.server.is_none());
             let message = format!(
-                "call {}, {}, cannot be judged: the trace does not tell its server, and {} asks for it",
+                "call {}, {}, cannot be judged: the trace does not have its server, and {} asks for it",
                 place.unwrap_or_default(),
                 phrase::name(tool),
                 phrase::name(name.written)

@@ -154,7 +154,7 @@ fn validate(
     })
 }
 
-/// The mismatches, where what the trace does not tell is taken so.
+/// The mismatches, where what the trace does not say is taken so.
 fn compare(
     mode: Mode,
     plan: &Plan,
@@ -276,7 +276,7 @@ fn note_uncertain(run: usize, report: &TrajectoryReport, card: &mut Scorecard) {
             phrase::whole(count(ALIGNMENT_PAIRS_MAX)),
         )),
         Certainty::Unknown => card.note(format!(
-            "{MISMATCH_COUNT} of run {run} is unknown: the trace does not tell all arguments and servers that are compared."
+            "{MISMATCH_COUNT} of run {run} is unknown: the trace does not have all arguments and servers that are compared."
         )),
     }
 }

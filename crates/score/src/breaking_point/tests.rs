@@ -174,7 +174,7 @@ fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
     let verdict = judged(&[step(1, 275, 138, 10.0, 50.0), step(9, 100, 50, 10.0, 50.0)]);
     assert_eq!(
         verdict.sentence,
-        "50.18% of the calls fail at 1 concurrent call already, and 50% at 9 concurrent calls: where the server breaks under load cannot be told."
+        "50.18% of the calls fail at 1 concurrent call already, and 50% at 9 concurrent calls: where the server breaks under load cannot be determined."
     );
 }
 
@@ -200,7 +200,7 @@ fn steps_that_were_cut_short_are_not_judged() {
     let verdict = judged(&[good(1), good(10), none(19), none(28)]);
     assert_eq!(
         verdict.sentence,
-        "The server copes with up to 10 concurrent calls; the ramp ended there, before its last step of 28 concurrent calls."
+        "The server handles up to 10 concurrent calls; the ramp ended there, before its last step of 28 concurrent calls."
     );
     assert_eq!(verdict.numbers["last_good_concurrent"], 10);
     let failing = [good(1), step(10, 100, 50, 10.0, 50.0), none(19)];
@@ -218,7 +218,7 @@ fn on_a_schedule_rates_are_told_and_falling_behind_is_saturation() {
     assert_eq!(find(&keeps_up), None);
     assert_eq!(
         judged(&keeps_up).sentence,
-        "The server copes with up to 105 calls per second; the ramp found no breaking point."
+        "The server handles up to 105 calls per second; the ramp found no breaking point."
     );
     assert_eq!(judged(&keeps_up).numbers["last_good_rate_per_s"], 105.0);
     let drops = [paced(100.0, 100.0, 1.0), paced(500.0, 300.0, 1.0)];
@@ -236,7 +236,7 @@ fn on_a_schedule_rates_are_told_and_falling_behind_is_saturation() {
     assert_eq!(point.last_good_load().unwrap(), "100 calls per second");
     assert_eq!(
         judged(&falls_behind).sentence,
-        "The server saturates at 500 calls per second: calls that come faster only wait longer (p99 900 ms, 1 ms at the first step), which is queueing and no bug."
+        "The server saturates at 500 calls per second: calls that come faster only wait longer (p99 900 ms, 1 ms at the first step), which is queueing, not a bug."
     );
 }
 

@@ -5,7 +5,7 @@
 //! corrected for being three with [`holm`]. A regression needs p < 0.05 **and** a ratio of medians
 //! of at least 1.05; unchanged is an interval of the ratio within ±5 %; everything else is
 //! inconclusive, with the number of runs to try. With a single run on a side, or so few that no test
-//! could be certain (below five), only a ratio of at least 1.3 counts, between runs that do not
+//! could be certain (below five), only a ratio of at least 1.3 counts, and only if the runs do not
 //! overlap. Error rates are pooled and compared by
 //! [`proportion`]. New deadlocks or hangs need no statistics.
 //!

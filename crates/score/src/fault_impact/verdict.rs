@@ -48,7 +48,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
             seconds(impact.after.duration_secs)
         );
         let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
-                    a longer run shows whether it is ever back";
+                    a longer run shows whether it recovers";
         return Some(Verdict::critical("fault_recovery", sentence, hint));
     }
     let (took, limit) = impact.recovery_secs.zip(impact.max_recovery_secs)?;

@@ -197,15 +197,15 @@ fn unknown(name: &str) -> ScoreError {
     ScoreError::new(
         name,
         "its value is not known, so that it cannot be judged",
-        "the trace does not tell it; record it, or gate something else",
+        "the trace does not have it; record it, or gate something else",
     )
 }
 
 fn not_applicable(name: &str) -> ScoreError {
     ScoreError::new(
         name,
-        "no run gave an occasion for it, so that it cannot be judged",
-        "check that the traces are those of the case that you mean",
+        "not applicable in any run, so it cannot be judged",
+        "check that these are the right traces",
     )
 }
 
@@ -213,7 +213,7 @@ fn too_few_runs(name: &str, runs: usize, wanted: usize) -> ScoreError {
     let words = |runs: usize| phrase::count(count(runs), "run");
     ScoreError::new(
         name,
-        format!("it takes {}, and there is {}", words(wanted), words(runs)),
+        format!("needs {}, got {}", words(wanted), words(runs)),
         "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
     )
 }

@@ -129,7 +129,7 @@ fn no_runs() -> ScoreError {
         target: None,
         run: None,
         message: "the trace has no runs".into(),
-        hint: "record at least one run, or check that the file is the one you mean".into(),
+        hint: "record at least one run, or check that it is the right file".into(),
     }
 }
 

@@ -114,7 +114,7 @@ pub fn percentile_missing(facts: &Facts) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} {} too few to speak of p99, which needs {}: run longer to see the tail.",
+        "{} {} not enough for p99, which needs {}: run longer to see the tail.",
         phrase::count(facts.succeeded, "successful call"),
         are(facts.succeeded),
         whole(needed)

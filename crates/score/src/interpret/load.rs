@@ -124,7 +124,7 @@ pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
         .filter(|(at_least, _)| *at_least >= BUSY_SHARE_MIN)
         .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
     Some(format!(
-        "Throughput was limited by the {} in flight, each waiting {} on average: {} per second is what they can make, not what the server can take. Run a ramp to find that.",
+        "Throughput was limited by the {} in flight, each waiting {} on average: {} per second. Concurrency limited the rate; the server may handle more. Run a ramp to find out.",
         phrase::count(facts.concurrent.into(), "call"),
         milliseconds(facts.mean_ms()?),
         decimal(usable(facts.throughput_per_s)?, 1)

@@ -220,7 +220,7 @@ fn percentile_missing() {
             p99_ms: None,
             ..facts()
         },
-        "999 successful calls are too few to speak of p99, which needs 1,000",
+        "999 successful calls are not enough for p99, which needs 1,000",
     );
     says(
         &Facts {
@@ -228,7 +228,7 @@ fn percentile_missing() {
             p99_ms: None,
             ..facts()
         },
-        "1 successful call is too few to speak of p99, which needs 1,000",
+        "1 successful call is not enough for p99, which needs 1,000",
     );
     is_silent(&facts(), "too few");
 }

@@ -106,7 +106,7 @@ fn a_reply_that_changes_with_time_is_no_race() {
             &["2", "2"],
             &[],
             1,
-            "2 concurrent calls got another reply than calls made alone before",
+            "2 concurrent calls got a different reply than calls made alone before",
         ),
     ];
     for (concurrent, after, distinct, words) in cases {

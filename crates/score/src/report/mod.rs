@@ -102,7 +102,7 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
     }
     match (failed_words, all) {
         (Some(words), _) => (Tone::Bad, "FAIL", words),
-        (None, 0) => (Tone::Good, "SCORED", "nothing is gated".to_owned()),
+        (None, 0) => (Tone::Good, "SCORED", "no gates given".to_owned()),
         (None, 1) => (Tone::Good, "PASS", "the gate holds".to_owned()),
         (None, all) => (Tone::Good, "PASS", format!("all {all} gates hold")),
     }
@@ -183,7 +183,7 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     }
     if numbers::has_unknown(report) {
         steps.push(format!(
-            "a value of {UNKNOWN} is one that the trace does not tell, which no gate can judge, or \
+            "a value of {UNKNOWN} is one that the trace does not have, which no gate can judge, or \
              of what never came about, which no gate on it lets pass"
         ));
     }

@@ -38,7 +38,7 @@ fn a_clean_server_passes_both() {
     );
     assert_eq!(
         leak.sentence,
-        "The server lets go of its sessions: 0 descriptors more after 100 sessions."
+        "The server releases its sessions: 0 descriptors more after 100 sessions."
     );
 }
 

@@ -32,7 +32,7 @@ impl FromStr for PublicHost {
         });
         let is_name = |name: &String| !name.contains('*');
         name.filter(is_name).map(Self).ok_or_else(|| {
-            format!("{text:?} is no name of a host; write it without scheme, port and path, such as lab.example")
+            format!("{text:?} is not a host name; write it without scheme, port and path, such as lab.example")
         })
     }
 }

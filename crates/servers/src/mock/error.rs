@@ -5,7 +5,7 @@
 pub enum MockError {
     /// A JSON Schema of a tool does not compile.
     #[error(
-        "`{schema}` of tool {tool:?} is no JSON Schema{}: {problem}",
+        "`{schema}` of tool {tool:?} is not a JSON Schema{}: {problem}",
         at(place)
     )]
     Schema {

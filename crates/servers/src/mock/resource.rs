@@ -118,7 +118,7 @@ pub fn pattern_problem(pattern: &str) -> Option<String> {
         let plain = name.strip_prefix('+').unwrap_or(name);
         let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
         if plain.is_empty() || !plain.chars().all(is_name) || plain.starts_with('.') {
-            return Some(format!("{{{name}}} is no variable that is known here"));
+            return Some(format!("{{{name}}} is not a known variable"));
         }
         (rest, is_first) = (behind, false);
     }

@@ -47,7 +47,7 @@ pub enum TemplateError {
     #[error("`${{` without `}}`")]
     Open,
     /// Something else than an argument.
-    #[error("`${{{0}}}` is no argument")]
+    #[error("`${{{0}}}` is not an argument")]
     NotAnArgument(String),
 }
 

@@ -202,7 +202,7 @@ fn read_recorded_list(reader: &mut Reader<'_>, result: &Node) -> MockSpec {
         reader.problem(&result.span, message, hint);
         return spec;
     };
-    let nodes = reader.list(field, "this is no result of tools/list");
+    let nodes = reader.list(field, "this is not a result of tools/list");
     spec.tools = tools(reader, nodes, unknown_keys(nodes, true));
     if let Some(cursor) = get("nextCursor") {
         reader.warn(

@@ -61,7 +61,7 @@ fn check_schema(reader: &mut Reader<'_>, field: &Field, schema: &Value) {
     if let Err(error) = compile(schema, None, Remote::Refused) {
         let place = at(&field.value, &error.instance_path().to_string());
         let problem = shorten(&error.to_string(), PROBLEM_MAX);
-        let message = format!("`{}` is no JSON Schema: {problem}", field.name);
+        let message = format!("`{}` is not a JSON Schema: {problem}", field.name);
         let hint = "see https://json-schema.org; nothing is fetched, so `$ref` can only point into the schema";
         reader.problem(&place.span, message, hint);
     }

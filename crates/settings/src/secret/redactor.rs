@@ -159,7 +159,7 @@ impl Redactor {
         }
     }
 
-    /// A text that is no JSON without secrets, as fast as can be where it has none.
+    /// A text that is not JSON without secrets, as fast as can be where it has none.
     pub fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.known.may_have(text.as_bytes()) {
             return Cow::Borrowed(text);
@@ -254,7 +254,7 @@ impl Redactor {
         plain::redact(now).or(changed)
     }
 
-    /// What a text that is no JSON becomes, if it has secrets.
+    /// What a text that is not JSON becomes, if it has secrets.
     fn words(&self, text: &str) -> Option<String> {
         let changed = self.known.text(text);
         let now = changed.as_deref().unwrap_or(text);

@@ -72,7 +72,7 @@ impl StreamRedactor {
             },
         };
         end = end.min(self.redactor.known.pending(held));
-        // Nor within a secret that is there already.
+        // Nor within a secret that already exists.
         for range in merged(self.redactor.ranges(held, false)).into_iter().rev() {
             if range.start < end && end < range.end {
                 end = range.start;

@@ -77,7 +77,7 @@ pub fn read_text(path: &Path, bytes_max: usize, wanted: Wanted) -> Result<String
 fn unread(file: &str, error: &io::Error, wanted: Wanted) -> ConfigError {
     let hint = match error.kind() {
         io::ErrorKind::NotFound => wanted.when_missing,
-        io::ErrorKind::PermissionDenied => "check who may read it",
+        io::ErrorKind::PermissionDenied => "check its permissions",
         _ => "check that it is a file that can be read",
     };
     ConfigError::of_file(file, format!("cannot be read: {error}"), hint).with_gist("cannot be read")

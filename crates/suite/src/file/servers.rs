@@ -285,7 +285,7 @@ fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
     let port = behind.rsplit_once(':').map(|(_, port)| port);
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     if port.is_some_and(|port| !port.is_empty() && !is_port(port)) {
-        let message = "the port of the address is none";
+        let message = "the port of the address is invalid";
         reader.problem(&field.value.span, message, "give one between 1 and 65535");
     }
 }

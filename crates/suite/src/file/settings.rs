@@ -67,7 +67,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys {
         name: "agent_test",
         title: "Keys of an agent",
-        explanation: "a task for a model, or for an agent of your own; besides these keys it has the blocks of a gates file",
+        explanation: "a task for a model, or for your own agent; besides these keys it has the blocks of a gates file",
         settings: AgentSettings::declared,
     },
     SectionKeys {
@@ -91,7 +91,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys {
         name: "defaults",
         title: "Keys of defaults",
-        explanation: "what tests have that do not say otherwise, where they have such a key",
+        explanation: "default values for tests that have such a key",
         settings: DefaultSettings::declared,
     },
 ];
@@ -119,7 +119,7 @@ pub(super) struct SuiteSettings {
     /// loads, and what must hold under them
     #[setting(kind = LOADS, otherwise = "none")]
     load: ReadElsewhere,
-    /// what tests have that do not say otherwise
+    /// default values for tests
     #[setting(kind = DEFAULTS, otherwise = "none")]
     defaults: ReadElsewhere,
     /// values that `${name}` stands for anywhere in the texts of the file
@@ -199,7 +199,7 @@ pub(super) struct ServerSettings {
     /// the largest message accepted from the server
     #[setting(kind = SIZE, otherwise = "64MiB")]
     max_frame: ReadElsewhere,
-    /// answers a server that asks for input with made-up values instead of declining
+    /// answers a server that asks for input with generated values instead of declining
     #[setting(default = false)]
     pub accept_requests: bool,
     /// how many tests may use it at once; 1 is one after the other
@@ -213,11 +213,11 @@ pub(super) struct ServerSettings {
 /// A call of a tool, and what must come back.
 #[derive(Debug, Settings)]
 pub(super) struct ToolTestSettings {
-    /// what the test is called; no other test of the suite is called so
+    /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
     /// the name of a server of the suite
-    #[setting(otherwise = "the only one, if there is but one")]
+    #[setting(otherwise = "the only one, if there is just one")]
     server: ReadElsewhere,
     /// the tool
     #[setting]
@@ -234,10 +234,10 @@ pub(super) struct ToolTestSettings {
     /// bad requests that the tool must reject
     #[setting(kind = NEGATIVE_PATH, otherwise = "none")]
     pub negative_path: Option<Nested<NegativePathSettings>>,
-    /// by which it can be chosen
+    /// tags to choose it by
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub tags: Names,
-    /// why it is not run
+    /// the reason why it is skipped
     #[setting(otherwise = "false")]
     pub skip: Option<Reason>,
 }
@@ -259,7 +259,7 @@ pub(super) struct NegativePathSettings {
 /// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
 pub(super) struct AgentSettings {
-    /// what the test is called; no other test of the suite is called so
+    /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
     /// the model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's
@@ -268,7 +268,7 @@ pub(super) struct AgentSettings {
     /// how the model's provider is spoken to
     #[setting(otherwise = "from the model's name")]
     pub provider: Option<ProviderSettings>,
-    /// an agent of your own instead: the program to start, and its arguments
+    /// your own agent instead: the program to start, and its arguments
     #[setting]
     pub command: CommandWords,
     /// more arguments of the program
@@ -284,9 +284,9 @@ pub(super) struct AgentSettings {
     #[setting(otherwise = "the folder of the suite")]
     pub working_dir: Option<String>,
     /// the servers whose tools it has; `[]` for none
-    #[setting(otherwise = "the only one, if there is but one")]
+    #[setting(otherwise = "the only one, if there is just one")]
     pub servers: Option<Names>,
-    /// what the model is told before all else
+    /// the system prompt
     #[setting(otherwise = "none")]
     pub system: Option<String>,
     /// what it is asked
@@ -301,7 +301,7 @@ pub(super) struct AgentSettings {
     /// the most tokens of one answer
     #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX), default = 1024)]
     pub max_tokens: u32,
-    /// how freely the model chooses its words
+    /// the temperature of the model
     #[setting(otherwise = "the provider's")]
     pub temperature: Option<Temperature>,
     /// further limits of one run
@@ -313,10 +313,10 @@ pub(super) struct AgentSettings {
     /// the names of the `faults` that its calls meet, in the order in which they are tried
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub inject: Names,
-    /// by which it can be chosen
+    /// tags to choose it by
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub tags: Names,
-    /// why it is not run
+    /// the reason why it is skipped
     #[setting(otherwise = "false")]
     pub skip: Option<Reason>,
 }
@@ -338,11 +338,11 @@ pub(super) struct ProviderSettings {
 /// A load, and what must hold under it.
 #[derive(Debug, Settings)]
 pub(super) struct LoadTestSettings {
-    /// what the test is called; no other test of the suite is called so
+    /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
     /// the name of a server of the suite
-    #[setting(otherwise = "the only one, if there is but one")]
+    #[setting(otherwise = "the only one, if there is just one")]
     server: ReadElsewhere,
     /// what is done to the server
     #[setting(kind = LOAD_SCENARIO)]
@@ -350,7 +350,7 @@ pub(super) struct LoadTestSettings {
     /// what it must keep to
     #[setting(kind = LOAD_THRESHOLDS, otherwise = "none")]
     thresholds: ReadElsewhere,
-    /// what goes wrong on purpose meanwhile
+    /// faults to inject meanwhile
     #[setting(kind = LOAD_FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
     /// how it is spoken to
@@ -362,10 +362,10 @@ pub(super) struct LoadTestSettings {
     /// what is written
     #[setting(kind = LOAD_OUTPUT, otherwise = "all reports")]
     output: ReadElsewhere,
-    /// by which it can be chosen
+    /// tags to choose it by
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub tags: Names,
-    /// why it is not run
+    /// the reason why it is skipped
     #[setting(otherwise = "false")]
     pub skip: Option<Reason>,
 }
@@ -388,10 +388,10 @@ pub(super) struct DefaultSettings {
     /// the provider of such models
     #[setting]
     provider: Option<ProviderSettings>,
-    /// what models are told before all else
+    /// the system prompt of models
     #[setting]
     system: Option<String>,
-    /// how freely models choose their words
+    /// the temperature of models
     #[setting]
     temperature: Option<Temperature>,
     /// the most answers of the model in one run

@@ -31,7 +31,7 @@ pub(super) fn resolve(target: &str) -> Resolved {
         _ => return Err(unknown(target, first)),
     };
     let path = Path::parse(&spelled).map_err(|error: PathError| {
-        let message = format!("{:?} is no path: {error}", shorten(target, SHOWN_MAX));
+        let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
         (message, error.hint().to_owned())
     })?;
     match (family.as_str(), path.steps().get(1)) {
@@ -51,7 +51,7 @@ pub(super) fn resolve(target: &str) -> Resolved {
             Ok(target)
         }
         ("negative_path", None) => Err((
-            "\"negative_path\" is no target by itself".to_owned(),
+            "\"negative_path\" is not a target by itself".to_owned(),
             format!("add one of .{}", OF_NEGATIVE_PATH.join(", .")),
         )),
         (family, Some(_)) => Err((

@@ -48,7 +48,7 @@ pub(crate) fn problems(test: &TestReport) -> Vec<Problem> {
     if all.is_empty() && matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error) {
         all.push(Problem {
             target: None,
-            message: "it did not pass, and nothing says why".to_owned(),
+            message: "it did not pass, and no reason is given".to_owned(),
             values: None,
             hint: Some("please report this, with the suite that led to it".to_owned()),
         });

@@ -126,7 +126,7 @@ impl Connector {
             }
             Reach::Mock { spec, faults } => {
                 let mock = self.mock(spec, faults, which).map_err(|error| {
-                    self.failed(&error.to_string(), "mend the tools file of the mock".into())
+                    self.failed(&error.to_string(), "fix the tools file of the mock".into())
                 })?;
                 let (output, input) = mock.spawn_in_memory();
                 Session::connect_streams(output, input, options, recorder).await

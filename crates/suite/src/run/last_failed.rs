@@ -57,7 +57,7 @@ pub enum LastFailedError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("{} is no list of failed tests: {reason}", path.display())]
+    #[error("{} is not a list of failed tests: {reason}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,7 @@ impl LastFailedError {
     pub fn hint(&self) -> String {
         match self {
             Self::Io { .. } => message![
-                "check who may read and write it, or write elsewhere: ",
+                "check its permissions, or write elsewhere: ",
                 setting("report_dir")
             ]
             .text(),

@@ -137,7 +137,7 @@ async fn reach(
         }
         Reach::Mock { spec, faults } => {
             let mock = plan::mock((**spec).clone(), faults, context.options.seed)
-                .map_err(|error| TestError::new(error.to_string(), "mend the file of the mock"))?;
+                .map_err(|error| TestError::new(error.to_string(), "fix the file of the mock"))?;
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             let listening = mock.listen(Kind::Http, address).await.map_err(|error| {
                 let hint = "check that this machine lets programs listen on 127.0.0.1";

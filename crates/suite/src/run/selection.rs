@@ -62,13 +62,13 @@ pub struct Shard {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SelectionError {
     /// A pattern that is none.
-    #[error("{0:?} is no pattern: {1}")]
+    #[error("{0:?} is not a pattern: {1}")]
     Pattern(String, String),
     /// Nothing to look for.
     #[error("it is empty")]
     Empty,
     /// A share that is none.
-    #[error("a share is written as 2/3, the second of three, and {0:?} is none")]
+    #[error("a share is written as 2/3, the second of three, not {0:?}")]
     Shard(String),
 }
 

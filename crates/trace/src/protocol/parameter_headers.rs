@@ -77,7 +77,7 @@ pub enum InvalidParameterHeader {
     },
     /// The name has a character that no header name may have.
     #[error(
-        "{place}: x-mcp-header {name:?} is no HTTP token; use letters, digits and !#$%&'*+-.^_`|~"
+        "{place}: x-mcp-header {name:?} is not an HTTP token; use letters, digits and !#$%&'*+-.^_`|~"
     )]
     NotToken {
         /// The annotated schema.

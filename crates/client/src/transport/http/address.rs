@@ -59,7 +59,7 @@ impl Address {
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let tls = if is_secure {
             let tls = Tls::new(&host, options)?;
-            Some(tls.ok_or_else(|| refuse("its host is no name that a certificate can have"))?)
+            Some(tls.ok_or_else(|| refuse("its host is not a name that a certificate can have"))?)
         } else {
             None
         };

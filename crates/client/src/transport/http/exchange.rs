@@ -143,7 +143,7 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
         if let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id))
             && !may_be_empty
         {
-            let message = format!("HTTP {status} with a body that is no answer{excerpt}");
+            let message = format!("HTTP {status} with a body that is not an answer{excerpt}");
             pool.inbox.fail(Some(id), Failure::malformed(message));
         }
         return;

@@ -148,7 +148,7 @@ fn size_of_chunk(line: &[u8]) -> Result<u64, String> {
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(|| {
             let start = shorten_bytes(line, LINE_CHARACTERS_SHOWN);
-            format!("{start:?} is no size of a chunk")
+            format!("{start:?} is not the size of a chunk")
         })
 }
 

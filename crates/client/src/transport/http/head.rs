@@ -158,8 +158,8 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
         Err(error) => return Err(error.to_string()),
     }
     let code = response.code.unwrap_or_default();
-    let status =
-        StatusCode::from_u16(code).map_err(|_| format!("{code} is no status of a response"))?;
+    let status = StatusCode::from_u16(code)
+        .map_err(|_| format!("{code} is not the status of a response"))?;
     let mut facts = Facts {
         stays_open: response.version == Some(1),
         ..Facts::default()
@@ -211,7 +211,7 @@ impl Facts {
                 .filter(|length| self.length.is_none_or(|known| known == *length))
                 .ok_or_else(|| {
                     let value = String::from_utf8_lossy(value);
-                    format!("its content-length {value:?} is no length")
+                    format!("its content-length {value:?} is not a length")
                 })?;
             self.length = Some(length);
         }
@@ -388,15 +388,15 @@ mod tests {
             ("HTTP/3.7 200 OK\r\n\r\n", "version"),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
-                "\"-5\" is no length",
+                "\"-5\" is not a length",
             ),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-                "is no length",
+                "is not a length",
             ),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-                "is no length",
+                "is not a length",
             ),
             ("HTTP/1.1 200 OK\r\nA b\r\n\r\n", "header"),
             (

@@ -77,7 +77,7 @@ impl Post {
         if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
             && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
         {
-            let message = "the answer is compressed, which was not asked for";
+            let message = "the answer is compressed, which was not requested";
             return Err(Failure::malformed(message));
         }
         let body = read_body(&mut connection, self.options.max_frame).await?;

@@ -35,7 +35,7 @@ const FAILED_OPENS_MAX: u32 = 3;
 
 /// What it finds.
 pub(super) const EXPLANATION: &str =
-    "sessions opened and abandoned: sessions that are never let go, processes that stay";
+    "sessions opened and abandoned: sessions that are never released, processes that remain";
 
 /// Sessions opened and abandoned without a goodbye.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]

@@ -222,9 +222,9 @@ impl ScenarioType for DeadlockProbe {
         vec![
             concurrent(self.concurrent),
             format!(
-                "hang after {}, lost after {} more",
+                "slow after {}, deadlocked after {}",
                 figure::duration(self.hang_threshold),
-                figure::duration(self.grace_period)
+                figure::duration(self.hang_threshold + self.grace_period)
             ),
         ]
     }

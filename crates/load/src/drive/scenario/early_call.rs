@@ -27,7 +27,7 @@ const BEFORE_INITIALIZED: Duration = Duration::from_millis(300);
 
 /// What it finds.
 pub(super) const EXPLANATION: &str =
-    "calls before the list of tools is complete, and before initialization is: hangs, crashes";
+    "calls before the tool list is complete and before initialization is: hangs, crashes";
 
 /// Calls before the list of tools is complete, and before initialization.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
@@ -99,9 +99,9 @@ impl Tally {
                 let what = match disposition {
                     Disposition::Died(reason) => format!("ends the server: {reason}"),
                     Disposition::Broken(reason) => {
-                        format!("is answered, and nothing works afterwards: {reason}")
+                        format!("is answered, and then nothing works any more: {reason}")
                     }
-                    _ => "is never answered; in its proper order it is".to_owned(),
+                    _ => "is never answered; in the proper order it is answered".to_owned(),
                 };
                 Verdict::finding(
                     "early_call",

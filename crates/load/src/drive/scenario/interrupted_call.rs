@@ -38,7 +38,7 @@ const HALF_WAY_MAX: Duration = Duration::from_secs(2);
 
 /// What it finds.
 pub(super) const EXPLANATION: &str =
-    "calls cancelled half-way, notifications in the middle: does the server survive it?";
+    "calls cancelled in progress, notifications in mid-call: does the server survive it?";
 
 /// Calls cancelled half-way, and notifications in the middle of calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
@@ -85,7 +85,7 @@ impl Harm {
         Verdict::finding(
             "cancel_kills",
             Severity::Critical,
-            format!("After a call of {tool} was cancelled half-way, {what}."),
+            format!("After a call of {tool} was cancelled in progress, {what}."),
             "release locks and answer streams when a call is cancelled, and keep the cancellation from ending more than that call",
         )
     }
@@ -134,7 +134,7 @@ impl InterruptedCall {
             ),
             None => Verdict::pass(
                 "cancel_kills",
-                format!("Calls cancelled half-way do no harm: {cancelled} of {tool}."),
+                format!("Cancelling calls in progress does no harm: {cancelled} of {tool}."),
             ),
         };
         verdict.number("cancelled", cancelled)

@@ -37,7 +37,7 @@ const KEPT_CHARACTERS_MAX: usize = 64 * 1024;
 
 /// What it finds.
 pub(super) const EXPLANATION: &str =
-    "the same call alone and many times at once: do the answers differ?";
+    "the same call alone and many times concurrently: do the answers differ?";
 
 /// The same call alone, then many times at once: are the answers the same?
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]

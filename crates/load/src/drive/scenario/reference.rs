@@ -125,7 +125,7 @@ pub(super) fn call_at_once(
 pub(super) fn missing(detector: &str) -> Verdict {
     Verdict::inconclusive(
         detector,
-        "No tool could be called successfully to begin with, so nothing can be said about calls that fail later.",
+        "No tool could be called successfully at first, so later failures cannot be judged.",
         message![
             "name a tool and arguments that it accepts (",
             setting("tool_call"),

@@ -200,7 +200,7 @@ impl RunFacts<'_> {
                 "protocol",
                 Severity::Critical,
                 format!("The server broke the protocol: {}.", list.join("; ")),
-                "`mcprove probe` with the same server tells more; keep logs on stderr",
+                "`mcprove probe` with the same server shows more; keep logs on stderr",
             )
         };
         let total: u64 = counts.values().map(|(count, _)| count).sum();
@@ -283,9 +283,9 @@ impl RunFacts<'_> {
                 severity,
                 format!("{:.1} % of the calls failed.", rate * 100.0),
                 message![
-                    "give ",
+                    "set ",
                     setting("error_rate"),
-                    " to say how many may; the errors are listed by category"
+                    " to change the limit; the errors are listed by category"
                 ],
             )
             .number("error_rate", rate),
@@ -316,7 +316,7 @@ impl RunFacts<'_> {
             Verdict::inconclusive(
                 "dropped",
                 format!(
-                    "{not_started}, but the load generator itself was the limit, so whether the server keeps up with the rate is open."
+                    "{not_started}, but the load generator itself was the limit, so whether the server keeps up with the rate is inconclusive."
                 ),
                 message![
                     "lower ",
@@ -371,7 +371,7 @@ impl RunFacts<'_> {
             (
                 "malformed",
                 ErrorCategory::Malformed,
-                "were answered with something that is no valid answer",
+                "were answered with something that is not a valid answer",
             ),
             (
                 "disconnected",

@@ -129,7 +129,7 @@ impl RunFacts<'_> {
             Verdict::inconclusive(
                 verdict.detector,
                 format!(
-                    "An injected fault was on in a part of what is compared ({}), so the verdict is open.",
+                    "An injected fault was on in a part of what is compared ({}), so the verdict is inconclusive.",
                     compared.join(" and ")
                 ),
                 "let the fault be on all the time, or outside of these phases",
@@ -224,7 +224,7 @@ impl RunFacts<'_> {
         Verdict::inconclusive(
             verdict.detector,
             format!(
-                "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is open."
+                "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is inconclusive."
             ),
             message![
                 "raise ",

@@ -137,8 +137,8 @@ impl RunFacts<'_> {
 /// What can be said of a run that was interrupted before anything came of it.
 fn nothing_yet(unanswered: u64) -> Verdict {
     let sentence = match unanswered {
-        0 => "Nothing was found out before the run was interrupted.".to_owned(),
-        1 => "The only call had no answer when the run was interrupted.".to_owned(),
+        0 => "The run was interrupted before anything was found.".to_owned(),
+        1 => "The only call was unanswered when the run was interrupted.".to_owned(),
         calls => format!("None of {calls} calls was answered before the run was interrupted."),
     };
     Verdict::inconclusive("success", sentence, "give the run more time")

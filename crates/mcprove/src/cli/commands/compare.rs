@@ -69,7 +69,7 @@ pub struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitArguments {
-    /// The ratio of the 99th percentiles that is still allowed, such as 1.2
+    /// The largest ratio of the 99th percentiles that is allowed, such as 1.2
     #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
     max_p99_ratio: Option<f64>,
 
@@ -81,7 +81,7 @@ struct LimitArguments {
     #[arg(long, value_name = "COUNT")]
     max_new_deadlocks: Option<u64>,
 
-    /// Compare runs with different scenarios, tools or loads all the same
+    /// Compare runs even if their scenarios, tools or loads differ
     #[arg(long)]
     unlike: bool,
 
@@ -180,7 +180,7 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fa
     let (ours, directories): (Vec<PathBuf>, Vec<PathBuf>) = given.partition(|path| is_no_run(path));
     for path in ours {
         let path = printable(&path.to_string_lossy(), usize::MAX);
-        terminal::print_error(&format!("skipped {path}: it is no run\n"));
+        terminal::print_error(&format!("skipped {path}: it is not a run\n"));
     }
     match directories.split_at_checked(1) {
         Some((baseline, current)) if !current.is_empty() => {
@@ -240,11 +240,11 @@ fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure
     } else if report.is_empty() {
         return Some(Failure::new(
             "no call of the baseline succeeded, so there is nothing to compare with",
-            "`mcprove report DIR` on one of its runs tells why",
+            "`mcprove report DIR` on one of its runs shows why",
         ));
     } else if !gates.is_empty() {
         format!(
-            "the runs do not tell whether a limit holds: {}",
+            "the runs do not show whether a limit holds: {}",
             gates.join(", ")
         )
     } else if arguments.limits.require_conclusive && report.change() == Change::Inconclusive {

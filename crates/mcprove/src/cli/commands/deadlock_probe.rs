@@ -47,7 +47,7 @@ pub struct Arguments {
     #[command(flatten)]
     settings: SettingFlags<ProbeTable>,
 
-    /// Tell what this command does, and do nothing
+    /// Explain what this command does, and do nothing
     #[arg(long = "explain", id = "explain")]
     _explain: bool,
 

@@ -87,7 +87,7 @@ async fn play() -> Result<ExitCode, Failure> {
     }
     has_surprise |= score_lying_agent(acts.len() + 1)?;
     if has_surprise {
-        terminal::print("The demo did not go as it should: please report this.\n");
+        terminal::print("The demo did not behave as expected: please report this.\n");
         return Ok(ExitCode::Finding);
     }
     terminal::print(
@@ -115,7 +115,7 @@ fn show(text: &str, lesson: &str) {
 /// Scores the trace of an agent that lies; whether that passed.
 fn score_lying_agent(number: usize) -> Result<bool, Failure> {
     terminal::print(&format!(
-        "{number}. An agent that tells of work that it did not do.\n   \
+        "{number}. An agent that claims work that it did not do.\n   \
          $ mcprove score lying.json --gates gates.yml   # gates.yml: {LYING_AGENT_GATES}\n\n"
     ));
     let mut traces = Traces::default();
@@ -128,7 +128,7 @@ fn score_lying_agent(number: usize) -> Result<bool, Failure> {
     };
     show(
         &score_document(&scored).terminal(style()),
-        "Its calls are on record, so its story can be checked, and no model has to be asked.",
+        "Its calls are recorded, so its claims can be checked without asking a model.",
     );
     Ok(report.passed)
 }

@@ -6,7 +6,7 @@ use mcprove_suite::{FileKind, Recognised, recognise_file};
 
 use crate::{Failure, terminal};
 
-/// How many files that are passed over are named.
+/// How many files that are skipped are named.
 const NAMED_MAX: usize = 10;
 
 /// A file of a folder, and what it is.
@@ -26,7 +26,7 @@ pub fn is_yaml(path: &Path) -> bool {
 pub fn yaml_files(folder: &Path) -> Result<Vec<Found>, Failure> {
     let unreadable = |error: std::io::Error| {
         let message = format!("cannot read {}: {error}", folder.display());
-        Failure::new(message, "check who may read it")
+        Failure::new(message, "check its permissions")
     };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -49,15 +49,15 @@ pub fn is_suite(kind: Recognised) -> bool {
     )
 }
 
-/// Says which files of folders are passed over.
+/// Says which files of folders are skipped.
 pub fn tell_passed_over(files: &[Found]) {
     for (path, kind) in files.iter().take(NAMED_MAX) {
         let path = path.display();
-        let note = format!("note: {path} is passed over: it is {}\n", kind.describe());
+        let note = format!("note: {path} is skipped: it is {}\n", kind.describe());
         terminal::print_error(&note);
     }
     let more = files.len().saturating_sub(NAMED_MAX);
     if more > 0 {
-        terminal::print_error(&format!("note: {more} more files are passed over\n"));
+        terminal::print_error(&format!("note: {more} more files are skipped\n"));
     }
 }

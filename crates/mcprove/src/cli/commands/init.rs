@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "mcprove.yml")]
     out: PathBuf,
 
-    /// Overwrite the file if there is one
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
@@ -109,8 +109,8 @@ fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
 fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
     if !is_forced && path.symlink_metadata().is_ok() {
         return Err(Failure::new(
-            format!("{} is there already", path.display()),
-            "give another file with --out, or --force to write over it",
+            format!("{} already exists", path.display()),
+            "give another file with --out, or --force to overwrite it",
         ));
     }
     Ok(())

@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long = "faults", value_name = "FILE")]
     faults_file: Option<PathBuf>,
 
-    /// What decides the random choices of faults
+    /// The seed for faults that are injected at random
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 
@@ -46,7 +46,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 
-    /// Go on with the file of --log if it is there: for clients that start their server anew
+    /// Go on with the file of --log if it is there: for clients that restart their server
     #[arg(long, requires = "log")]
     append: bool,
 }
@@ -77,7 +77,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         recording: None,
     };
     let mock = Mock::new(file.spec, options)
-        .map_err(|error| Failure::new(error.to_string(), "mend the tools file"))?;
+        .map_err(|error| Failure::new(error.to_string(), "fix the tools file"))?;
     let bound = match address {
         None => None,
         Some((kind, address)) => {

@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
 
-    /// What decides for faults that strike by chance
+    /// The seed for faults that are injected at random
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
-    /// Go on with the file of --record if it is there: for clients that start their server anew
+    /// Go on with the file of --record if it is there: for clients that restart their server
     #[arg(long, requires = "record")]
     append: bool,
 

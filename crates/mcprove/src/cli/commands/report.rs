@@ -40,12 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if path.is_file() {
         return report_recording(path, &reports);
     }
-    let directory = RunDirectory::open(path).map_err(|error| {
-        Failure::new(
-            error.to_string(),
-            "`mcprove runs` lists the runs that there are",
-        )
-    })?;
+    let directory = RunDirectory::open(path)
+        .map_err(|error| Failure::new(error.to_string(), "`mcprove runs` lists saved runs"))?;
     let recomputed = recompute(&directory)?;
     if let Some(warning) = &recomputed.warning {
         terminal::warn(warning);
@@ -66,9 +62,7 @@ pub fn redacted<T: Serialize + DeserializeOwned>(report: T) -> Result<T, Failure
 fn report_recording(path: &Path, reports: &Reports) -> Result<ExitCode, Failure> {
     let report = redacted(read_recording(path)?)?;
     if !report.is_whole {
-        terminal::warn(
-            &"the recording has no end, for whoever wrote it was killed or still writes",
-        );
+        terminal::warn(&"the recording has no end: its writer was killed or is still running");
     }
     let document = recording_document(&report, &path.display().to_string());
     reports.show(&document, &report.to_json());

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
 
-    /// Tell what this command does, with a suite what it would start and reach, and do nothing
+    /// Explain what this command does (with a suite: what it would start and connect to), and do nothing
     #[arg(long)]
     explain: bool,
 

@@ -57,7 +57,7 @@ pub struct Arguments {
     )]
     format: ChosenFormat,
 
-    /// Print how many runs tell a pass rate to within this, such as 0.05 for 5 %
+    /// Print how many runs are needed to measure a pass rate to within this, such as 0.05 for 5 %
     #[arg(
         long,
         value_name = "HALF_WIDTH",
@@ -153,7 +153,7 @@ fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
     if std::io::stderr().is_terminal() {
         let percent = half_width * 100.0;
         terminal::print_error(&format!(
-            "So many runs tell the pass rate to within {percent:.3} points, at {confidence} % \
+            "This many runs measure the pass rate to within {percent:.3} points, at {confidence} % \
              confidence, whatever it is.\n"
         ));
     }

@@ -125,7 +125,7 @@ fn a_limit_may_have_the_server_in_the_name() {
     let error = check_call_limits(&made, &on("bank__pay", between(None, 1))).unwrap_err();
     assert_eq!(
         error.message,
-        "call 0, `pay`, cannot be judged: the trace does not tell its server, and `bank__pay` asks for it"
+        "call 0, `pay`, cannot be judged: the trace does not have its server, and `bank__pay` asks for it"
     );
     assert!(
         check_call_limits(&made, &on("bank__look", between(1, 1)))

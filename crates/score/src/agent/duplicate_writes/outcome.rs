@@ -69,7 +69,7 @@ pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
     };
     if result.is_error != Some(true) && !is_error {
         return Outcome::unknown(
-            "may have been executed: the trace does not tell whether it failed",
+            "may have been executed: the trace does not say whether it failed",
         );
     }
     match doubt(&result.result.value()) {

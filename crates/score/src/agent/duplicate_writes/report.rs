@@ -70,7 +70,7 @@ impl LostWrite {
     }
 }
 
-/// A write that may repeat another one: the trace does not tell the arguments of one of them.
+/// A write that may repeat another one: the trace does not have the arguments of one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndecidedWrite {
     /// The place of the call in `tool_calls`.

@@ -533,7 +533,7 @@ fn unknown_arguments_are_not_guessed() {
     );
     assert_eq!(
         card.found.errors[0].message,
-        "whether call 1, `send`, repeats call 0 cannot be judged: the trace does not tell the arguments of both"
+        "whether call 1, `send`, repeats call 0 cannot be judged: the trace does not have the arguments of both"
     );
 }
 

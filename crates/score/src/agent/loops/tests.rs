@@ -280,7 +280,7 @@ fn unknown_arguments_are_not_guessed() {
         if names == "AAAA" {
             assert_eq!(
                 card.found.errors[0].message,
-                "whether the agent goes in circles cannot be judged: the trace does not tell the arguments of call 0, `a`, which may be the same as others"
+                "whether the agent goes in circles cannot be judged: the trace does not have the arguments of call 0, `a`, which may be the same as others"
             );
         }
     }

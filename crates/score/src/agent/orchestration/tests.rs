@@ -78,12 +78,12 @@ fn the_default_gate_asks_for_all() {
     assert_eq!((failure.run, &failure.actual), (Some(1), &json!(0.5)));
     assert_eq!(
         failure.message,
-        "2 of 4 failed calls were never made good: calls 4 and 5; look at what the agent does after call 4 (`c`) fails"
+        "2 of 4 failed calls were not followed by a success: calls 4 and 5; look at what the agent does after call 4 (`c`) fails"
     );
     let card = gated(&["x/a-"]).unwrap();
     assert_eq!(
         card.found.failures[0].message,
-        "1 of 1 failed call was never made good: call 0; look at what the agent does after call 0 (`a` on `x`) fails"
+        "1 of 1 failed call was not followed by a success: call 0; look at what the agent does after call 0 (`a` on `x`) fails"
     );
 }
 
@@ -96,12 +96,12 @@ fn what_is_not_told_is_said() {
     assert_eq!(error.run, Some(1));
     assert_eq!(
         error.message,
-        "the trace does not tell whether calls 1 and 2 failed; the first is `a`"
+        "the trace does not say whether calls 1 and 2 failed; the first is `a`"
     );
     assert_eq!(card.found.failures.len(), 1, "the other runs are judged");
     assert_eq!(
         card.runs[2].found,
-        ["Call 0, `c`, failed and was never made good."]
+        ["Call 0, `c`, failed and was not followed by a success."]
     );
     assert_eq!(
         card.runs[2].details["orchestration"]["unrecovered"],
@@ -113,7 +113,7 @@ fn what_is_not_told_is_said() {
     assert_eq!(
         card.found.notes,
         [
-            "orchestration.error_recovery is unknown for run 0: the trace does not tell of all calls whether they failed."
+            "orchestration.error_recovery is unknown for run 0: the trace does not say which calls failed."
         ]
     );
 }

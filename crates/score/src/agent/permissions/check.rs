@@ -170,12 +170,12 @@ impl Compiled<'_> {
     fn cannot_judge(&self, index: usize, call: &ToolCall) -> ScoreError {
         let (why, hint) = if self.fit_tool(call) == Fit::Unknown {
             (
-                "the trace does not tell its server",
+                "the trace does not have its server",
                 "record the server of each call, or leave the server out of the rule",
             )
         } else if call.args.is_null() {
             (
-                "the trace does not tell its arguments",
+                "the trace does not have its arguments",
                 "record the arguments of each call, or leave `args` out of the rule",
             )
         } else {

@@ -128,8 +128,7 @@ fn an_unknown_server_cannot_be_judged() {
         let error = check_permissions(std::slice::from_ref(&unknown), &block).unwrap_err();
         assert_eq!(
             error.message,
-            "call 0, `query`, cannot be judged by the rule `query` of `prod`: the trace does not \
-             tell its server"
+            "call 0, `query`, cannot be judged by the rule `query` of `prod`: the trace does not have its server"
         );
     }
     // Where something else decides, it does not matter.
@@ -176,7 +175,7 @@ fn unknown_arguments_cannot_be_judged() {
         assert_eq!(
             error.message,
             "call 0, `write_file`, cannot be judged by the rule `write_*` with path starts with \
-             \"/etc\": the trace does not tell its arguments"
+             \"/etc\": the trace does not have its arguments"
         );
     }
     // Where something else decides, or the rule does not ask, it does not matter.

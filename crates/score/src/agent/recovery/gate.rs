@@ -148,7 +148,7 @@ fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> O
     let unclean = |call: &&FaultedCall| !call.report.clean_timeout;
     let call = recovery.calls.iter().find(unclean)?;
     let hint = if is_near_miss(call, block.max_detection_ms) {
-        ": a budget must be a little longer than that timeout, for a message takes time too"
+        ": a budget must be a little longer than that timeout, because a message takes time too"
     } else {
         ""
     };

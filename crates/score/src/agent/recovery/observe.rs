@@ -33,7 +33,7 @@ use super::faulted::Faulted;
 pub struct RunRecovery {
     /// The calls that met a fault, in order.
     pub calls: Vec<FaultedCall>,
-    /// The calls of which the trace does not tell what their fault did.
+    /// The calls of which the trace does not say what their fault did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<UnsettledCall>,
     /// The calls whose fault was over before the timeout budget: it was waited out, and asked for nothing.
@@ -47,7 +47,7 @@ pub struct RunRecovery {
     pub time_to_recovery_ms: Option<u64>,
     /// How long the user saw a call hang, at worst; `None` where that is unknown.
     pub user_visible_hang_ms: Option<u64>,
-    /// Whether it recovered, also from nothing; `None` where the trace does not tell how the run
+    /// Whether it recovered, also from nothing; `None` where the trace does not say how the run
     /// ended, or whether an altered reply was noticed.
     pub recovered: Option<bool>,
     /// Whether it noticed every fault within its budget; `None` where that is unknown.

@@ -116,7 +116,7 @@ fn each_timeout_takes_one_budget() {
     assert_eq!(two.user_visible_hang_ms, Some(3_000));
 }
 
-/// What the trace does not tell of a fault that has no settings.
+/// What the trace does not say of a fault that has no settings.
 fn unsettled(kind: &str) -> String {
     let recovery = observe_run(&completed(&json!([mark(0, kind)])), 3_000);
     assert!(recovery.calls.is_empty());

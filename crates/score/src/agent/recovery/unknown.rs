@@ -34,7 +34,7 @@ pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
         ScoreError::new(
             HANG,
             format!(
-                "{met}, and the trace does not tell its {}, so that nobody knows what it did",
+                "{met}, and the trace does not have its {}, so that nobody knows what it did",
                 call.untold
             ),
             format!(
@@ -52,12 +52,12 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         None if recovery.is_watched() => unseen(run, recovery),
         None => Some(ScoreError::new(
             RECOVERED,
-            "the trace does not tell why the run ended",
+            "the trace does not say why the run ended",
             "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)",
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
             RECOVERED,
-            "a call met a fault, and the trace does not tell what the agent said in the end",
+            "a call met a fault, and the trace has no final_response",
             "add final_response to the run; an empty text says that there was no reply",
         )),
         // Where the end is known, what else is unknown has an error of its own.
@@ -73,9 +73,9 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     let call = recovery.calls.iter().find(|call| call.is_unknown())?;
     let met = met_by(run, call);
     let unseen = if call.kind.heard() == Heard::Altered {
-        "the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
+        "the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"
     } else {
-        "the agent gave up and called nothing more, and a recording does not tell whether it told its user of the failure"
+        "the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"
     };
     Some(ScoreError::new(
         RECOVERED,

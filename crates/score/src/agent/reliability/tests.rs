@@ -188,13 +188,13 @@ fn a_missing_outcome_is_an_error_under_the_block() {
     assert_eq!(error.run, Some(1));
     assert_eq!(
         error.message,
-        "the trace does not tell whether runs 1 and 3 passed"
+        "the trace does not say whether runs 1 and 3 passed"
     );
     let card = scored(&outcomes, &Gates::default()).unwrap();
     assert_eq!(card.value("reliability.runs"), None);
     assert_eq!(
         card.found.notes,
-        ["Reliability is not computed: the trace does not tell whether runs 1 and 3 passed."]
+        ["Reliability is not computed: the trace does not say whether runs 1 and 3 passed."]
     );
     let card = scored(&[None, None], &Gates::default()).unwrap();
     assert!(card.overall.is_empty() && card.found.notes.is_empty());

@@ -42,7 +42,7 @@ pub struct Consistency {
     /// How often the same tool at the same place gets the same arguments, 0 to 1; `None` beyond
     /// [`PLACES_MAX`], or where a trace does not tell the arguments.
     pub argument_consistency: Option<f64>,
-    /// Whether that is because the trace does not tell all arguments.
+    /// Whether that is because the trace does not have all arguments.
     pub has_unknown_arguments: bool,
     /// Whether the runs part at once; `None` beyond [`PLACES_MAX`].
     pub early_divergence: Option<bool>,

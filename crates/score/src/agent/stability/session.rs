@@ -10,7 +10,7 @@
 //!
 //! σ is the population's deviation; characters are Unicode scalar values; only turns with text have a
 //! length. A run with fewer than two turns of the assistant, or without anything in it, has no course
-//! to get worse on: all four are 1. What the trace does not tell is `None`, and left out of the weakest:
+//! to get worse on: all four are 1. What the trace does not say is `None`, and left out of the weakest:
 //! where arguments are unknown, whether a call is a repeat, too.
 //! The formulas are those of mcptest, after the Agent Stability Index (arXiv:2601.04170).
 

@@ -210,8 +210,8 @@ fn unknown_arguments_are_not_guessed() {
     assert_eq!(
         card.found.notes,
         [
-            "stability.redundancy is unknown for runs 0 and 1, and left out of the weakest score: the trace does not tell all arguments.",
-            "stability.argument_consistency is unknown: the trace does not tell the arguments of all calls that runs have in common.",
+            "stability.redundancy is unknown for runs 0 and 1, and left out of the weakest score: the trace does not have all arguments.",
+            "stability.argument_consistency is unknown: the trace does not have the arguments of all calls that runs have in common.",
         ]
     );
 }

@@ -57,7 +57,7 @@ fn an_unknown_server_is_not_guessed() {
     let error = check_servers("t", &names, &[call("a", None), unknown]).unwrap_err();
     assert_eq!(
         error.message,
-        "call 1, `search`, cannot be judged: the trace does not tell its server, and `web__search` asks for it"
+        "call 1, `search`, cannot be judged: the trace does not have its server, and `web__search` asks for it"
     );
     let whole = [call("web__search", None), call("search", None)];
     assert_eq!(check_servers("t", &names, &whole), Ok(()));

@@ -24,7 +24,7 @@ pub struct Reference {
     demand: usize,
 }
 
-/// How what the trace does not tell is taken: its arguments, or its server.
+/// How what the trace does not say is taken: its arguments, or its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
     /// It fits.
@@ -203,7 +203,7 @@ impl Reference {
                     phrase::name(server)
                 ),
                 None => format!(
-                    "the trace does not tell its server, which must be {}",
+                    "the trace does not have its server, which must be {}",
                     phrase::name(server)
                 ),
             };
@@ -214,7 +214,7 @@ impl Reference {
         match self.shape.fit(&arguments) {
             Fit::Yes => return None,
             Fit::Unknown => {
-                let words = "the trace does not tell its arguments".to_owned();
+                let words = "the trace does not have its arguments".to_owned();
                 return Some((Vec::new(), words));
             }
             Fit::No => {}

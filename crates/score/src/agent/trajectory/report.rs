@@ -38,7 +38,7 @@ pub enum Certainty {
     Exact,
     /// It is the most there can be: finding the best way would take too long.
     AtMost,
-    /// It is the most there can be: the trace does not tell all arguments and servers.
+    /// It is the most there can be: the trace does not have all arguments and servers.
     Unknown,
 }
 
@@ -113,7 +113,7 @@ pub enum TrajectoryError {
     },
     /// Whether the calls match depends on what the trace does not tell.
     #[error(
-        "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not tell its {untold}",
+        "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not have its {untold}",
         phrase::name(name)
     )]
     Unknown {

@@ -64,7 +64,7 @@ fn is_run_key(key: &str) -> bool {
 
 fn parse(target: &str) -> Result<Path, (String, String)> {
     Path::parse(target).map_err(|error: PathError| {
-        let message = format!("{:?} is no path: {error}", shorten(target, SHOWN_MAX));
+        let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
         (message, error.hint().to_owned())
     })
 }

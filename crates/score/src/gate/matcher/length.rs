@@ -35,7 +35,7 @@ fn read(given: &Value) -> Result<Arc<dyn Rule>, MatcherError> {
     };
     if let Some(max) = max.filter(|max| *max < min) {
         let message = format!("`min` {min} is more than `max` {max}");
-        return Err(MatcherError::new(message, "swap them, or mend one"));
+        return Err(MatcherError::new(message, "swap them, or correct one"));
     }
     let given = given.clone();
     Ok(Arc::new(Length { given, min, max }))

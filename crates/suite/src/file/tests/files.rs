@@ -166,7 +166,7 @@ fn only_regular_files_are_read() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let told = read(&pipe).unwrap_err().to_string();
-    assert!(told.contains("it is no regular file"), "{told}");
+    assert!(told.contains("it is not a regular file"), "{told}");
 }
 
 /// Those that come with the program.

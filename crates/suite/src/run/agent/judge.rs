@@ -131,7 +131,7 @@ fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<Score
         target: Some(STABILITY.to_owned()),
         ..error(
             index,
-            format!("inconclusive: run {index} does not tell its turns, without which nothing is known of its stability"),
+            format!("inconclusive: run {index} has no turns, without which nothing is known of its stability"),
             "have the agent print one JSON object with final_response and turns, or leave the stability block out",
         )
     });
@@ -151,7 +151,7 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
         return None;
     }
     Some(format!(
-        "inconclusive: budget.tokens is {most}, and nobody told how many tokens the run took"
+        "inconclusive: budget.tokens is {most}, and the number of tokens is unknown"
     ))
 }
 
@@ -214,7 +214,7 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
             let error = run.conversation.as_ref().and_then(|it| it.error.as_deref());
             match error {
                 Some(error) => format!("the agent broke off: {error}; look at its trace"),
-                None => "the agent broke off; the notes tell how".to_owned(),
+                None => "the agent broke off; see the notes".to_owned(),
             }
         }
     };

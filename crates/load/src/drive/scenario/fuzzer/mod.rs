@@ -119,7 +119,7 @@ async fn conclude(
 fn unjudgeable() -> Verdict {
     Verdict::inconclusive(
         "fuzz",
-        "The server does not answer a liveness check (ping, or server/discover) to begin with, so none after bad input can tell anything.",
+        "The server does not answer a liveness check (ping, or server/discover) to begin with, so liveness after bad input cannot be checked.",
         "answer ping, as the protocol asks for",
     )
 }

@@ -146,7 +146,7 @@ pub(super) fn choose(names: &[String]) -> Result<Vec<&'static Payload>, String> 
     for name in &wanted {
         if !known().any(|known| known == name) {
             let hint = registry::nearest(known(), name).map_or_else(
-                || format!("known are {}", known().collect::<Vec<_>>().join(", ")),
+                || format!("known: {}", known().collect::<Vec<_>>().join(", ")),
                 |near| format!("did you mean {near:?}?"),
             );
             return Err(format!("the fuzzer has no payload {name:?}; {hint}"));

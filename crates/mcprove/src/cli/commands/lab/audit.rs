@@ -47,7 +47,7 @@ pub struct Arguments {
     #[command(flatten)]
     report: ReportArguments,
 
-    /// Tell what this command does, and do nothing
+    /// Explain what this command does, and do nothing
     #[arg(long = "explain", id = "explain", global = true)]
     _explain: bool,
 
@@ -58,7 +58,7 @@ pub struct Arguments {
 /// What to do with single rows.
 #[derive(Debug, Subcommand)]
 enum RowCommand {
-    /// Show one row wholly
+    /// Show one row in full
     Show(rows::ShowArguments),
     /// Send the request of a row again, and show what comes back beside what was recorded
     Replay(Box<rows::ReplayArguments>),
@@ -91,7 +91,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
     if arguments.report.is_given() && (arguments.follow || arguments.export.is_some()) {
         return Err(Failure::new(
-            "--report does not go with --follow and --export",
+            "--report cannot be combined with --follow or --export",
             "leave one of them out",
         ));
     }
@@ -99,7 +99,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         // What chooses among many rows does nothing for one that is named.
         if filters.is_given() || arguments.follow || arguments.export.is_some() {
             return Err(Failure::new(
-                "filters, --follow and --export do not go with a row that is named",
+                "filters, --follow and --export cannot be combined with show, replay or compare",
                 "leave them out, or leave out show, replay or compare",
             ));
         }

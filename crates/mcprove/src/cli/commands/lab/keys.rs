@@ -27,7 +27,7 @@ pub fn read(
             return Ok(ApiKeys::default());
         }
         return Err(Failure::new(
-            "API keys do nothing over stdio: whoever started the server is its only client",
+            "API keys have no effect over stdio: the only client is the process that started the server",
             "serve over the network: --http 127.0.0.1:0",
         ));
     }
@@ -58,7 +58,7 @@ pub fn read(
                 // As a file of keys: who sets it wants a closed door, also when a script left it empty.
                 return Err(Failure::new(
                     format!("{VARIABLE} is set, and there is no key in it"),
-                    format!("{FORM}, parted by commas; or unset it to let everybody in"),
+                    format!("{FORM}, separated by commas; or unset it to accept everyone"),
                 ));
             }
         }

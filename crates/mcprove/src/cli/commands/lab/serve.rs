@@ -21,11 +21,11 @@ pub struct ServeArguments {
     #[command(flatten)]
     listen: ListenArguments,
 
-    /// Let in who brings this key, as NAME=KEY or KEY; repeatable
+    /// Accept this API key, as NAME=KEY or KEY; repeatable
     #[arg(long = "api-key", value_name = "KEY")]
     api_keys: Vec<String>,
 
-    /// Let in who brings a key of this file, one in each line
+    /// Accept the API keys in this file, one per line
     #[arg(long, value_name = "FILE")]
     api_keys_file: Option<PathBuf>,
 
@@ -33,7 +33,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<usize>>)]
     page_size: Option<NonZero<usize>>,
 
-    /// Write a row for every request to this SQLite file; rows that are there stay
+    /// Write a row for every request to this SQLite file; existing rows are kept
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
 
@@ -41,7 +41,7 @@ pub struct ServeArguments {
     #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<u64>>)]
     audit_rows: Option<NonZero<u64>>,
 
-    /// Have what the official conformance suite names, too
+    /// Also offer what the official conformance suite expects
     #[arg(long)]
     conformance_fixtures: bool,
 }
@@ -80,7 +80,9 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
                 .map_err(|error| serving::cannot_listen(&error))?;
             serving::announce(&listening.url(), listening.limits());
             if is_open && !address.ip().is_loopback() {
-                terminal::warn(&"whoever reaches this address is let in; --api-key asks for a key");
+                terminal::warn(
+                    &"anyone who can reach this address is accepted; --api-key requires a key",
+                );
             }
             stop.await;
             listening.shutdown().await;

@@ -59,7 +59,7 @@ pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Inputs, Fai
         (None, _) => Ok(Inputs::Loads),
         (Some(suite), Some(load)) => Err(Failure::new(
             format!(
-                "{} is a suite and {} is none, and they cannot be run together",
+                "{} is a suite and {} is not, so they cannot be run together",
                 suite.display(),
                 load.display()
             ),
@@ -74,7 +74,11 @@ pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Inputs, Fai
 
 fn no_suite(path: &Path, kind: Recognised) -> Failure {
     Failure::new(
-        format!("{} is no suite: it is {}", path.display(), kind.describe()),
+        format!(
+            "{} is not a suite: it is {}",
+            path.display(),
+            kind.describe()
+        ),
         "give a suite, which has `servers` and `tools`, `agents` or `load`, or a load configuration",
     )
 }

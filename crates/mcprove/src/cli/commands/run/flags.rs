@@ -70,15 +70,15 @@ pub struct SuiteArguments {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
-    /// Only tests that did not pass when they were last run
+    /// Only tests that did not pass in the last run
     #[arg(long)]
     pub last_failed: bool,
 
-    /// Start nothing more once a test did not pass
+    /// Stop starting tests after the first that does not pass
     #[arg(long)]
     pub fail_fast: bool,
 
-    /// Run each test so often; it passes only if it always does
+    /// Run each test COUNT times; it passes only if every run passes
     #[arg(long, value_name = "COUNT", default_value_t = 1, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=REPEAT_MAX))]
     pub repeat: u32,
@@ -87,11 +87,11 @@ pub struct SuiteArguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=JOBS_MAX))]
     pub jobs: Option<u16>,
 
-    /// Ask the models, and write what they answer into cassettes, which are replayed from then on
+    /// Ask the models, and record their answers as cassettes for later replay
     #[arg(long, conflicts_with_all = ["live", "watch"])]
     pub record: bool,
 
-    /// Ask the models, whatever cassettes there are
+    /// Ask the models, and ignore cassettes
     #[arg(long)]
     pub live: bool,
 
@@ -99,7 +99,7 @@ pub struct SuiteArguments {
     #[arg(long)]
     pub watch: bool,
 
-    /// List the tests, and run none
+    /// List the tests without running them
     #[arg(long, conflicts_with_all = ["watch", "report", "record", "live", "fail_fast"])]
     pub list: bool,
 }
@@ -147,7 +147,10 @@ impl Given {
             "a suite says it itself, in an entry under `load:`"
         };
         Err(Failure::new(
-            format!("{} does not go with a suite, and {file} is one", flag(name)),
+            format!(
+                "{} cannot be combined with a suite, and {file} is one",
+                flag(name)
+            ),
             hint,
         ))
     }

@@ -40,7 +40,7 @@ pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, 
     }
     if arguments.suite.record && arguments.suite.repeat > 1 {
         return Err(Failure::new(
-            "--record does not go with --repeat: a cassette would keep the last repetition only",
+            "--record and --repeat cannot be combined: a cassette would keep only the last repetition",
             "`runs:` of an agent makes several runs, all of which are recorded",
         ));
     }

@@ -108,7 +108,7 @@ fn unread(path: &Path, error: &io::Error) -> ConfigError {
     };
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "check the path of the trace".to_owned(),
-        io::ErrorKind::PermissionDenied => "check who may read it".to_owned(),
+        io::ErrorKind::PermissionDenied => "check its permissions".to_owned(),
         io::ErrorKind::FileTooLarge => {
             "give the runs in several files, which are read one after the other".to_owned()
         }

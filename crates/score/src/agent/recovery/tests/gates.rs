@@ -83,7 +83,7 @@ fn one_run_of_two_is_unknown() {
     assert_eq!((errors, failures), (vec![Some(0)], vec![Some(1)]));
     assert_eq!(
         card.found.errors[0].message,
-        "a call met a fault, and the trace does not tell what the agent said in the end"
+        "a call met a fault, and the trace has no final_response"
     );
     let gates = Gates::default().with(&Recovery, block());
     let report = crate::gate::score(&AgentTrace::new(runs()), &gates);
@@ -136,7 +136,7 @@ fn a_fault_that_nobody_met_is_said() {
     let slow = json!([{ "call_index": 0, "kind": "slow", "delay_ms": 200 }]);
     let card = gated(vec![completed(&slow); 2], Some(block())).unwrap();
     assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
-    let told = "Recovery was not tried: 2 calls met a fault, and only waited, for it was over before max_detection_ms (3,000 ms).";
+    let told = "Recovery was not tried: 2 calls met a fault, and only waited, because it was over before max_detection_ms (3,000 ms).";
     assert!(
         card.found.notes[0].starts_with(told),
         "{:?}",
@@ -165,12 +165,12 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
         [
             (
                 Some(0),
-                "call 1 (`fetch`) met `f` (slow), and the trace does not tell its delay_ms, so that nobody knows what it did",
+                "call 1 (`fetch`) met `f` (slow), and the trace does not have its delay_ms, so that nobody knows what it did",
                 "add delay_ms to the mark in faults, or detected_ms and recovered_ms by a real clock"
             ),
             (
                 Some(1),
-                "call 2 (`search`) met `f` (recover_after), and the trace does not tell its failures, so that nobody knows what it did",
+                "call 2 (`search`) met `f` (recover_after), and the trace does not have its failures, so that nobody knows what it did",
                 "add failures to the mark in faults, or detected_ms and recovered_ms by a real clock"
             ),
         ]
@@ -283,7 +283,7 @@ fn an_unknown_end_is_an_error_under_the_block() {
         assert_eq!(card.found.errors.len(), 1, "{faults}");
         assert_eq!(
             card.found.errors[0].message,
-            "the trace does not tell why the run ended"
+            "the trace does not say why the run ended"
         );
     }
 }

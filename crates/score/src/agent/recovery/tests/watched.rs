@@ -38,7 +38,7 @@ fn marks_alone_pass_and_fail() {
         (
             live(0, "hang", Some(3_004), Some(3_100)),
             CLEAN_TIMEOUT,
-            "the agent noticed only after 3,004 ms that call 0 (`search`) met the fault hang, and its timeout budget is 3,000 ms; look at the timeout that it sets: a budget must be a little longer than that timeout, for a message takes time too",
+            "the agent noticed only after 3,004 ms that call 0 (`search`) met the fault hang, and its timeout budget is 3,000 ms; look at the timeout that it sets: a budget must be a little longer than that timeout, because a message takes time too",
         ),
     ];
     for (fault, target, message) in cases {
@@ -64,7 +64,7 @@ fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
     };
     assert_eq!(
         error.message,
-        "call 3 (`search`) met the fault hang: the agent gave up and called nothing more, and a recording does not tell whether it told its user of the failure"
+        "call 3 (`search`) met the fault hang: the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"
     );
     assert!(error.hint.contains("trace of the agent itself"));
     assert_eq!(card.run_value(0, RECOVERED), Some(&Value::Null));
@@ -154,7 +154,7 @@ fn whether_an_altered_reply_was_noticed_shows_only_when_it_is_asked_for_again() 
         assert_eq!(
             error.message,
             format!(
-                "call 0 (`search`) met the fault {kind}: the reply was altered, it was not asked for again, and a recording does not tell whether the agent noticed"
+                "call 0 (`search`) met the fault {kind}: the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"
             )
         );
         let card = gated(vec![silent()], None).unwrap();

@@ -51,8 +51,8 @@ fn what_is_unknown_is_said() {
     assert_eq!(
         card.found.notes,
         [
-            "stability.response_consistency is unknown for runs 0 and 2, and left out of the weakest score: the trace does not tell the turns.",
-            "stability.cost_per_progress is unknown for runs 0 and 2, and left out of the weakest score: the trace does not tell the tokens, or not all arguments.",
+            "stability.response_consistency is unknown for runs 0 and 2, and left out of the weakest score: the trace does not have the turns.",
+            "stability.cost_per_progress is unknown for runs 0 and 2, and left out of the weakest score: the trace does not have the tokens, or not all arguments.",
         ]
     );
 }

@@ -70,7 +70,7 @@ fn what_decides_and_is_not_told_is_an_error() {
     let error = validate_trace(&block(Mode::Strict, "a1"), &recorded("a?")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "call 0, `a`, cannot be compared with expected call 0: the trace does not tell its arguments"
+        "call 0, `a`, cannot be compared with expected call 0: the trace does not have its arguments"
     );
     assert!(error.hint().contains("any"));
 }

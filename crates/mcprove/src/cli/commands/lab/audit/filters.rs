@@ -22,11 +22,11 @@ pub struct FilterArguments {
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
 
-    /// Requests that went well (true), or that did not (false)
+    /// Successful requests (true) or failed ones (false)
     #[arg(long, value_name = "true|false", action = ArgAction::Set, conflicts_with = "failed")]
     pub success: Option<bool>,
 
-    /// Requests that did not go well
+    /// Failed requests
     #[arg(long)]
     pub failed: bool,
 
@@ -46,7 +46,7 @@ pub struct FilterArguments {
     #[arg(long, value_name = "NAME=VALUE")]
     pub argument: Vec<ArgumentFilter>,
 
-    /// At most so many rows [default: 50; with --follow 10 before it waits; with --export all]
+    /// At most this many rows [default: 50; with --follow 10 before it waits; with --export all]
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<u64>,
 

@@ -98,7 +98,7 @@ impl<'a> Follower<'a> {
         let reader = AuditReader::open(self.file)?;
         let origin = reader.origin()?;
         if origin != self.origin {
-            terminal::print_error("the file was made anew: its rows begin again\n");
+            terminal::print_error("the file was replaced: its rows start again\n");
             (self.origin, self.last) = (origin, 0);
         }
         let last = reader.last_id()?;
@@ -142,7 +142,7 @@ fn show(text: &str) -> Result<bool, Failure> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(
-            format!("standard output did not take a row: {error}"),
+            format!("a row could not be written to standard output: {error}"),
             "check the disk or device that it goes to",
         )),
     }

@@ -38,7 +38,7 @@ pub fn list(
         document.push(Section::default().paragraph(if is_empty {
             "Nothing was recorded yet."
         } else {
-            "No row is as the filters want it."
+            "No row matches the filters."
         }));
     }
     let listed = rows.iter().map(serde_json::to_string);
@@ -91,7 +91,7 @@ fn export_to_file(
     let failed = |error: io::Error| {
         Failure::new(
             format!("cannot write {}: {error}", output.display()),
-            "check that the folder exists and can be written to, and the room on the disk",
+            "check that the folder exists and can be written to, and the disk space",
         )
     };
     let mut target = WholeFile::create(output).map_err(failed)?;
@@ -151,7 +151,7 @@ fn export_to_stdout(
             Ok(count.max(1))
         }
         Err(error) => Err(Failure::new(
-            format!("standard output did not take all rows: {error}"),
+            format!("not all rows could be written to standard output: {error}"),
             "check the disk or device that it goes to",
         )),
     }
