@@ -34,7 +34,13 @@ const FLAG_TEXTS_MAX: usize = 0;
 /// What is wrong, one line each.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
+    let mut problems = Vec::new();
     for source in sources(root)? {
+        let folder = source.with_extension("");
+        if root.join(&folder).is_dir() {
+            let (file, folder) = (source.display(), folder.display());
+            problems.push(format!("{file} has parts: move it to {folder}/mod.rs"));
+        }
         let text = std::fs::read_to_string(root.join(&source))
             .with_context(|| format!("cannot read {}", source.display()))?;
         let name = source.to_string_lossy().into_owned();
@@ -47,7 +53,6 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         .iter()
         .flat_map(|(_, names)| names.flags.iter().map(String::as_str))
         .collect();
-    let mut problems = Vec::new();
     let mut hold = |what: &str, limit: usize, found: &[String]| {
         if found.len() > limit {
             let all = found.join("\n  ");

@@ -282,7 +282,9 @@ impl Metrics {
     /// The tool calls of some phases together.
     pub fn total_of(&self, is_wanted: impl Fn(u16) -> bool) -> CallMetrics {
         let mut total = CallMetrics::new();
-        for calls in self.tools_of(is_wanted).values() {
+        // Phase by phase: the range that a histogram writes down depends on the order in which it grew.
+        let phases = self.phases.iter().filter(|(phase, _)| is_wanted(**phase));
+        for calls in phases.flat_map(|(_, tools)| tools.values()) {
             total.add(calls);
         }
         total

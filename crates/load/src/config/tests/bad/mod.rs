@@ -24,29 +24,29 @@ fn assert_problem(text: &str, place: &str, message: &str, hint: &str) {
 
 #[test]
 fn unknown_keys_get_a_suggestion() {
-    assert_problems(include_str!("bad/unknown_keys.txt"), scenario);
+    assert_problems(include_str!("unknown_keys.txt"), scenario);
 }
 
 #[test]
 fn wrong_values_of_a_scenario() {
-    assert_problems(include_str!("bad/scenarios.txt"), scenario);
+    assert_problems(include_str!("scenarios.txt"), scenario);
 }
 
 #[test]
 fn wrong_limits_and_settings() {
     let wrap = |lines: &str| scenario(&format!("type = \"churn\"\n{lines}"));
-    assert_problems(include_str!("bad/settings.txt"), wrap);
+    assert_problems(include_str!("settings.txt"), wrap);
 }
 
 #[test]
 fn wrong_servers() {
     let wrap = |lines: &str| format!("[server]\n{lines}\n[scenario]\ntype = \"churn\"\n");
-    assert_problems(include_str!("bad/servers.txt"), wrap);
+    assert_problems(include_str!("servers.txt"), wrap);
 }
 
 #[test]
 fn knobs_that_a_scenario_does_not_have() {
-    assert_problems(include_str!("bad/knobs.txt"), scenario);
+    assert_problems(include_str!("knobs.txt"), scenario);
 }
 
 #[test]

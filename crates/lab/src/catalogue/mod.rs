@@ -14,11 +14,11 @@ use super::ask::Question;
 
 /// What the lab always has. The first tool answers without arguments: who tries any tool tries that.
 pub static LAB: LazyLock<Catalogue> =
-    LazyLock::new(|| Catalogue::parse(include_str!("catalogue/lab.json")));
+    LazyLock::new(|| Catalogue::parse(include_str!("lab.json")));
 
 /// What only the conformance suite wants.
 pub static CONFORMANCE: LazyLock<Catalogue> =
-    LazyLock::new(|| Catalogue::parse(include_str!("catalogue/conformance.json")));
+    LazyLock::new(|| Catalogue::parse(include_str!("conformance.json")));
 
 /// What one file declares.
 #[derive(Deserialize)]

@@ -27,7 +27,7 @@ use crate::{
 use crate::{ServerArguments, SessionArguments, drawn, explain, losses, supervised, terminal};
 
 /// One command for each job, to copy.
-const EXAMPLES: &str = include_str!("../explain/run-examples.txt");
+const EXAMPLES: &str = include_str!("../../explain/run-examples.txt");
 
 /// Arguments of `mcprove run`.
 #[derive(Debug, Args)]
