@@ -10,7 +10,7 @@ use crate::kinds_of_faults;
 
 macro_rules! texts {
     ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("explain/", $name, ".txt")))),*]
+        &[$(($name, include_str!(concat!($name, ".txt")))),*]
     };
 }
 
