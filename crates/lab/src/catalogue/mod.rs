@@ -13,8 +13,7 @@ use serde_json::{Map, Value};
 use super::ask::Question;
 
 /// What the lab always has. The first tool answers without arguments: who tries any tool tries that.
-pub static LAB: LazyLock<Catalogue> =
-    LazyLock::new(|| Catalogue::parse(include_str!("lab.json")));
+pub static LAB: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(include_str!("lab.json")));
 
 /// What only the conformance suite wants.
 pub static CONFORMANCE: LazyLock<Catalogue> =
