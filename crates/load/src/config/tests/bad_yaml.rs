@@ -50,13 +50,13 @@ fn places_in_blocks_and_in_flows() {
             with("thresholds: {error_rate: 2}"),
             "5:26",
             "0 to 1",
-            "plain",
+            "in this range",
         ),
         (
             with("thresholds: {error_rate: .nan}"),
             "5:26",
             "not NaN",
-            "plain",
+            "in this range",
         ),
         (
             with("thresholds:\n  tools:\n    \"größe\": {p99: 1s}"),

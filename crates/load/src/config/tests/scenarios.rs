@@ -23,7 +23,8 @@ fn the_example_of_the_specification() {
     let server = Server::stdio("python")
         .args(["-m", "my_mcp"])
         .env("LOG_LEVEL", "warn")
-        .working_dir("/path/to/proj");
+        .working_dir("/path/to/proj")
+        .startup_timeout(10 * SECOND);
     assert_eq!(config.server, server);
     assert_eq!(
         config.scenario.kind,
