@@ -29,7 +29,7 @@ const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filte
                          recommend_runs report audit unlike public_host";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-const ALSO_REPLACED: [(&str, &str); 4] = [
+pub const ALSO_REPLACED: [(&str, &str); 4] = [
     ("hang_timeout", "hang_threshold"),
     ("grace_period", "grace_period"),
     ("rate", "rate_limit"),

@@ -16,6 +16,8 @@ const WORDING: [&str; 11] = [
     "advice", "detail", "example", "examples", "hint", "meaning", "message", "reason", "reasons",
     "sentence", "warnings",
 ];
+/// Names of lists of texts for people: as many, whatever their words.
+const LISTS: [&str; 2] = ["found", "notes"];
 
 pub fn samples(kind: &str) -> PathBuf {
     let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testing/samples");
@@ -40,7 +42,15 @@ fn figures(text: &str) -> Value {
         match value {
             Value::Object(members) => {
                 members.retain(|name, _| !WORDING.contains(&name.as_str()));
-                members.values_mut().for_each(strip);
+                for (name, value) in members {
+                    match value {
+                        Value::Array(items) if LISTS.contains(&name.as_str()) => {
+                            let texts = items.iter_mut().filter(|item| item.is_string());
+                            texts.for_each(|text| *text = Value::Null);
+                        }
+                        _ => strip(value),
+                    }
+                }
             }
             Value::Array(items) => items.iter_mut().for_each(strip),
             _ => {}
