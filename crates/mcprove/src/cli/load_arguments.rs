@@ -44,7 +44,12 @@ pub fn flag_of(name: &str) -> Option<String> {
         "headers" => "header",
         "faults" => "fault",
         name if OWN_FLAGS.split(' ').any(|own| own == name) => name,
-        name => settings.find(|it| it.has_name(name))?.flag?,
+        name => match settings.find(|it| it.has_name(name))?.flag {
+            Some(flag) => flag,
+            // One that stands for it in another table is accepted by this name too.
+            None if ALSO_REPLACED.iter().any(|(_, own)| *own == name) => name,
+            None => return None,
+        },
     };
     Some(format!("--{}", flag.replace('_', "-")))
 }

@@ -172,3 +172,54 @@ fn configurations_are_read() {
         assert_eq!(output.code, Some(0), "{}: {output:?}", file.display());
     }
 }
+
+#[test]
+fn no_report_is_written_over_what_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&samples("runs/sustained"), &folder.path().join("run"));
+    std::fs::write(folder.path().join("gates.yml"), "narrative: {}\n").unwrap();
+    let trace = samples("traces/lying.json").display().to_string();
+    for (arguments, kept) in [
+        (
+            ["report", "run", "--report", "json=run/trace.jsonl"].as_slice(),
+            "run/trace.jsonl",
+        ),
+        (
+            &["compare", "run", "run", "--report", "json=run/metrics.json"],
+            "run/metrics.json",
+        ),
+        (
+            &[
+                "score",
+                &trace,
+                "--gates",
+                "gates.yml",
+                "--junit",
+                "gates.yml",
+            ],
+            "gates.yml",
+        ),
+    ] {
+        let before = std::fs::read(folder.path().join(kept)).unwrap();
+        let mut command = mcprove(arguments);
+        command.current_dir(folder.path());
+        let output = finish(command);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert_eq!(std::fs::read(folder.path().join(kept)).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_date_beyond_the_calendar_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("run");
+    copy(&samples("runs/sustained"), &place);
+    let trace = std::fs::read_to_string(place.join("trace.jsonl")).unwrap();
+    let at = trace.find("\"started_at_ms\":").unwrap() + "\"started_at_ms\":".len();
+    let end = at + trace[at..].find([',', '}']).unwrap();
+    let changed = format!("{}253402300800000{}", &trace[..at], &trace[end..]);
+    std::fs::write(place.join("trace.jsonl"), changed).unwrap();
+    let output = run(&["report", place.to_str().unwrap()]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("trace.jsonl:1"), "{output:?}");
+}
