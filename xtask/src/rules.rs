@@ -25,7 +25,7 @@ const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 1), ("FaultKind", 2)];
 const OTHER_FLAGS: [(&str, &str); 3] = [
     ("crates/suite/src/file/launchers.rs", "--name"),
     ("crates/suite/src/file/launchers.rs", "--env"),
-    ("crates/suite/src/agent/command/stand.rs", "--setup"),
+    ("crates/suite/src/agent/command/proxies.rs", "--setup"),
 ];
 
 /// Texts outside of the program that name one of its flags.

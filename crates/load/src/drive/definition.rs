@@ -221,7 +221,7 @@ impl Scenario {
 
     /// A scenario of your own, with its name in files.
     pub fn custom(name: impl Into<String>, scenario: impl ScenarioType + 'static) -> Self {
-        ScenarioKind::Custom(CustomScenario::new(name.into(), Box::new(scenario))).into()
+        CustomScenario::new(name.into(), Box::new(scenario)).into()
     }
 }
 

@@ -273,7 +273,7 @@ fn check(run: &Run) -> Result<(), RunError> {
         let message = "arguments were given without a tool";
         return Err(RunError::Config(message.into()));
     }
-    if let ScenarioKind::Custom(custom) = &run.scenario.kind {
+    if let Some(custom) = run.scenario.kind.as_custom() {
         custom.check().map_err(RunError::Config)?;
     }
     let load = &run.scenario.load;

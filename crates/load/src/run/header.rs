@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use mcprove_settings::quantity::seconds;
 use mcprove_trace::stream::Fact;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::faults::LoadFault;
 use super::thresholds::Thresholds;
@@ -17,6 +18,7 @@ pub(crate) struct Header {
     /// A ULID.
     pub run_id: String,
     /// When it started, in milliseconds since 1970.
+    #[serde(deserialize_with = "before_the_year_10000")]
     pub started_at_ms: u64,
     /// What decides every random choice.
     pub seed: u64,
@@ -49,6 +51,18 @@ pub(crate) struct Ending {
 
 impl Fact for Ending {
     const NAME: &'static str = "run_ended";
+}
+
+/// The last moment that dates of four digits can show.
+const LAST_MS: u64 = 253_402_300_799_999;
+
+fn before_the_year_10000<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    match u64::deserialize(deserializer)? {
+        at if at > LAST_MS => Err(D::Error::custom(format!(
+            "started_at_ms is {at}, which is not a date"
+        ))),
+        at => Ok(at),
+    }
 }
 
 impl Header {

@@ -29,7 +29,7 @@ const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filte
                          recommend_runs report audit unlike public_host";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-const ALSO_REPLACED: [(&str, &str); 4] = [
+pub const ALSO_REPLACED: [(&str, &str); 4] = [
     ("hang_timeout", "hang_threshold"),
     ("grace_period", "grace_period"),
     ("rate", "rate_limit"),
@@ -44,7 +44,12 @@ pub fn flag_of(name: &str) -> Option<String> {
         "headers" => "header",
         "faults" => "fault",
         name if OWN_FLAGS.split(' ').any(|own| own == name) => name,
-        name => settings.find(|it| it.has_name(name))?.flag?,
+        name => match settings.find(|it| it.has_name(name))?.flag {
+            Some(flag) => flag,
+            // One that stands for it in another table is accepted by this name too.
+            None if ALSO_REPLACED.iter().any(|(_, own)| *own == name) => name,
+            None => return None,
+        },
     };
     Some(format!("--{}", flag.replace('_', "-")))
 }

@@ -134,6 +134,9 @@ impl ReportArguments {
     }
 }
 
+/// What is read of the directory of a run.
+const RUN_FILES: [&str; 3] = ["trace.jsonl", "metrics.json", "config.toml"];
+
 /// The reports of a command.
 #[derive(Default)]
 pub struct Reports {
@@ -156,6 +159,12 @@ impl Reports {
         let flag = format!("--report {}", format.name());
         for path in read {
             keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
+            for name in RUN_FILES {
+                keep_apart(
+                    (&flag, Some(file)),
+                    &[("the input", Some(&path.join(name)))],
+                )?;
+            }
         }
         for (other, path) in &self.written {
             keep_apart((&flag, Some(file)), &[(&other.name(), Some(path))])?;

@@ -325,7 +325,7 @@ fn interrupted(calls: &LoadCalls, to_tools: &str) -> Verdict {
     Verdict::inconclusive(
         "deadlock",
         format!(
-            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck: inconclusive{late}."
+            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, which is not known{late}."
         ),
         "let the run go on for the hang threshold and the grace period",
     )

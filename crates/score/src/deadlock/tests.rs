@@ -181,15 +181,15 @@ fn calls_without_an_answer_at_an_interruption_are_no_pass() {
         ((0, 0, 0, 0), "No call was made, so none could hang."),
         (
             (9, 0, 1, 0),
-            "1 call to `search` had no answer when the run was interrupted: slow or stuck: inconclusive.",
+            "1 call to `search` had no answer when the run was interrupted: slow or stuck, which is not known.",
         ),
         (
             (9, 0, 5, 3),
-            "5 calls to `search` had no answer when the run was interrupted, 3 of them past the hang threshold: slow or stuck: inconclusive.",
+            "5 calls to `search` had no answer when the run was interrupted, 3 of them past the hang threshold: slow or stuck, which is not known.",
         ),
         (
             (9, 2, 5, 5),
-            "5 calls to `search` had no answer when the run was interrupted, past the hang threshold: slow or stuck: inconclusive; 2 others answered late.",
+            "5 calls to `search` had no answer when the run was interrupted, past the hang threshold: slow or stuck, which is not known; 2 others answered late.",
         ),
     ];
     for ((sent, late, unanswered, hung), sentence) in cases {

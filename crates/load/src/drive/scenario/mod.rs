@@ -159,6 +159,12 @@ scenarios! {
     InterruptedCall(InterruptedCall) = "interrupted_call" in interrupted_call;
 }
 
+impl From<CustomScenario> for ScenarioKind {
+    fn from(scenario: CustomScenario) -> Self {
+        Self::Custom(scenario)
+    }
+}
+
 /// A scenario: its settings, how it is carried out, and what it concludes. One of another crate has settings from
 /// `#[derive(Settings)]`, implements [`drive`](Self::drive) and [`conclude`](Self::conclude), and is run as
 /// [`Scenario::custom`](super::Scenario::custom).
@@ -363,6 +369,21 @@ impl ScenarioKind {
         self.as_type().duration()
     }
 
+    /// The scenario of another crate, if it is one.
+    pub(crate) fn as_custom(&self) -> Option<&CustomScenario> {
+        match self {
+            Self::Custom(it) => Some(it),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_custom_mut(&mut self) -> Option<&mut CustomScenario> {
+        match self {
+            Self::Custom(it) => Some(it),
+            _ => None,
+        }
+    }
+
     /// Sets a setting by its name; what is wrong with that.
     pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
         let document = Document::empty("settings");
@@ -372,7 +393,7 @@ impl ScenarioKind {
             return Err(message![self.name().to_owned(), " has no setting ", name].into());
         }
         self.as_type_mut().changed(name);
-        if let Self::Custom(it) = self {
+        if let Some(it) = self.as_custom_mut() {
             it.keep_settings();
         }
         reader.finish().map(drop).map_err(Diagnostic::from)

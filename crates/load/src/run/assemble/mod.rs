@@ -19,13 +19,13 @@ use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, OWN_LIMIT};
 
 use super::header::{Ending, Header};
 use super::report::Report;
+use crate::drive::Scenario;
 use crate::drive::check::CheckFact;
 use crate::drive::connection_slot::GaveUpFact;
 use crate::drive::context::PhaseFact;
 use crate::drive::driver::EndingsFact;
 use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
-use crate::drive::{Scenario, ScenarioKind};
 
 /// What a report is made of: what was measured, and the facts that the run noted.
 pub struct RunFacts<'a> {
@@ -61,7 +61,7 @@ pub(crate) fn assemble(
     let Some(mut header) = metrics.first::<Header>()? else {
         return Ok(None);
     };
-    if let ScenarioKind::Custom(custom) = &mut header.scenario.kind {
+    if let Some(custom) = header.scenario.kind.as_custom_mut() {
         custom.adopt(known).map_err(AssembleError::Scenario)?;
     }
     let ending = ending.or(metrics.first()?);

@@ -3,7 +3,7 @@
 use clap::Args;
 use mcprove_load::drive::scenario::{Entry, find};
 
-use crate::load_arguments::{Flag, FlagTable};
+use crate::load_arguments::{ALSO_REPLACED, Flag, FlagTable};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
 use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
 use crate::{ReportArguments, ServerArguments, SessionArguments};
@@ -22,7 +22,9 @@ impl FlagTable for ProbeTable {
     fn flags() -> Vec<Flag> {
         let settings = find(SCENARIO).map(Entry::all_settings);
         let flags = settings.into_iter().flatten().map(|setting| {
-            let other = (setting.name == "hang_threshold").then(|| "hang-timeout".to_owned());
+            let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
+            let other = ALSO_REPLACED.iter().find(is_same);
+            let other = other.map(|(flag, _)| flag.replace('_', "-"));
             Flag::named(
                 setting,
                 setting.name.replace('_', "-"),

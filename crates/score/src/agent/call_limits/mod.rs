@@ -188,7 +188,7 @@ impl LimitViolation {
 /// a call whose server a limit asks for and the trace does not tell.
 ///
 /// ```
-/// use mcprove_score::agent::call_limits::{CallLimitsBlock, Limit, check_call_limits};
+/// use mcprove_score::agent::call_limits::{CallLimitsBlock, Limit, Limits, check_call_limits};
 /// use mcprove_trace::{AgentRun, ToolCall};
 ///
 /// let once = Limit { min: None, max: Some(1) };

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ScenarioKind, ScenarioType, find};
+use super::{ScenarioType, find};
 use crate::drive::context::RunContext;
 use crate::drive::definition::Scenario;
 use crate::run::{Report, RunError, RunFacts};
@@ -102,11 +102,10 @@ impl CustomScenario {
 
     /// Takes what the scenario of its name among `known` does, with the settings of this one.
     pub(crate) fn adopt(&mut self, known: &[Scenario]) -> Result<(), Diagnostic> {
-        let same = known.iter().filter_map(|scenario| match &scenario.kind {
-            ScenarioKind::Custom(custom) if custom.name == self.name => Some(custom),
-            _ => None,
-        });
-        let found: Vec<&Self> = same.collect();
+        let custom = known
+            .iter()
+            .filter_map(|scenario| scenario.kind.as_custom());
+        let found: Vec<&Self> = custom.filter(|it| it.name == self.name).collect();
         let [found] = found[..] else {
             return match found.len() {
                 0 => Ok(()),

@@ -92,7 +92,8 @@ struct LimitArguments {
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let reports = &arguments.report.resolve(arguments.json)?;
+    let read = &arguments.directories;
+    let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
     if arguments.server.is_given() {
         if !arguments.directories.is_empty() {
             return Err(Failure::new(

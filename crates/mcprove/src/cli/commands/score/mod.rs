@@ -88,11 +88,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "leave it out, or ask how many runs to make: --recommend-runs 0.05",
         ));
     }
+    let read_files: Vec<PathBuf> = arguments
+        .traces
+        .iter()
+        .chain(&arguments.gates)
+        .cloned()
+        .collect();
     let reports = &arguments.report;
-    let mut reports =
-        reports.resolve_with(arguments.json, &[ReportFormat::Junit], &arguments.traces)?;
+    let mut reports = reports.resolve_with(arguments.json, &[ReportFormat::Junit], &read_files)?;
     if let Some(file) = &arguments.junit {
-        reports = reports.and(ReportFormat::Junit, file, &arguments.traces)?;
+        reports = reports.and(ReportFormat::Junit, file, &read_files)?;
     }
     match read(arguments) {
         Ok((gates, traces)) => show(&traces, gates.as_ref(), &reports),
