@@ -249,7 +249,7 @@ mod tests {
         );
         assert_eq!(
             grades.reasons["overall"],
-            "D at best with `isolation` and `p99_latency`"
+            "capped at D by `isolation` and `p99_latency`"
         );
         let worse = failed(9000.0, &["isolation"]);
         assert_eq!(worse.overall, Some(Grade::F));

@@ -73,7 +73,7 @@ pub enum Command {
     Runs(runs::Arguments),
     /// List the scenarios of `run`, with all options
     ListScenarios(list_scenarios::Arguments),
-    /// Find common problems on this machine or with a server, and how to fix it
+    /// Find common problems on this machine or with a server, and how to fix them
     Doctor(Box<doctor::Arguments>),
     /// Print a load configuration with every setting explained, to start from
     ExampleConfig(example_config::Arguments),

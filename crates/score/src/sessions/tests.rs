@@ -106,14 +106,14 @@ fn what_is_unsure_or_unknown_is_inconclusive() {
                 descriptors: noisy.clone(),
                 ..churn()
             },
-            "too unevenly",
+            "too uneven",
         ),
         (
             ChurnInput {
                 rss: noisy,
                 ..churn()
             },
-            "too unevenly",
+            "too uneven",
         ),
         (
             ChurnInput {

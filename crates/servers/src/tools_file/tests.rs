@@ -297,9 +297,9 @@ proptest::proptest! {
 fn address_patterns_that_nothing_can_fit_are_problems() {
     for (pattern, expected) in [
         ("q://{a}{b}", "nothing stands between two variables"),
-        ("q://x{?q}", "{?q} is no variable"),
-        ("q://{a,b}", "{a,b} is no variable"),
-        ("q://{}", "{} is no variable"),
+        ("q://x{?q}", "{?q} is not a known variable"),
+        ("q://{a,b}", "{a,b} is not a known variable"),
+        ("q://{}", "{} is not a known variable"),
         ("q://{a", "a `{` has no `}`"),
     ] {
         let text = format!("resourceTemplates:\n  - uriTemplate: \"{pattern}\"\n    text: x\n");

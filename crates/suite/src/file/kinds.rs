@@ -279,7 +279,7 @@ impl SettingType for Reason {
             _ => String::new(),
         };
         let hint = match word.as_str() {
-            "" => "say the reason why it is skipped, or leave it out",
+            "" => "say why it is skipped, or leave it out",
             "no" | "n" | "off" | "false" => {
                 "did you mean false? without quotes it does not skip; leave it out for the same"
             }

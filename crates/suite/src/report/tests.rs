@@ -117,7 +117,7 @@ fn a_test_that_says_nothing_is_not_taken_for_a_pass() {
     report.passed = false;
     assert!(render("junit", &report).contains("errors=\"1\""));
     assert!(render("tap", &report).contains("not ok 1 - adds numbers"));
-    assert!(render("terminal", &report).contains("nothing says why"));
+    assert!(render("terminal", &report).contains("no reason is given"));
 }
 
 #[test]

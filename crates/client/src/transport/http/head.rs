@@ -384,7 +384,7 @@ mod tests {
         for (text, reason) in [
             ("S", "begin with HTTP/"),
             ("HTTP/1.1 abc\r\n\r\n", "invalid response status"),
-            ("HTTP/1.1 000 Odd\r\n\r\n", "no status"),
+            ("HTTP/1.1 000 Odd\r\n\r\n", "not the status"),
             ("HTTP/3.7 200 OK\r\n\r\n", "version"),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",

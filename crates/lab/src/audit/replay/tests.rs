@@ -22,8 +22,8 @@ fn what_cannot_be_sent_again_says_why() {
         (row("subscriptions/listen", "{}"), "no end"),
         (row("", "{}"), "no method"),
         (row("tools/call", "{}"), "no tool"),
-        (row("resources/read", "[1]"), "no JSON object"),
-        (row("resources/read", "{"), "no JSON object"),
+        (row("resources/read", "[1]"), "not a JSON object"),
+        (row("resources/read", "{"), "not a JSON object"),
     ] {
         let error = Replay::new(row).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");

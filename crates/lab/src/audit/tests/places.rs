@@ -27,7 +27,7 @@ fn what_is_no_audit_is_refused_and_left_as_it_is() {
         .unwrap();
     for (name, part) in [
         ("unversioned", "has no version"),
-        ("text", "no SQLite file"),
+        ("text", "not a SQLite file"),
         ("foreign", "of something else"),
         ("newer", "version 99"),
     ] {

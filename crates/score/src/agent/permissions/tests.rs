@@ -235,7 +235,7 @@ fn a_rule_may_have_the_server_in_the_name() {
     };
     let error = check_permissions(&[call("delete", json!({}))], &block).unwrap_err();
     assert!(
-        error.message.contains("does not tell its server"),
+        error.message.contains("does not have its server"),
         "{error}"
     );
 }

@@ -125,7 +125,7 @@ fn bad_files_are_told_with_their_place() {
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let error = read(&path).unwrap_err().to_string();
-    assert!(error.contains("no regular file"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
 }
 
 #[test]
