@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_settings::secret::{
     self, Redactor, redact_arguments, redact_text, redact_urls, redact_value,
 };
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -84,23 +86,71 @@ pub enum Transport {
         #[serde(serialize_with = "shown::values")]
         headers: BTreeMap<String, String>,
     },
+    /// A pipe to a server in this process.
+    Memory(Pipe),
 }
 
+/// What a server in this process writes, and what it reads.
+pub type PipeEnds = (
+    Box<dyn AsyncRead + Send + Unpin>,
+    Box<dyn AsyncWrite + Send + Unpin>,
+);
+
+/// Opens connections to a server in this process. Only its name is written to files: read from one, it leads nowhere.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Pipe {
+    /// The name of the server.
+    pub name: String,
+    open: Arc<dyn Fn() -> PipeEnds + Send + Sync>,
+}
+
+impl Pipe {
+    /// One more connection.
+    pub fn open(&self) -> PipeEnds {
+        (self.open)()
+    }
+}
+
+impl From<String> for Pipe {
+    fn from(name: String) -> Self {
+        let open = Arc::new(|| -> PipeEnds {
+            (Box::new(tokio::io::empty()), Box::new(tokio::io::sink()))
+        });
+        Self { name, open }
+    }
+}
+
+impl From<Pipe> for String {
+    fn from(pipe: Pipe) -> Self {
+        pipe.name
+    }
+}
+
+impl PartialEq for Pipe {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.open, &other.open)
+    }
+}
+
+impl Eq for Pipe {}
+
 impl Transport {
-    /// The name used on the command line and in files: `stdio`, `http`, `sse` or `ws`.
+    /// The name used on the command line and in files: `stdio`, `http`, `sse` or `ws`; and `memory`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http { .. } => "http",
             Self::Sse { .. } => "sse",
             Self::WebSocket { .. } => "ws",
+            Self::Memory(_) => "memory",
         }
     }
 
     /// The address of a server that is not started by us, and the headers for it.
     pub const fn address(&self) -> Option<(&String, &BTreeMap<String, String>)> {
         match self {
-            Self::Stdio => None,
+            Self::Stdio | Self::Memory(_) => None,
             Self::Http { url, headers }
             | Self::Sse { url, headers }
             | Self::WebSocket { url, headers } => Some((url, headers)),
@@ -131,6 +181,7 @@ impl fmt::Debug for Transport {
             Self::Http { .. } => "Http",
             Self::Sse { .. } => "Sse",
             Self::WebSocket { .. } => "WebSocket",
+            Self::Memory(_) => "Memory",
         };
         let Some((url, headers)) = self.address() else {
             return formatter.write_str(name);
@@ -214,6 +265,24 @@ impl Server {
     pub fn websocket(url: impl Into<String>) -> Self {
         let (url, headers) = (url.into(), BTreeMap::new());
         Self::over(String::new(), Transport::WebSocket { url, headers })
+    }
+
+    /// A server in this process. `open` is called for each connection, in the runtime of whoever connects: it starts
+    /// the server on one end of a pipe and returns the other.
+    pub fn in_memory<R, W>(
+        name: impl Into<String>,
+        open: impl Fn() -> (R, W) + Send + Sync + 'static,
+    ) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let name = name.into();
+        let open = Arc::new(move || -> PipeEnds {
+            let (output, input) = open();
+            (Box::new(output), Box::new(input))
+        });
+        Self::over(name.clone(), Transport::Memory(Pipe { name, open }))
     }
 
     fn over(command: String, transport: Transport) -> Self {

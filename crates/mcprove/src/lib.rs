@@ -7,14 +7,12 @@
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-//! use mcprove::{EventStream, Session, SessionOptions, fixture};
+//! use mcprove::{InMemory, Session};
 //! use serde_json::json;
 //!
-//! // A built-in server in this process; `Session::connect` starts or reaches any other.
-//! let (output, input) = fixture::spawn_in_memory("normal", &fixture::Options::default()).unwrap();
-//! let recorder = EventStream::unobserved().recorder();
-//! let options = SessionOptions::default();
-//! let session = Session::connect_streams(output, input, options, recorder).await.unwrap();
+//! // A built-in server in this process; `Server::stdio` and `Server::http` name others.
+//! let server = InMemory::fixture("normal").unwrap();
+//! let session = Session::connect(&server).await.unwrap();
 //!
 //! let reply = session.call_tool("echo", &json!({ "message": "hi" })).await.unwrap();
 //! assert!(reply.result().contains("hi"));
@@ -37,7 +35,10 @@
 
 #![warn(missing_docs)]
 
+mod in_memory;
+
 // Servers
+pub use in_memory::InMemory;
 pub use mcprove_client::server::{Server, Transport};
 pub use mcprove_servers::fixture;
 
@@ -85,6 +86,8 @@ pub mod settings {
 }
 
 // Reports
+/// The histogram of a report's latencies ([`LatencyStats`]).
+pub use hdrhistogram::Histogram;
 pub use mcprove_load::run::Report;
 pub use mcprove_load::run::report::{
     ErrorStats, FaultsReport, LatencyStats, PhaseReport, ProcessSample, ProcessStats, RunOutcome,
@@ -121,7 +124,8 @@ pub use mcprove_trace::protocol::{Revision, Tool};
 pub use mcprove_arguments as arguments;
 
 // Faults
-pub use mcprove_fault::{FaultSpec, FaultWindow};
+pub use mcprove_fault::{FaultCount, FaultSpec, FaultWindow};
+pub use mcprove_load::faulty::Faults;
 pub use mcprove_load::run::LoadFault;
 pub use mcprove_trace::FaultKind;
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcprove::{InMemory, LoadFault, Mock, MockOptions, MockSpec, Request, Session, ToolSpec};
 use mcprove_client::server::Server;
 use mcprove_load::drive::scenario::{Ramp, Spike, Sustained};
 use mcprove_load::drive::{Scenario, ScenarioKind, Stop, ToolCall};
@@ -843,4 +844,72 @@ async fn an_interrupted_run_ends_within_the_shutdown_timeout() {
     // Far less than what six hung calls and three such servers took one after the other.
     assert!(elapsed < shutdown + Duration::from_secs(8), "{elapsed:?}");
     counting.assert_ends("interrupted").await;
+}
+
+/// A tool that answers with a function: its text, its failure, its panic.
+#[tokio::test]
+async fn the_function_of_a_mocked_tool() {
+    let tool = ToolSpec::new("half").answering_with(|arguments| {
+        let number = arguments["number"].as_u64().ok_or("no number")?;
+        assert!(number < 100, "too large");
+        Ok((number / 2).to_string())
+    });
+    let mock = Mock::new(
+        MockSpec::new("maths").with_tool(tool),
+        MockOptions::default(),
+    )
+    .unwrap();
+    let server = InMemory::mock(&mock);
+    assert_eq!(server.describe(), "maths");
+    let session = Session::connect(&server).await.unwrap();
+    assert_eq!(session.transport(), "memory");
+    let call = async |arguments| session.call_tool("half", &arguments).await;
+    assert_eq!(call(json!({ "number": 8 })).await.unwrap().text(), "4");
+    let failed = call(json!({})).await.unwrap_err();
+    assert_eq!(failed.category(), ErrorCategory::ToolError);
+    assert_eq!(failed.reply.as_ref().unwrap().text(), "no number");
+    let panicked = call(json!({ "number": 100 })).await.unwrap_err();
+    assert!(panicked.to_string().contains("too large"), "{panicked}");
+    assert_eq!(mock.summary().calls, 3);
+}
+
+/// A fault that ends a process needs one.
+#[tokio::test]
+async fn a_server_in_memory_has_no_process_to_crash() {
+    let server = InMemory::fixture("normal").unwrap();
+    let scenario = Scenario::sustained()
+        .duration(Duration::from_millis(50))
+        .tool("echo");
+    let run = Run::new(server.clone(), scenario)
+        .with_faults(vec![LoadFault::new("crash".parse().unwrap())]);
+    let error = run.execute().await.unwrap_err();
+    assert!(error.to_string().contains("ends the process"), "{error}");
+    // What is written of it is its name; read again, it leads nowhere.
+    let written = serde_json::to_string(&server).unwrap();
+    let read: Server = serde_json::from_str(&written).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), written);
+    assert!(Session::connect(&read).await.is_err());
+}
+
+/// A call that is cancelled is told to the server, and the session goes on.
+#[tokio::test]
+async fn a_cancelled_call() {
+    let server = InMemory::fixture("slow").unwrap();
+    let session = Session::connect(&server).await.unwrap();
+    let params = json!({ "name": "echo", "arguments": { "message": "x" } });
+    session
+        .start(&Request::new("tools/call").params(&params))
+        .unwrap()
+        .cancel();
+    assert!(
+        session
+            .call_tool("echo", &json!({ "message": "y" }))
+            .await
+            .is_ok()
+    );
+    assert!(
+        session.violations().is_empty(),
+        "{:?}",
+        session.violations()
+    );
 }

@@ -151,6 +151,9 @@ impl Call {
     pub fn request_id(&self) -> u64 {
         self.0.id
     }
+
+    /// Gives it up, as dropping it does: the server is told, and a late answer is no violation.
+    pub fn cancel(self) {}
 }
 
 impl Future for Call {

@@ -92,7 +92,7 @@ pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
 /// use std::time::Duration;
 /// use mcprove_client::session::SessionOptions;
 ///
-/// let options = SessionOptions { call_timeout: Duration::from_secs(5), ..Default::default() };
+/// let options = SessionOptions::default().with_call_timeout(Duration::from_secs(5));
 /// assert_eq!(options.max_frame, 64 * 1024 * 1024);
 /// ```
 #[derive(Clone)]
@@ -159,6 +159,48 @@ impl Default for SessionOptions {
             fall_back_to_sse: true,
             layer: None,
         }
+    }
+}
+
+impl SessionOptions {
+    /// Sets how long a call may take.
+    #[must_use]
+    pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
+        Self {
+            call_timeout,
+            ..self
+        }
+    }
+
+    /// Sets the revision to speak.
+    #[must_use]
+    pub fn with_revision(self, revision: Revision) -> Self {
+        let protocol = ProtocolChoice::Revision(revision);
+        Self { protocol, ..self }
+    }
+
+    /// Sets who answers what the server asks of its client.
+    #[must_use]
+    pub fn with_responder(self, responder: impl Responder + 'static) -> Self {
+        let responder = Arc::new(responder);
+        Self { responder, ..self }
+    }
+
+    /// Sets who is told of notifications: their method and their parameters, as JSON.
+    #[must_use]
+    pub fn with_notifications(self, told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        let on_notification: Option<NotificationHandler> = Some(Arc::new(told));
+        Self {
+            on_notification,
+            ..self
+        }
+    }
+
+    /// Sets what stands around the channel, such as faults.
+    #[must_use]
+    pub fn with_layer(self, layer: impl ChannelLayer + 'static) -> Self {
+        let layer: Option<Arc<dyn ChannelLayer>> = Some(Arc::new(layer));
+        Self { layer, ..self }
     }
 }
 

@@ -72,6 +72,15 @@ pub async fn open(
     };
     match &server.transport {
         Transport::Stdio => Ok(stdio::LineChannel::start(server, options, inbox).await?),
+        Transport::Memory(pipe) => {
+            let (output, input) = pipe.open();
+            Ok(stdio::LineChannel::open(
+                output,
+                input,
+                options.max_frame,
+                inbox,
+            ))
+        }
         Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
             url,
             headers,

@@ -28,7 +28,7 @@ use super::stop::{Stop, StopLevel};
 use super::strict::{Strict, result_check};
 use super::token::Tokens;
 use super::worker::Tally;
-use crate::faulty::FaultLayer;
+use crate::faulty::Faults;
 use crate::run::RunError;
 use crate::run::report::ServerInfo;
 
@@ -464,7 +464,7 @@ impl SharedRun {
         }
         let faults = faults.map(Arc::new);
         if let Some(faults) = &faults {
-            options.layer = Some(Arc::new(FaultLayer(Arc::clone(faults))));
+            options.layer = Some(Arc::new(Faults(Arc::clone(faults))));
         }
         Self {
             server,

@@ -16,7 +16,7 @@ use std::time::Instant;
 use mcprove_client::transport::{
     Channel, ChannelLayer, Closing, Inbox, LayeredConnection, Outgoing, OutgoingKind, SendError,
 };
-use mcprove_fault::{Injection, TimedInjector};
+use mcprove_fault::{FaultCount, FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};
 use mcprove_trace::protocol::Revision;
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{BoxFuture, Strike};
@@ -28,10 +28,57 @@ use self::call::StruckCall;
 use self::inbox::FaultyInbox;
 use self::shared::Shared;
 
-/// Lets calls meet the faults of an injector.
-pub struct FaultLayer(pub Arc<TimedInjector>);
+/// Faults that the calls of a session meet. Those of [`Faults::new`] are on at once; a load has its own, which are on
+/// while it lasts.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove_client::server::Server;
+/// use mcprove_client::session::{Session, SessionOptions};
+/// use mcprove_load::faulty::Faults;
+/// use mcprove_servers::fixture::{self, Options};
+/// use serde_json::json;
+///
+/// let server = Server::in_memory("normal", || {
+///     fixture::spawn_in_memory("normal", &Options::default()).unwrap()
+/// });
+/// let faults = Faults::new(vec!["error:-32000,calls=2".parse().unwrap()], 0);
+/// let options = SessionOptions::default().with_layer(faults.clone());
+/// let session = Session::connect_with(&server, options).await.unwrap();
+/// assert!(session.call_tool("echo", &json!({ "message": "1" })).await.is_ok());
+/// assert!(session.call_tool("echo", &json!({ "message": "2" })).await.is_err());
+/// assert_eq!(faults.counts()[0].struck, 1);
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Faults(pub(crate) Arc<TimedInjector>);
 
-impl ChannelLayer for FaultLayer {
+impl std::fmt::Debug for Faults {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("Faults")
+            .field(&self.counts())
+            .finish()
+    }
+}
+
+impl Faults {
+    /// Faults that are on from now on; `seed` decides for those that have none of their own.
+    pub fn new(faults: Vec<FaultSpec>, seed: u64) -> Self {
+        let window = FaultWindow::default();
+        let timed = faults.into_iter().map(|spec| TimedFault { spec, window });
+        let injector = TimedInjector::new(&timed.collect::<Vec<_>>(), seed);
+        injector.begin(Instant::now());
+        Self(Arc::new(injector))
+    }
+
+    /// What each has done so far.
+    pub fn counts(&self) -> Vec<FaultCount> {
+        self.0.counts()
+    }
+}
+
+impl ChannelLayer for Faults {
     fn connection(
         &self,
         inbox: Arc<dyn Inbox>,

@@ -57,8 +57,8 @@ use crate::hosting::{self, Host, Stderr};
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
 pub use error::MockError;
 pub use spec::{
-    Answer, Contents, MockSpec, Otherwise, PromptSpec, ResourceSpec, ResourceTemplateSpec, Rule,
-    ToolSpec, When,
+    Answer, Contents, Function, MockSpec, Otherwise, PromptSpec, ResourceSpec,
+    ResourceTemplateSpec, Rule, ToolSpec, When,
 };
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 
@@ -145,6 +145,11 @@ impl Mock {
     /// read from and its stdin to write to.
     pub fn spawn_in_memory(&self) -> (impl AsyncRead + use<>, impl AsyncWrite + use<>) {
         hosting::spawn_in_memory(self.host(Stderr::Discard))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.server.name()
     }
 
     /// What it has done so far.

@@ -99,6 +99,10 @@ impl Server {
         })
     }
 
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
     /// The mock's own answer to a call, without any fault.
     pub fn answer_call(&self, exchange: &Exchange) -> Value {
         match self.try_call(&exchange.request) {

@@ -2,6 +2,9 @@
 //!
 //! `crate::tools_file` reads it from a file; in Rust it is put together by hand.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::template::{Template, TemplateError};
@@ -84,6 +87,24 @@ pub enum Answer {
         /// More about it, for programs.
         data: Option<Template>,
     },
+    /// What a function of the arguments returns.
+    Computed(Function),
+}
+
+/// A function from the arguments of a call to a text, or to the text of a failure (`isError`).
+#[derive(Clone)]
+pub struct Function(pub(super) Arc<dyn Fn(&Value) -> Result<String, String> + Send + Sync>);
+
+impl fmt::Debug for Function {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Function")
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A resource and what is in it.
@@ -171,6 +192,26 @@ impl ToolSpec {
     /// arguments: `found ${args.query}`.
     pub fn answering(self, text: &str) -> Result<Self, TemplateError> {
         Ok(self.with_rule(When::Always, vec![Answer::text(text)?]))
+    }
+
+    /// The same, answering calls that no rule before fits with what a function of their arguments returns: a text, or
+    /// the text of a failure (`isError`). A call in which it panics is answered with an internal error.
+    ///
+    /// ```
+    /// use mcprove_servers::mock::ToolSpec;
+    ///
+    /// ToolSpec::new("double").answering_with(|arguments| {
+    ///     let number = arguments["number"].as_i64().ok_or("number is missing")?;
+    ///     Ok((number * 2).to_string())
+    /// });
+    /// ```
+    #[must_use]
+    pub fn answering_with(
+        self,
+        answer: impl Fn(&Value) -> Result<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        let answer = Answer::Computed(Function(Arc::new(answer)));
+        self.with_rule(When::Always, vec![answer])
     }
 
     /// The same with one more rule, after those before. Without answers the rule is none.

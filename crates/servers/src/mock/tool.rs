@@ -9,6 +9,7 @@ use mcprove_arguments as arguments;
 use mcprove_settings::json_schema::{Remote, compile};
 use mcprove_settings::text::shorten;
 use mcprove_trace::canonical::canonical;
+use mcprove_trace::contained::contain_call;
 use serde_json::{Map, Value, json};
 
 use super::error::MockError;
@@ -131,6 +132,19 @@ impl Tool {
                     message: message.as_str().unwrap_or_default().to_owned(),
                     data: data.map(|data| data.ok_or_else(too_large)).transpose()?,
                 })
+            }
+            Answer::Computed(function) => {
+                let arguments = Value::Object(arguments.clone());
+                let answer = contain_call(|| (function.0)(&arguments));
+                let answer = answer.map_err(|panic| {
+                    Refusal::new(
+                        INTERNAL_ERROR,
+                        format!("the function of this tool panicked: {panic}"),
+                    )
+                })?;
+                let is_error = answer.is_err();
+                let text = answer.unwrap_or_else(|failure| failure);
+                Ok(self.completed(text_result(&text, is_error)))
             }
         }
     }

@@ -126,7 +126,7 @@ fn end_of_nested(text: &str) -> usize {
 /// The texts of a server that may name variables: its arguments, its environment, its address and its headers.
 pub(crate) fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
     let (url, headers) = match &mut server.transport {
-        Transport::Stdio => (None, None),
+        Transport::Stdio | Transport::Memory(_) => (None, None),
         Transport::Http { url, headers }
         | Transport::Sse { url, headers }
         | Transport::WebSocket { url, headers } => (Some(url), Some(headers)),
