@@ -38,15 +38,103 @@
 mod in_memory;
 
 // Servers
+
 pub use in_memory::InMemory;
-pub use mcprove_client::server::{Server, Transport};
+/// ```
+/// use mcprove::{Server, Transport};
+///
+/// let server = Server::stdio("python").args(["-m", "my_mcp"]).env("LOG_LEVEL", "warn");
+/// assert_eq!(server.transport, Transport::Stdio);
+/// let server = Server::http("http://127.0.0.1:8080/mcp").header("X-Tenant", "7");
+/// assert_eq!(server.transport.name(), "http");
+/// ```
+#[doc(inline)]
+pub use mcprove_client::server::Server;
+#[doc(inline)]
+pub use mcprove_client::server::Transport;
 pub use mcprove_servers::fixture;
 
 // Load
-pub use mcprove_load::drive::{
-    ErrorBehavior, LoadSettings, Pattern, Scenario, ScenarioKind, Step, Stop, ToolCall,
-};
-pub use mcprove_load::run::{Progress, Run, Thresholds, ToolThresholds};
+
+/// ```
+/// use mcprove::{ErrorBehavior, Pattern, Scenario, Step, ToolCall};
+/// use std::time::Duration;
+///
+/// // What one client does, again and again: two calls in order, and nothing more where the first fails.
+/// let read = Pattern {
+///     name: "read".into(),
+///     weight: 1.0,
+///     think_time: Duration::ZERO,
+///     error_behavior: ErrorBehavior::Abort,
+///     steps: vec![Step::Call(ToolCall::new("list")), Step::Call(ToolCall::new("get"))],
+/// };
+/// let scenario = Scenario::pattern([read]).concurrent(10);
+/// assert_eq!(scenario.kind.name(), "pattern");
+/// ```
+#[doc(inline)]
+pub use mcprove_load::drive::Pattern;
+/// ```
+/// use mcprove::{LoadSettings, Scenario, ScenarioKind, ToolCall};
+/// use serde_json::json;
+///
+/// let scenario = Scenario::sustained()
+///     .call(ToolCall::new("search").args(json!({ "query": "x" })).weight(3.0))
+///     .tool("echo")
+///     .rate(50.0);
+/// assert!(matches!(scenario.kind, ScenarioKind::Sustained(_)));
+/// let settings: &LoadSettings = &scenario.load;
+/// assert_eq!(settings.rate, Some(50.0));
+/// ```
+#[doc(inline)]
+pub use mcprove_load::drive::Scenario;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{InMemory, Progress, Run, Scenario, Stop};
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// let stop = Stop::new();
+/// let scenario = Scenario::sustained().duration(Duration::from_secs(60)).tool("echo");
+/// let after_one_call = stop.clone();
+/// let report = Run::new(InMemory::fixture("normal").unwrap(), scenario)
+///     .with_stop(stop)
+///     .on_progress(Arc::new(move |progress: &Progress| {
+///         if progress.completed > 0 {
+///             after_one_call.request();
+///         }
+///     }))
+///     .execute()
+///     .await
+///     .unwrap();
+/// assert!(report.partial);
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_load::drive::Stop;
+#[doc(inline)]
+pub use mcprove_load::drive::{ErrorBehavior, Step};
+#[doc(inline)]
+pub use mcprove_load::drive::{LoadSettings, ScenarioKind, ToolCall};
+#[doc(inline)]
+pub use mcprove_load::run::Progress;
+#[doc(inline)]
+pub use mcprove_load::run::Run;
+/// ```
+/// use mcprove::{Thresholds, ToolThresholds};
+/// use std::time::Duration;
+///
+/// let search = ToolThresholds { p95_latency: Some(Duration::from_secs(2)), ..ToolThresholds::default() };
+/// let limits = Thresholds {
+///     error_rate: Some(0.01),
+///     tools: [("search".to_owned(), search)].into(),
+///     ..Thresholds::default()
+/// };
+/// assert_eq!(limits.tools.len(), 1);
+/// ```
+#[doc(inline)]
+pub use mcprove_load::run::Thresholds;
+#[doc(inline)]
+pub use mcprove_load::run::ToolThresholds;
 
 /// The settings of each scenario, as [`ScenarioKind`] has them.
 ///
@@ -66,8 +154,56 @@ pub mod scenario {
 }
 
 // What happened
-pub use mcprove_trace::stream::{EventStream, Recorder, Shard, Sink, SinkError};
-pub use mcprove_trace::{ErrorCategory, Event, EventKind};
+
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{Event, EventKind, EventStream, InMemory, Session, SessionOptions, Shard, Sink, SinkError};
+/// use serde_json::json;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// /// Counts the answers.
+/// #[derive(Clone, Default)]
+/// struct Answers(Arc<AtomicU64>);
+///
+/// impl Sink for Answers {
+///     fn name(&self) -> &'static str {
+///         "answers"
+///     }
+///
+///     fn shard(&self) -> Box<dyn Shard> {
+///         Box::new(self.clone())
+///     }
+/// }
+///
+/// impl Shard for Answers {
+///     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
+///         if matches!(event.kind, EventKind::Response { tool: Some("echo"), .. }) {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///         Ok(())
+///     }
+///
+///     fn merge(&mut self) -> Result<(), SinkError> {
+///         Ok(())
+///     }
+/// }
+///
+/// let answers = Answers::default();
+/// let recorder = EventStream::new(vec![Arc::new(answers.clone())]).recorder();
+/// let server = InMemory::fixture("normal").unwrap();
+/// let options = SessionOptions::default();
+/// let session = Session::connect_recorded(&server, options, recorder).await.unwrap();
+/// session.call_tool("echo", &json!({ "message": "hi" })).await.unwrap();
+/// assert_eq!(answers.0.load(Ordering::Relaxed), 1);
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_trace::stream::EventStream;
+#[doc(inline)]
+pub use mcprove_trace::stream::{Recorder, Shard, Sink, SinkError};
+#[doc(inline)]
+pub use mcprove_trace::{Event, EventKind};
 
 // Scenarios of one's own
 pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall, RunContext, ScenarioType};
@@ -86,61 +222,357 @@ pub mod settings {
 }
 
 // Reports
-/// The histogram of a report's latencies ([`LatencyStats`]).
+
+#[doc(inline)]
 pub use hdrhistogram::Histogram;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{
+///     ErrorCategory, InMemory, Outcome, ProcessSample, Run, RunOutcome, Scenario, Severity, SlowCall,
+/// };
+/// use std::time::Duration;
+///
+/// let scenario = Scenario::sustained().duration(Duration::from_millis(200)).tool("echo");
+/// let report = Run::new(InMemory::fixture("normal").unwrap(), scenario).execute().await.unwrap();
+/// assert_eq!(report.outcome, RunOutcome::Passed, "{report:?}");
+/// assert_eq!(report.server_info.transport, "memory");
+///
+/// // How fast: the usual percentiles, any other from the histogram (of nanoseconds), by tool and by phase.
+/// assert!(report.latency.p50 <= report.latency.p99);
+/// assert!(report.latency.histogram.value_at_quantile(0.75) > 0);
+/// assert_eq!(report.tools["echo"].latency_ms.count, report.latency.count);
+/// assert!(report.phases.iter().any(|phase| phase.measured));
+/// assert!(report.throughput.requests_per_sec > 0.0);
+/// let slowest: Option<&SlowCall> = report.slowest.first();
+/// assert!(slowest.is_some_and(|call| call.tool == "echo"));
+///
+/// // What went wrong, and what it was found to mean.
+/// assert_eq!(report.errors.by_category.get(&ErrorCategory::Timeout), None);
+/// for verdict in &report.verdicts {
+///     assert_ne!((verdict.outcome, verdict.severity), (Outcome::Finding, Severity::Critical));
+/// }
+/// // There is no process to measure.
+/// let samples: &[ProcessSample] = &report.process.samples;
+/// assert!(samples.is_empty() && report.faults.is_none());
+/// # });
+/// ```
+#[doc(inline)]
 pub use mcprove_load::run::Report;
+#[doc(inline)]
 pub use mcprove_load::run::report::{
     ErrorStats, FaultsReport, LatencyStats, PhaseReport, ProcessSample, ProcessStats, RunOutcome,
     ServerInfo, SlowCall, ThroughputStats, ToolReport,
 };
-pub use mcprove_score::breaking_point::{BreakingKind, BreakingPoint};
+#[doc(inline)]
+pub use mcprove_score::breaking_point::BreakingKind;
+/// ```
+/// use mcprove::{
+///     BreakingKind, BreakingPoint, ColdStartReport, DriftReport, FuzzReport, HeadOfLineReport,
+///     LeakReport, RaceReport, Report, SpikeReport, ThresholdKind, ThresholdViolation,
+/// };
+///
+/// /// What the detectors of the scenarios found, in words of one's own.
+/// fn summary(report: &Report) -> Vec<String> {
+///     let mut lines = Vec::new();
+///     let violations: &[ThresholdViolation] = &report.threshold_violations;
+///     for violation in violations.iter().filter(|it| it.metric == ThresholdKind::P99Latency) {
+///         lines.push(format!("p99 {}, not {}", violation.actual, violation.expected));
+///     }
+///     let breaks: Option<&BreakingPoint> = report.breaking_point.as_ref();
+///     if let Some(point) = breaks.filter(|point| point.kind == BreakingKind::Collapse) {
+///         lines.push(format!("collapses with {} clients", point.concurrent));
+///     }
+///     let fuzz: Option<&FuzzReport> = report.fuzz.as_ref();
+///     lines.extend(fuzz.map(|fuzz| format!("{} of {} inputs hung it", fuzz.wedged, fuzz.cases.len())));
+///     let cold: Option<&ColdStartReport> = report.cold_start.as_ref();
+///     lines.extend(cold.and_then(|it| it.ready_ms).map(|ms| format!("ready after {ms} ms")));
+///     let leak: Option<&LeakReport> = report.leak.as_ref();
+///     lines.extend(leak.and_then(|it| it.growth_mb).map(|mb| format!("grew by {mb} MB")));
+///     let drift: Option<&DriftReport> = report.drift.as_ref();
+///     lines.extend(drift.and_then(|it| it.slope_ms_per_s).map(|slope| format!("{slope} ms/s slower")));
+///     let races: Vec<&RaceReport> = report.race.values().filter(|it| it.failures > 0).collect();
+///     lines.extend((!races.is_empty()).then(|| format!("{} tools race", races.len())));
+///     let head: Option<&HeadOfLineReport> = report.head_of_line.as_ref();
+///     lines.extend(head.and_then(|it| it.fast_mixed_p50).map(|ms| format!("{ms} ms behind slow calls")));
+///     let spike: Option<&SpikeReport> = report.spike_recovery.as_ref();
+///     lines.extend(spike.and_then(|it| it.burst_p99_to_p50).map(|ratio| format!("p99/p50 {ratio}")));
+///     lines
+/// }
+/// ```
+#[doc(inline)]
+pub use mcprove_score::breaking_point::BreakingPoint;
+#[doc(inline)]
 pub use mcprove_score::cold_start::ColdStartReport;
-pub use mcprove_score::deadlock::{CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity};
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{DeadlockKind, DeadlockReport, InMemory, ProbeOutcome, ProbeSeverity, Run, Scenario};
+/// use std::time::Duration;
+///
+/// let scenario = Scenario::deadlock_probe()
+///     .concurrent(4)
+///     .hang_limits(Duration::from_millis(200), Duration::from_millis(200))
+///     .tool("echo");
+/// let server = InMemory::fixture("broken").unwrap();
+/// let report = Run::new(server, scenario).execute().await.unwrap();
+/// let found: &DeadlockReport = report.deadlock.as_ref().unwrap();
+/// assert_eq!((found.outcome, found.severity), (ProbeOutcome::Completed, ProbeSeverity::Critical));
+/// assert_eq!(found.kind, Some(DeadlockKind::LoopDead));
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_score::deadlock::DeadlockReport;
+#[doc(inline)]
+pub use mcprove_score::deadlock::{CallOutcome, ProbeOutcome, ProbeSeverity};
+#[doc(inline)]
 pub use mcprove_score::drift::DriftReport;
+#[doc(inline)]
 pub use mcprove_score::fuzz::FuzzReport;
+#[doc(inline)]
 pub use mcprove_score::head_of_line::HeadOfLineReport;
+#[doc(inline)]
 pub use mcprove_score::leak::LeakReport;
+#[doc(inline)]
 pub use mcprove_score::race::RaceReport;
+#[doc(inline)]
 pub use mcprove_score::spike_recovery::SpikeReport;
+#[doc(inline)]
 pub use mcprove_score::threshold::{ThresholdKind, ThresholdViolation};
+#[doc(inline)]
 pub use mcprove_score::verdict::{Outcome, Severity, Verdict};
+#[doc(inline)]
+pub use mcprove_trace::ErrorCategory;
+#[doc(inline)]
 pub use mcprove_trace::hang::DeadlockKind;
 
 // Errors
-pub use mcprove_client::session::{CallError, ConnectError};
+
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{
+///     CallError, ConnectError, Diagnostic, ErrorCategory, Failure, InMemory, Message, RpcError, Run,
+///     RunError, Scenario, Server, Session,
+/// };
+/// use serde_json::json;
+///
+/// let error: ConnectError = Session::connect(&Server::stdio("no-such-program")).await.unwrap_err();
+/// assert!(!error.hint().text().is_empty());
+///
+/// let session = Session::connect(&InMemory::fixture("normal").unwrap()).await.unwrap();
+/// let error: CallError = session.call_tool("no-such-tool", &json!({})).await.unwrap_err();
+/// let failure: &Failure = &error.failure;
+/// assert_eq!(failure.category, ErrorCategory::ProtocolError);
+/// let answer: Option<&RpcError> = error.error.as_ref();
+/// assert_eq!(answer.unwrap().code, -32602);
+///
+/// let run = Run::new(InMemory::fixture("normal").unwrap(), Scenario::sustained().rate(-1.0));
+/// let Err(RunError::Config(problem)) = run.execute().await else { panic!() };
+/// let Diagnostic { message, hint } = problem;
+/// let hint: Option<Message> = hint;
+/// println!("{}; {}", message.text(), hint.unwrap().text());
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_client::session::CallError;
+#[doc(inline)]
+pub use mcprove_client::session::ConnectError;
+#[doc(inline)]
 pub use mcprove_client::transport::Failure;
+#[doc(inline)]
 pub use mcprove_load::run::RunError;
+#[doc(inline)]
 pub use mcprove_settings::message::{Diagnostic, Message};
+#[doc(inline)]
 pub use mcprove_trace::protocol::RpcError;
 
 // Sessions
+
+#[doc(inline)]
 pub use mcprove_client::process::Closing;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{
+///     Call, Closing, InMemory, Reply, Request, Responder, Revision, ServerFacts, Session,
+///     SessionOptions, Tool, Violation,
+/// };
+/// use serde_json::{Value, json};
+///
+/// /// Answers what servers ask of their clients: here, what the roots are.
+/// struct Roots;
+///
+/// impl Responder for Roots {
+///     fn capabilities(&self, _: Revision) -> Value {
+///         json!({ "roots": {} })
+///     }
+///
+///     fn respond(&self, method: &str, _: &Value) -> Result<Value, (i64, String)> {
+///         match method {
+///             "roots/list" => Ok(json!({ "roots": [{ "uri": "file:///tmp" }] })),
+///             _ => Err((-32601, "only roots".to_owned())),
+///         }
+///     }
+/// }
+///
+/// let options = SessionOptions::default().with_responder(Roots);
+/// let session = Session::connect_with(&InMemory::fixture("normal").unwrap(), options).await.unwrap();
+/// let facts: &ServerFacts = session.facts();
+/// assert_eq!(facts.revision, Revision::LATEST_STATELESS);
+/// let tools: Vec<Tool> = session.list_tools().await.unwrap();
+/// assert!(!tools.is_empty());
+///
+/// // Many calls can be in flight.
+/// let echo = |message| Request::tool("echo", &json!({ "message": message }));
+/// let first: Call = session.start(&echo("1")).unwrap();
+/// session.start(&echo("2")).unwrap().cancel();
+/// let reply: Reply = first.await.unwrap();
+/// assert_eq!(reply.text(), "1");
+///
+/// let violations: Vec<Violation> = session.violations().first;
+/// assert!(violations.is_empty());
+/// let closing: Closing = session.close().await;
+/// assert!(!closing.forced);
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_client::session::Session;
+#[doc(inline)]
 pub use mcprove_client::session::{
-    Call, Reply, Request, Responder, ServerFacts, Session, SessionOptions, Violation,
+    Call, Reply, Request, Responder, ServerFacts, SessionOptions, Violation,
 };
+#[doc(inline)]
 pub use mcprove_trace::protocol::{Revision, Tool};
 
 // Arguments that a schema allows
 pub use mcprove_arguments as arguments;
 
 // Faults
-pub use mcprove_fault::{FaultCount, FaultSpec, FaultWindow};
+
+/// ```
+/// use mcprove::{FaultKind, FaultSpec, FaultWindow, LoadFault};
+/// use std::time::Duration;
+///
+/// let fault: FaultSpec = "slow:20,rate=0.5,tool=search".parse().unwrap();
+/// assert_eq!(fault.kind, FaultKind::Slow);
+/// // Under load, from the second second on, for three.
+/// let mut fault = LoadFault::new(fault);
+/// fault.window = FaultWindow {
+///     start: Some(Duration::from_secs(2)),
+///     duration: Some(Duration::from_secs(3)),
+/// };
+/// ```
+#[doc(inline)]
+pub use mcprove_fault::FaultSpec;
+#[doc(inline)]
+pub use mcprove_fault::{FaultCount, FaultWindow};
+#[doc(inline)]
 pub use mcprove_load::faulty::Faults;
+#[doc(inline)]
 pub use mcprove_load::run::LoadFault;
+#[doc(inline)]
 pub use mcprove_trace::FaultKind;
 
 // Mock servers
-pub use mcprove_servers::hosting::{Behaviour, Exchange, Listening};
+
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{Behaviour, Exchange, InMemory, Session, async_trait};
+/// use serde_json::json;
+///
+/// /// Answers every call with its number, and does all else the healthy way.
+/// #[derive(Default)]
+/// struct Counter(std::sync::atomic::AtomicU64);
+///
+/// #[async_trait]
+/// impl Behaviour for Counter {
+///     async fn intercept(&self, exchange: &Exchange) -> bool {
+///         if exchange.request.method != "tools/call" {
+///             return false;
+///         }
+///         let number = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+///         let content = json!([{ "type": "text", "text": number.to_string() }]);
+///         exchange.reply(exchange.success(json!({ "content": content }))).await;
+///         true
+///     }
+/// }
+///
+/// let server = InMemory::behaviour("counter", Counter::default());
+/// let session = Session::connect(&server).await.unwrap();
+/// session.call_tool("echo", &json!({ "message": "" })).await.unwrap();
+/// assert_eq!(session.call_tool("echo", &json!({ "message": "" })).await.unwrap().text(), "1");
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_servers::hosting::Behaviour;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{Listening, Mock, MockOptions, MockSpec, MockSummary, Server, Session, ToolSpec, fixture};
+/// use serde_json::json;
+///
+/// let search = ToolSpec::new("search").answering("found ${args.query}").unwrap();
+/// let mock = Mock::new(MockSpec::new("demo").with_tool(search), MockOptions::default()).unwrap();
+/// // On a port, for agents and gateways; `InMemory::mock` needs none.
+/// let address = "127.0.0.1:0".parse().unwrap();
+/// let listening: Listening = mock.listen(fixture::Kind::Http, address).await.unwrap();
+/// let session = Session::connect(&Server::http(listening.url())).await.unwrap();
+/// session.call_tool("search", &json!({ "query": "x" })).await.unwrap();
+/// let summary: MockSummary = mock.summary();
+/// assert_eq!(summary.calls, 1);
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_servers::hosting::Listening;
+#[doc(inline)]
+pub use mcprove_servers::hosting::{Exchange, async_trait};
+#[doc(inline)]
 pub use mcprove_servers::mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec};
 
 // Checks
+
+#[doc(inline)]
+pub use mcprove_check::diagnosis::Item as DiagnosisItem;
 pub use mcprove_check::health::{ProbeOptions, ProbeReport};
 pub use mcprove_check::negative_path;
 
 // Comparisons and files
-pub use mcprove_load::run::{
-    Comparer, ComparisonReport, RunDirectory, SideBySide, list_runs, recompute,
-};
+
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{Comparer, ComparisonReport, InMemory, Run, Scenario};
+/// use std::time::Duration;
+///
+/// let scenario = Scenario::sustained().duration(Duration::from_millis(200)).tool("echo");
+/// let server = InMemory::fixture("normal").unwrap();
+/// let before = Run::new(server.clone(), scenario.clone());
+/// let after = Run::new(server, scenario);
+/// let report: ComparisonReport = Comparer::new(before, after).with_runs(2).execute().await.unwrap();
+/// assert_eq!(report.current.len(), 2);
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_load::run::Comparer;
+#[doc(inline)]
+pub use mcprove_load::run::ComparisonReport;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{InMemory, Run, RunDirectory, Scenario, SideBySide, list_runs, recompute};
+/// use std::time::Duration;
+///
+/// # let folder = std::env::temp_dir().join(format!("mcprove-doc-{}", std::process::id()));
+/// let scenario = Scenario::sustained().duration(Duration::from_millis(200)).tool("echo");
+/// let run = Run::new(InMemory::fixture("normal").unwrap(), scenario).with_output_dir(folder.clone());
+/// let report = run.execute().await.unwrap();
+///
+/// let entry = list_runs(&folder, 10).unwrap().remove(0);
+/// let directory: RunDirectory = entry.directory;
+/// // The trace gives the same report again.
+/// assert_eq!(recompute(&directory).unwrap().report.latency.count, report.latency.count);
+/// # let _ = SideBySide::new(Vec::new(), false);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # });
+/// ```
+#[doc(inline)]
+pub use mcprove_load::run::RunDirectory;
+#[doc(inline)]
+pub use mcprove_load::run::{SideBySide, list_runs, recompute};
 
 /// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
 pub mod eval {
@@ -171,20 +603,36 @@ pub use session_caller::SessionCaller;
 
 /// Calls every tool of a server that may be called, once, with generated arguments.
 ///
-/// ```no_run
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let report = mcprove::probe(&mcprove::Server::stdio("my_mcp")).await?;
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{InMemory, ProbeReport, probe};
+///
+/// let report: ProbeReport = probe(&InMemory::fixture("normal").unwrap()).await.unwrap();
 /// for tool in &report.tools {
 ///     println!("{}: {:?}", tool.name, tool.outcome);
 /// }
-/// # Ok(())
-/// # }
+/// # });
 /// ```
 pub async fn probe(server: &Server) -> Result<ProbeReport, mcprove_check::health::ProbeError> {
     let recorder = EventStream::unobserved().recorder();
     let options = ProbeOptions::default();
     let never = std::future::pending();
     mcprove_check::health::probe(server, &options, recorder, &mut |_| {}, never).await
+}
+
+/// Goes through what commonly goes wrong with a server: whether it starts, speaks and lists its tools.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{DiagnosisItem, Server, diagnose};
+///
+/// let items: Vec<DiagnosisItem> = diagnose(&Server::stdio("no-such-program")).await;
+/// let failed = items.iter().find(|item| !item.passed).unwrap();
+/// println!("{}: {}; {:?}", failed.name, failed.found, failed.fix);
+/// # });
+/// ```
+pub async fn diagnose(server: &Server) -> Vec<DiagnosisItem> {
+    mcprove_check::diagnosis::examine_server(server, SessionOptions::default()).await
 }
 
 /// The blocks of `docs/library.md` are tests.
