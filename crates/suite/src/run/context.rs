@@ -32,6 +32,23 @@ pub struct SuiteOptions {
     pub stop: Stop,
 }
 
+impl Default for SuiteOptions {
+    /// One test at a time, recordings played, files under `runs`, variables of this process.
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            cassettes: CassetteMode::Replay,
+            environment: Environment::of_process(),
+            seed: 0,
+            output_dir: "runs".into(),
+            is_output_dir_given: false,
+            proxy_program: None,
+            supervisor: None,
+            stop: Stop::new(),
+        }
+    }
+}
+
 /// What is done with recordings of agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CassetteMode {

@@ -24,6 +24,11 @@ mod selection;
 mod servers;
 mod tool;
 
+use std::path::Path;
+use std::sync::Arc;
+
+use mcprove_settings::error::ConfigErrors;
+
 pub use context::{CassetteMode, SuiteOptions};
 pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
@@ -35,3 +40,33 @@ pub use report::{
 };
 pub use runner::{RunRules, run_suites};
 pub use selection::{Chosen, Filter, NothingSelected, Selection, SelectionError, Shard, TagRule};
+
+/// Why no test was run.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// Files that cannot be used, with all that is wrong in them.
+    #[error("{0}")]
+    Files(ConfigErrors),
+    /// There is no test to run.
+    #[error(transparent)]
+    NothingSelected(#[from] NothingSelected),
+}
+
+/// Reads suites and runs all their tests. Whatever goes wrong with a test is in the report.
+pub async fn run_files(
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+    options: &SuiteOptions,
+) -> Result<SuiteReport, SuiteError> {
+    let mut errors = Vec::new();
+    let plans = files.into_iter().filter_map(|file| {
+        let plan = crate::file::read(file.as_ref());
+        plan.map_err(|unusable| errors.extend(unusable.0)).ok()
+    });
+    let plans: Vec<_> = plans.collect();
+    if !errors.is_empty() {
+        return Err(SuiteError::Files(ConfigErrors(errors)));
+    }
+    let (selection, rules) = (Selection::default(), RunRules::default());
+    let listener: SuiteListener = Arc::new(|_| {});
+    Ok(run_suites(&plans, &selection, options, rules, &listener).await?)
+}
