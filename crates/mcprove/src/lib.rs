@@ -614,7 +614,7 @@ pub mod eval {
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// let suite = folder.join("suite.yml");
 /// std::fs::write(folder.join("tools.yml"), "tools: [{ name: add, response: '3' }]").unwrap();
-/// let tests = "tools: [{ name: adds, server: demo, tool: add, expect: [{ target: 'result.content[0].text', matcher: { equals: '3' } }] }]";
+/// let tests = "tools: [{ name: adds, server: demo, tool: add, expect: [{ target: 'result.content[0].text', matcher: { exact: '3' } }] }]";
 /// std::fs::write(&suite, format!("servers: {{ demo: {{ mock: tools.yml }} }}\n{tests}\n")).unwrap();
 /// let options = SuiteOptions { output_dir: folder.join("runs"), ..SuiteOptions::default() };
 /// let report: SuiteReport = run_suites([&suite], &options).await.unwrap();
