@@ -5,8 +5,6 @@
 //! the drift is real and not one slow minute. A slope over the limit that is less sure than that is
 //! inconclusive, and so are fewer than five intervals.
 
-use core::time::Duration;
-
 use crate::prelude::*;
 use crate::regression::{SAMPLES_MIN, Trend};
 

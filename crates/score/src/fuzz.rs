@@ -9,8 +9,6 @@
 //! without an id for what cannot be read at all, but no client can wait for that one, and most
 //! servers say nothing: such silence is counted, and no more.
 
-use std::collections::BTreeSet;
-
 use crate::prelude::*;
 
 /// What came back for a payload.

@@ -10,8 +10,6 @@
 //! somebody picked. The overall grade is the worst one, and D at best for a run that does not pass:
 //! fast answers to the wrong caller are no good answers. What was not measured has no grade.
 
-use std::collections::BTreeMap;
-
 use crate::prelude::*;
 
 /// A letter; A is best.

@@ -6,8 +6,6 @@
 //! always indeterminate and give no numbers: four points on a line are luck as often as a leak,
 //! and few quiet ones are no proof of the opposite.
 
-use core::time::Duration;
-
 use crate::prelude::*;
 use crate::regression::{SAMPLES_MIN, Trend};
 

@@ -1,11 +1,25 @@
-//! What every detector uses: numbers, words, and the verdict that it ends in.
+//! What every module here uses: numbers, words, JSON, traces, the verdict that a detector ends in, and the
+//! shape of a metric.
+
+pub use core::time::Duration;
+pub use std::collections::{BTreeMap, BTreeSet};
+pub use std::sync::Arc;
 
 pub use mcprove_settings::message::{Message, message, setting, tee_stderr};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, median, ratio, share, truncated, truncated_len,
 };
 pub use mcprove_settings::phrase::{self, are, decimal, milliseconds, percent, were, whole};
+pub use mcprove_settings::registry::nearest;
+pub use mcprove_settings::setting::Settings;
+pub use mcprove_trace::{
+    AgentRun, AgentTrace, FaultKind, FaultMark, Heard, Json, ToolCall, ToolResult, canonical,
+};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
+pub use serde_json::{Map, Value, json};
 
+pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
+pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
+pub use crate::gate::{RunCard, ScoreError, Scorecard};
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -7,8 +7,6 @@
 //! quantile of Student's distribution with n−2 degrees of freedom (Draper & Smith, *Applied
 //! Regression Analysis*, §1.4).
 
-use core::time::Duration;
-
 use crate::prelude::*;
 
 /// Samples over time below which nothing is said about a trend.

@@ -12,7 +12,7 @@ pub mod permissions;
 pub mod recovery;
 pub mod reliability;
 pub mod stability;
-mod tool_name;
+pub(crate) mod tool_name;
 pub mod trajectory;
 pub mod trajectory_axes;
 

@@ -1,10 +1,7 @@
 //! What a fault did, in numbers.
 
-use std::collections::BTreeMap;
-
+use crate::prelude::*;
 use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// The calls that a fault struck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

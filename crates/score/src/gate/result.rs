@@ -1,9 +1,8 @@
 //! Which gates there are, and what came of each: what a report tells only of those that did not hold.
 
-use std::collections::BTreeMap;
-
-use super::{Expectation, GateBlock, GateFailure, GateId, Gates, ScoreError, ScoreReport};
-use crate::agent::{Scope, metrics};
+use super::{Expectation, GateBlock, GateFailure, GateId, Gates, ScoreReport};
+use crate::agent::metrics;
+use crate::prelude::*;
 
 /// A gate, and what came of it.
 #[derive(Debug, Clone, Default)]

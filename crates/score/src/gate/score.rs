@@ -1,11 +1,9 @@
 //! Scoring a trace: every metric, then every gate.
 
-use mcprove_trace::AgentTrace;
-use serde_json::Value;
-
 use super::evaluate;
-use super::{GateId, Gates, ScoreError, ScoreReport, Scorecard};
-use crate::agent::{About, AnyMetric, METRICS, Scope, with_own};
+use super::{GateId, Gates, ScoreReport};
+use crate::agent::{METRICS, with_own};
+use crate::prelude::*;
 
 /// Computes every metric that has what it needs, and applies the gates. What cannot be judged is
 /// among the errors of the report; everything else is judged all the same.

@@ -9,10 +9,7 @@ mod errors;
 mod latency;
 mod load;
 
-use std::collections::BTreeMap;
-
-use crate::verdict::Verdict;
-use mcprove_settings::number::float;
+use crate::prelude::*;
 use mcprove_trace::ErrorCategory;
 
 /// How calls were started.

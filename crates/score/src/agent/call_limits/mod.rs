@@ -4,22 +4,14 @@
 //! characters, and the limit is on all that fit together. A limit that is not kept is one violation,
 //! however far off. This metric is our own.
 
-use std::collections::BTreeMap;
-
 use mcprove_settings::kind::{self, Kind, LIMIT_MAX};
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
+use mcprove_settings::setting::{Setting, SettingType};
 use mcprove_settings::table::{map_schema, read_map};
 use mcprove_settings::tree::{Data, Field};
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::tool_name::{Fit, Tool, ToolName, check_servers, tool_of};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::check_servers;
+use crate::prelude::*;
 
 const VIOLATIONS: &str = "call_limits.violations";
 const TOTAL_CALLS: &str = "call_limits.total_calls";

@@ -1,10 +1,7 @@
 //! What is known of the attempts at one write so far, and what one more attempt is.
 
-use std::collections::BTreeSet;
-
-use mcprove_trace::FaultKind;
-
 use super::outcome::Outcome;
+use crate::prelude::*;
 
 /// What is known of the attempts at one write so far.
 #[derive(Default)]

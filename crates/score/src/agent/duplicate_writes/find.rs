@@ -1,9 +1,6 @@
 //! Finding the writes that are repeated.
 
-use std::collections::BTreeMap;
-
 use mcprove_trace::canonical::first_equal;
-use mcprove_trace::{AgentRun, FaultMark};
 
 use super::attempts::{Attempts, Repetition};
 use super::outcome::{Outcome, kept_off, outcome};
@@ -12,7 +9,7 @@ use super::{
     DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesBlock, DuplicateWritesReport, LostWrite,
     UndecidedWrite,
 };
-use crate::agent::tool_name::{Tool, tool_of};
+use crate::prelude::*;
 
 /// Finds the writes of a run that were repeated though an earlier attempt was, or may have been,
 /// executed.

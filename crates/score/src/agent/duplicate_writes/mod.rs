@@ -29,14 +29,8 @@ mod outcome;
 mod report;
 mod writes;
 
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::AgentRun;
-use serde_json::json;
-
-use super::tool_name::{ToolName, check_servers, without_call};
-use super::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError, Scorecard};
+use super::tool_name::{check_servers, without_call};
+use crate::prelude::*;
 
 pub use find::find_duplicate_writes;
 pub use report::{

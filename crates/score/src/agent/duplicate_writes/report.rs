@@ -1,9 +1,6 @@
 //! What was found of the writes of a run, for programs and in words.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_trace::FaultKind;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// Duplicates that a report and a message tell; the rest is only counted.
 pub const DUPLICATES_KEPT: usize = 20;

@@ -1,14 +1,11 @@
 //! Which calls write, what, and with which idempotency key.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::ToolCall;
-use mcprove_trace::canonical::{self, Identity};
+use mcprove_trace::canonical::Identity;
 use mcprove_trace::words::{seems_to_write, tokens};
-use serde_json::{Map, Value};
 
 use super::DuplicateWritesBlock;
-use crate::agent::tool_name::{Fit, Tool, ToolName, fit_any, tool_of};
+use crate::agent::tool_name::fit_any;
+use crate::prelude::*;
 
 /// The names of arguments that make a call safe to repeat, by their words.
 const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [

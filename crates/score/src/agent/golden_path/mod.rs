@@ -14,17 +14,9 @@
 
 mod sequence;
 
-use mcprove_settings::number::{count, float};
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use self::sequence::{Detour, walk, wasted};
-use super::tool_name::{ToolName, check_servers, tools_of};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::{check_servers, tools_of};
+use crate::prelude::*;
 
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;

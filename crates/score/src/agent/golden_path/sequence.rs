@@ -1,11 +1,7 @@
 //! How a sequence of tools follows another one, and where it leads back.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_trace::ToolCall;
-
 use super::{MissingStep, Step};
-use crate::agent::tool_name::{Fit, ToolName};
+use crate::prelude::*;
 
 /// How far the golden path can be followed through the recorded calls.
 pub struct Walk {

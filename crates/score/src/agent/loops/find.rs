@@ -1,14 +1,10 @@
 //! Finding repeats, cycles and stagnation in the calls of one run.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_settings::number::count;
 use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, ToolCall};
 
 use super::signs::{Doubts, Sign, best_cycle, longest_stagnation, longest_streak};
 use super::{CallRange, LoopsBlock, LoopsReport};
-use crate::agent::tool_name::{Tool, tool_of};
+use crate::prelude::*;
 
 /// Names that a stretch lists.
 const NAMES_KEPT: usize = 20;

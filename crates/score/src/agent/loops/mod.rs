@@ -20,15 +20,7 @@
 mod find;
 mod signs;
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use super::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError};
+use crate::prelude::*;
 
 pub use find::find_loops;
 

@@ -1,8 +1,7 @@
 //! The longest streak, the best cycle and the longest stagnation, each in one pass over the calls.
 
-use mcprove_trace::{Json, ToolResult};
-
 use super::CYCLE_CALLS_MAX;
+use crate::prelude::*;
 
 /// So many calls from one on, so many times in a row; none, where there is no such thing.
 #[derive(Clone, Copy, Default)]

@@ -1,13 +1,10 @@
 //! Holding calls against rules.
 
-use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
 use mcprove_trace::words::fits;
-use serde_json::Value;
 
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
-use crate::agent::tool_name::{Fit, ToolName};
-use crate::gate::{Answer, Matcher, Path, ScoreError};
+use crate::gate::{Answer, Matcher, Path};
+use crate::prelude::*;
 
 /// A rule with its paths read.
 pub struct Compiled<'a> {
@@ -68,7 +65,7 @@ pub fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, S
         for (path, matcher) in &rule.args.0 {
             let path = Path::parse(path).map_err(|error| {
                 let message = format!("{list}[{index}] has a wrong path, {path:?}: {error}");
-                ScoreError::new(VIOLATIONS, message, error.hint())
+                ScoreError::new(VIOLATIONS, message, error.hint)
             })?;
             predicates.push((path, matcher));
         }

@@ -1,12 +1,8 @@
 //! Rules that deny nothing because of how they are written: an argument that no call has.
 
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-
 use super::PermissionsBlock;
 use super::check::compile;
-use crate::agent::tool_name::Fit;
-use crate::gate::{ScoreError, Scorecard};
+use crate::prelude::*;
 
 /// Tells of each argument of a rule of `deny` that no call of its tool has, in any run. An argument
 /// that is absent matches nothing, so that a misspelt one lets everything through.

@@ -9,22 +9,15 @@
 mod check;
 mod misspelt;
 
-use std::collections::BTreeMap;
-
 use mcprove_settings::kind::Kind;
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
+use mcprove_settings::setting::{Setting, SettingType};
 use mcprove_settings::table::Row;
 use mcprove_settings::tree::{Data, Field};
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::{About, Case, Metric, Need, Target};
 use crate::gate::file::matcher;
-use crate::gate::{Matcher, Path, RunCard, ScoreError, Scorecard};
+use crate::gate::{Matcher, Path};
+use crate::prelude::*;
 
 pub use check::check_permissions;
 
@@ -219,7 +212,7 @@ impl SettingType for Predicates {
         for field in fields {
             if let Err(error) = Path::parse(&field.name) {
                 let message = format!("{:?} is not a path: {error}", field.name);
-                reader.problem(&field.span, message, error.hint().to_owned());
+                reader.problem(&field.span, message, error.hint);
             }
             if let Some(matcher) = matcher(reader, &field.value) {
                 predicates.insert(field.name.clone(), matcher);

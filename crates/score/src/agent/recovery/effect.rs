@@ -1,7 +1,8 @@
 //! What each kind of fault does to a call in virtual time; [`observe_run`](super::observe_run) has the
 //! table.
 
-use mcprove_trace::{Execution, FaultMark, Special};
+use crate::prelude::*;
+use mcprove_trace::{Execution, Special};
 
 /// What a fault does to a call, in virtual time.
 #[derive(Clone, Copy)]

@@ -1,12 +1,11 @@
 //! Which calls of a run met a fault, and what each of them says.
 
-use std::collections::BTreeMap;
-
+use mcprove_trace::Special;
 use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultMark, Special};
 
 use super::effect::Effect;
 use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
+use crate::prelude::*;
 
 /// The calls that met a fault, or may have.
 #[derive(Default)]

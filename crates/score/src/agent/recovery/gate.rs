@@ -1,13 +1,10 @@
 //! The default gate of the block `recovery`, and its failures in words.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, FaultKind, StopReason};
-use serde_json::json;
+use mcprove_trace::StopReason;
 
 use super::watched::{never_noticed, watched};
 use super::{CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery};
-use crate::gate::{RunCard, Scorecard};
+use crate::prelude::*;
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
 pub fn default_gate(

@@ -15,14 +15,8 @@ mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::{About, Case, Metric, Target};
-use crate::gate::{Gates, RunCard, ScoreError, Scorecard};
+use crate::gate::Gates;
+use crate::prelude::*;
 
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;

@@ -1,10 +1,10 @@
 //! What a trace must tell for a gate on recovery, and does not.
 
-use mcprove_trace::{AgentRun, Heard, StopReason};
+use mcprove_trace::StopReason;
 
 use super::gate::{met, met_by, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
-use crate::gate::ScoreError;
+use crate::prelude::*;
 
 /// What cannot be judged of one run under the block.
 pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {

@@ -1,9 +1,8 @@
 //! What came of a call that met a fault while a real clock watched, in one sentence.
 
-use mcprove_trace::{AgentRun, Heard};
-
 use super::gate::{met, met_by, milliseconds};
 use super::{FaultedCall, UnsettledCall};
+use crate::prelude::*;
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.

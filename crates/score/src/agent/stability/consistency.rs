@@ -10,12 +10,11 @@
 //! that diverge do so at place 0 or 1. Where the same tool is called at the same place and the trace
 //! does not tell the arguments of one, their consistency is unknown. The targets are those of mcptest.
 
-use mcprove_settings::number::{count, float, float_len, mean, ratio};
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::number::mean;
 
 use super::identity::{Numbering, Path, UNKNOWN};
 use super::sequence::{Aligner, steps};
+use crate::prelude::*;
 
 /// Steps of 128 places each that are spent on sequences; about two seconds. 20 runs of 10,000
 /// unrelated calls take 150 million, 20 of 100,000 would take 15 billion.

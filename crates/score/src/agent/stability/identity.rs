@@ -4,10 +4,9 @@
 //! and numbers are compared from there on.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
 
-use mcprove_trace::canonical::{self, fingerprint};
-use mcprove_trace::{AgentRun, Json, ToolCall};
+use crate::prelude::*;
+use mcprove_trace::canonical::fingerprint;
 
 /// The number of arguments that the trace does not tell.
 pub const UNKNOWN: u32 = u32::MAX;

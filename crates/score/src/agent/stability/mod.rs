@@ -22,15 +22,11 @@ pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consist
 pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
 
 use mcprove_settings::number::mean;
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde_json::json;
 
 use self::consistency::{LIMITS, score_paths};
 use self::identity::{Numbering, Path};
 use self::session::{has_no_course, score_path};
-use super::{About, Case, Metric, Target};
-use crate::gate::{ScoreError, Scorecard};
+use crate::prelude::*;
 
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;

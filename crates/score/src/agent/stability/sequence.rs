@@ -8,7 +8,7 @@
 //! Longest Common Subsequence Problem*, 2001; Hyyrö 2004). Words without a mark change only by a carry,
 //! and are skipped without one. What both sequences begin and end with is common and left out first.
 
-use mcprove_settings::number::count;
+use crate::prelude::*;
 
 /// Places in one word of a column.
 const WORD: usize = 128;

@@ -14,12 +14,8 @@
 //! where arguments are unknown, whether a call is a repeat, too.
 //! The formulas are those of mcptest, after the Agent Stability Index (arXiv:2601.04170).
 
-use mcprove_settings::number::{count, float, float_len, ratio};
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-
 use super::identity::{Distinct, Numbering, Path};
+use crate::prelude::*;
 
 /// Tokens per distinct call from which on `cost_per_progress` falls.
 pub const TOKENS_PER_CALL: f64 = 2000.0;

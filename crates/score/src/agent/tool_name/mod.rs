@@ -5,13 +5,8 @@
 //! this tool, whatever is in it; else each `__` in it may be where the server ends. A call whose server
 //! is unknown may or may not be meant by a name with a server, and nobody can tell.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::phrase;
+use crate::prelude::*;
 use mcprove_trace::words::fits;
-use mcprove_trace::{AgentRun, ToolCall};
-
-use crate::gate::ScoreError;
 
 /// What stands between a server and its tool.
 pub(crate) const SEPARATOR: &str = "__";

@@ -1,12 +1,7 @@
 //! Where tools were called, and why an edge between two does not hold.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
-
 use super::{Dependency, Order};
-use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
+use crate::prelude::*;
 
 /// Where a tool was called first and last.
 #[derive(Clone, Copy)]

@@ -13,17 +13,11 @@
 
 mod edges;
 
-use mcprove_settings::number::count;
-use mcprove_settings::setting::Settings;
 use mcprove_settings::table::Row;
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use self::edges::{Spans, broken_dependency, broken_order};
-use super::tool_name::{ToolName, check_servers};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::check_servers;
+use crate::prelude::*;
 
 /// Unsatisfied edges of one axis that a report names; the rest is only counted.
 pub const UNSATISFIED_KEPT: usize = 20;

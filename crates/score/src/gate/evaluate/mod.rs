@@ -2,16 +2,10 @@
 //! target, with a path into it where it is a list, or a path into each run. What leads nowhere, is
 //! unknown or was not computed is an error, under `not` too.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::AgentTrace;
-use serde_json::{Value, json};
-
 use super::document::document;
 use super::judge::{as_asked, compare};
 use super::{Expectation, GateFailure, GateId, Path, PathError, ScoreError, Scorecard};
-use crate::agent::{About, AnyMetric, Scope, Target};
+use crate::prelude::*;
 
 /// What came of holding a value against an expectation.
 type Judged = Result<Option<GateFailure>, ScoreError>;
@@ -55,7 +49,7 @@ fn judge_path(
     let path = match Path::parse(name) {
         Ok(path) => path,
         Err(error) => {
-            let error = ScoreError::new(name, error.to_string(), error.hint());
+            let error = ScoreError::new(name, error.to_string(), error.hint);
             return vec![(None, Err(error))];
         }
     };
@@ -111,7 +105,7 @@ impl Named {
         // The value stands under a key of its own, so that the way begins with one.
         let found = Path::parse(&format!("value{}", self.rest))
             .and_then(|path| path.resolve(&json!({ "value": value })));
-        found.map_err(|error| ScoreError::new(self.target.name, error.to_string(), error.hint()))
+        found.map_err(|error| ScoreError::new(self.target.name, error.to_string(), error.hint))
     }
 
     fn judge(&self, expectation: &Expectation, card: &Scorecard) -> Vec<(Option<usize>, Judged)> {
@@ -223,7 +217,7 @@ fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> String {
     let known = metrics.iter().flat_map(|metric| metric.about().targets);
     match nearest(known.map(|target| target.name), name) {
         Some(close) => format!("did you mean {close:?}?"),
-        None => error.hint().to_owned(),
+        None => error.hint.clone(),
     }
 }
 

@@ -5,9 +5,9 @@ use std::ops::Range;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::Value;
 
 use crate::gate::{Expectation, Matcher, Path, Step};
+use crate::prelude::*;
 
 /// The target as it is known; else what is wrong with it, and what to try.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (String, String)>;
@@ -77,8 +77,8 @@ pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
     match Matcher::from_value(&value) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            let span = span_of(node, error.place());
-            reader.problem(&span, error.to_string(), error.hint().to_owned());
+            let span = span_of(node, &error.place);
+            reader.problem(&span, error.to_string(), error.hint);
             None
         }
     }

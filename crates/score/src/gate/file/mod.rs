@@ -14,7 +14,8 @@ use mcprove_settings::table;
 use mcprove_settings::tree::{Data, Document, Field, Node};
 
 use super::Gates;
-use crate::agent::{About, AnyMetric, METRICS, Need, with_own};
+use crate::agent::{METRICS, with_own};
+use crate::prelude::*;
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};

@@ -5,13 +5,13 @@
 
 use mcprove_settings::table::{map_schema, spellings};
 use schemars::Schema;
-use serde_json::{Map, Value, json};
 
 use super::EXPECT;
+use crate::agent::METRICS;
 use crate::agent::call_limits::limit_schema;
 use crate::agent::trajectory::shape_schema;
-use crate::agent::{AnyMetric, METRICS};
 use crate::gate::Matcher;
+use crate::prelude::*;
 
 /// The schema.
 pub fn schema() -> Schema {

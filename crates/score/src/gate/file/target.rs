@@ -4,13 +4,11 @@ use std::sync::LazyLock;
 
 use mcprove_settings::reader::near;
 use mcprove_settings::text::shorten;
-use mcprove_trace::AgentRun;
 use schemars::schema_for;
-use serde_json::Value;
 
-use crate::agent::AnyMetric;
 use crate::gate::evaluate::Named;
 use crate::gate::{Path, PathError, Step};
+use crate::prelude::*;
 
 /// How much of a wrong target is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -65,7 +63,7 @@ fn is_run_key(key: &str) -> bool {
 fn parse(target: &str) -> Result<Path, (String, String)> {
     Path::parse(target).map_err(|error: PathError| {
         let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
-        (message, error.hint().to_owned())
+        (message, error.hint)
     })
 }
 
