@@ -123,13 +123,11 @@ impl Limit {
 
     /// The limit in plain words: `at most 3`.
     fn describe(self) -> String {
-        match (self.min, self.max) {
-            (Some(min), Some(max)) if min == max => format!("exactly {}", phrase::whole(min)),
-            (Some(min), Some(max)) => {
-                format!("{} to {}", phrase::whole(min), phrase::whole(max))
-            }
-            (Some(min), None) => format!("at least {}", phrase::whole(min)),
-            (None, Some(max)) => format!("at most {}", phrase::whole(max)),
+        match (self.min.map(whole), self.max.map(whole)) {
+            (Some(min), Some(max)) if min == max => format!("exactly {min}"),
+            (Some(min), Some(max)) => format!("{min} to {max}"),
+            (Some(min), None) => format!("at least {min}"),
+            (None, Some(max)) => format!("at most {max}"),
             (None, None) => "any number".to_owned(),
         }
     }
@@ -206,12 +204,10 @@ pub fn check_call_limits(
     check_servers(VIOLATIONS, &names, calls)?;
     let mut violations = Vec::new();
     if let Some(limit) = block.total {
-        check_possible(None, limit)?;
-        let too_many = limit.max.and_then(|max| usize::try_from(max).ok());
-        violations.extend(violation(None, limit, calls.len(), too_many));
+        let all: Vec<usize> = (0..calls.len()).collect();
+        violations.extend(violation(None, limit, &all)?);
     }
     for ((tool, limit), name) in block.tools.0.iter().zip(names) {
-        check_possible(Some(tool), *limit)?;
         let mut made: Vec<usize> = places
             .iter()
             .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes)
@@ -219,9 +215,7 @@ pub fn check_call_limits(
             .copied()
             .collect();
         made.sort_unstable();
-        let last = limit.max.and_then(|max| usize::try_from(max).ok());
-        let too_many = last.and_then(|last| made.get(last)).copied();
-        violations.extend(violation(Some(tool), *limit, made.len(), too_many));
+        violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {
         passed: violations.is_empty(),
@@ -230,36 +224,30 @@ pub fn check_call_limits(
     })
 }
 
+/// What is wrong with the calls at these places, by a limit.
 fn violation(
     tool: Option<&String>,
     limit: Limit,
-    calls: usize,
-    too_many: Option<usize>,
-) -> Option<LimitViolation> {
-    let calls = count(calls);
-    (!limit.allows(calls)).then(|| LimitViolation {
+    places: &[usize],
+) -> Result<Option<LimitViolation>, ScoreError> {
+    if let (Some(min), Some(max)) = (limit.min, limit.max)
+        && min > max
+    {
+        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
+        return Err(ScoreError::new(
+            VIOLATIONS,
+            format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
+            "swap `min` and `max`, or correct one",
+        ));
+    }
+    let calls = count(places.len());
+    let most = limit.max.and_then(|max| usize::try_from(max).ok());
+    Ok((!limit.allows(calls)).then(|| LimitViolation {
         tool: tool.cloned(),
         calls,
         limit: limit.describe(),
-        first_too_many: too_many.filter(|_| limit.max.is_some_and(|max| calls > max)),
-    })
-}
-
-fn check_possible(tool: Option<&String>, limit: Limit) -> Result<(), ScoreError> {
-    match limit {
-        Limit {
-            min: Some(min),
-            max: Some(max),
-        } if min > max => {
-            let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
-            Err(ScoreError::new(
-                VIOLATIONS,
-                format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
-                "swap `min` and `max`, or correct one",
-            ))
-        }
-        _ => Ok(()),
-    }
+        first_too_many: most.and_then(|most| places.get(most)).copied(),
+    }))
 }
 
 /// The metric `call_limits`.

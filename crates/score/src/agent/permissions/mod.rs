@@ -7,7 +7,6 @@
 //! decides, cannot be judged. This metric is our own.
 
 mod check;
-mod misspelt;
 
 use mcprove_settings::kind::Kind;
 use mcprove_settings::reader::Reader;
@@ -181,7 +180,7 @@ impl Metric for Permissions {
     ) -> Result<(), ScoreError> {
         self.score_runs(case, card);
         case.block.map_or(Ok(()), |block| {
-            misspelt::note_absent(block, &case.trace.runs, card)
+            check::note_absent(block, &case.trace.runs, card)
         })
     }
 }

@@ -6,7 +6,6 @@
 //! `require_clean_timeout` asks for it. Rules and names are those of mcptest, after the failure
 //! injection of `ToolMisuseBench` (arXiv:2604.01508).
 
-mod effect;
 mod faulted;
 mod gate;
 mod observe;

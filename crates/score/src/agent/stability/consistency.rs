@@ -98,15 +98,16 @@ pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consi
     if places(paths) > limits.places {
         return Some(consistency);
     }
-    let mut ways = Ways::default();
     // All of them, also after one that is unknown: where they part is known all the same.
-    let shares: Vec<Option<f64>> = pairs(paths)
-        .map(|(one, other)| ways.compare(one, other))
+    let compared: Vec<(Option<f64>, Option<usize>)> = pairs(paths)
+        .map(|(one, other)| compare(one, other))
         .collect();
-    let shares: Option<Vec<f64>> = shares.into_iter().collect();
+    let shares: Option<Vec<f64>> = compared.iter().map(|(share, _)| *share).collect();
     consistency.has_unknown_arguments = shares.is_none();
     consistency.argument_consistency = shares.and_then(mean);
-    consistency.early_divergence = Some(ways.early > ways.diverging - ways.early);
+    let diverging = || compared.iter().filter_map(|(_, place)| *place);
+    let early = diverging().filter(|place| *place < EARLY).count();
+    consistency.early_divergence = Some(early > diverging().count() - early);
     let work = pairs(paths)
         .map(|(one, other)| steps(&one.tools, &other.tools))
         .fold(0, u64::saturating_add);
@@ -143,38 +144,25 @@ fn places(paths: &[Path]) -> u64 {
     places
 }
 
-/// Where pairs part.
-#[derive(Default)]
-struct Ways {
-    diverging: u64,
-    /// Those of them that diverge early.
-    early: u64,
-}
-
-impl Ways {
-    /// Notes where a pair parts; the share of the places with the same tool that have the same
-    /// arguments too, where they are known.
-    fn compare(&mut self, one: &Path, other: &Path) -> Option<f64> {
-        let (mut aligned, mut equal, mut unknown) = (0, 0, 0_u64);
-        let mut divergence = None;
-        let names = one.tools.iter().zip(&other.tools);
-        let arguments = one.arguments.iter().zip(&other.arguments);
-        for (place, (names, arguments)) in names.zip(arguments).enumerate() {
-            if names.0 == names.1 {
-                aligned += 1;
-                equal += u64::from(arguments.0 == arguments.1);
-                unknown += u64::from(*arguments.0 == UNKNOWN || *arguments.1 == UNKNOWN);
-            } else {
-                divergence.get_or_insert(place);
-            }
+/// The share of the places with the same tool that have the same arguments too, where they are known, and where
+/// the pair parts.
+fn compare(one: &Path, other: &Path) -> (Option<f64>, Option<usize>) {
+    let (mut aligned, mut equal, mut unknown) = (0, 0, 0_u64);
+    let mut divergence = None;
+    let names = one.tools.iter().zip(&other.tools);
+    let arguments = one.arguments.iter().zip(&other.arguments);
+    for (place, (names, arguments)) in names.zip(arguments).enumerate() {
+        if names.0 == names.1 {
+            aligned += 1;
+            equal += u64::from(arguments.0 == arguments.1);
+            unknown += u64::from(*arguments.0 == UNKNOWN || *arguments.1 == UNKNOWN);
+        } else {
+            divergence.get_or_insert(place);
         }
-        if one.tools.len() != other.tools.len() {
-            divergence.get_or_insert(one.tools.len().min(other.tools.len()));
-        }
-        if let Some(place) = divergence {
-            self.diverging += 1;
-            self.early += u64::from(place < EARLY);
-        }
-        (unknown == 0).then(|| ratio(float(equal), float(aligned)).unwrap_or(1.0))
     }
+    if one.tools.len() != other.tools.len() {
+        divergence.get_or_insert(one.tools.len().min(other.tools.len()));
+    }
+    let share = (unknown == 0).then(|| ratio(float(equal), float(aligned)).unwrap_or(1.0));
+    (share, divergence)
 }
