@@ -88,16 +88,7 @@ pub fn verdict(report: &DriftReport) -> Verdict {
             ),
         ),
     };
-    let names = [
-        "slope_ms_per_s",
-        "slope_low",
-        "slope_high",
-        "r_squared",
-        "limit_ms_per_s",
-        "points",
-        "discarded",
-    ];
-    verdict.numbers_of(report, &names)
+    verdict.numbers_in(report)
 }
 
 #[cfg(test)]

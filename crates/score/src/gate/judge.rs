@@ -35,7 +35,7 @@ pub fn judge(
     let target = &expectation.target;
     let value = Path::parse(target)
         .and_then(|path| path.resolve(document))
-        .map_err(|error| ScoreError::new(target, error.to_string(), error.hint))?;
+        .map_err(|error| error.about(target))?;
     if flags.contains(&target.as_str()) {
         compare(expectation, &as_asked(expectation, value))
     } else {

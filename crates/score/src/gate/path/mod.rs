@@ -105,6 +105,13 @@ pub struct PathError {
     pub hint: String,
 }
 
+impl PathError {
+    /// The same, as why a target cannot be judged.
+    pub fn about(self, target: &str) -> ScoreError {
+        ScoreError::new(target, self.message, self.hint)
+    }
+}
+
 /// How long a value is, and in what.
 pub fn measure(value: &Value) -> Option<(u64, &'static str)> {
     let (length, unit) = match value {
