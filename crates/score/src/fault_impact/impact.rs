@@ -1,7 +1,6 @@
 //! What a fault did, in numbers.
 
 use crate::prelude::*;
-use mcprove_trace::ErrorCategory;
 
 /// The calls that a fault struck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

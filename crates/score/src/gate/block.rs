@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use super::Matcher;
 use crate::agent::metrics;
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! One expectation against one value.
 
 use super::path::kind;
-use super::{Answer, Expectation, GateFailure, Path};
+use super::{Answer, Expectation, GateFailure};
 use crate::prelude::*;
 
 /// Bytes of a value, as JSON, that a failure shows.

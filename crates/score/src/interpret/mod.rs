@@ -10,7 +10,6 @@ mod latency;
 mod load;
 
 use crate::prelude::*;
-use mcprove_trace::ErrorCategory;
 
 /// How calls were started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use mcprove_document::figure::{UNKNOWN, counted};
 use mcprove_settings::message::assignment;
 use mcprove_settings::printable::printable;
 
-use crate::gate::{Gates, ScoreReport};
+use crate::gate::ScoreReport;
 use crate::prelude::*;
 
 pub use crate::gate::{GateResult, GateResults, gate_results};

@@ -4,11 +4,8 @@
 //! characters, and the limit is on all that fit together. A limit that is not kept is one violation,
 //! however far off. This metric is our own.
 
-use mcprove_settings::kind::{self, Kind, LIMIT_MAX};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType};
+use mcprove_settings::kind::{self, LIMIT_MAX};
 use mcprove_settings::table::{map_schema, read_map};
-use mcprove_settings::tree::{Data, Field};
 
 use super::tool_name::check_servers;
 use crate::prelude::*;

@@ -1,7 +1,5 @@
 //! Finding the writes that are repeated.
 
-use mcprove_trace::canonical::first_equal;
-
 use super::attempts::{Attempts, Repetition};
 use super::outcome::{Outcome, kept_off, outcome};
 use super::writes::{Tools, Write};

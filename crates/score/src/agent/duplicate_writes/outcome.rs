@@ -1,6 +1,6 @@
 //! What became of one attempt to write.
 
-use mcprove_trace::{Execution, RealAnswer, Special};
+use mcprove_trace::RealAnswer;
 
 use super::failure::doubt;
 use crate::prelude::*;

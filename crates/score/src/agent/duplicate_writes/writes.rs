@@ -1,6 +1,5 @@
 //! Which calls write, what, and with which idempotency key.
 
-use mcprove_trace::canonical::Identity;
 use mcprove_trace::words::{seems_to_write, tokens};
 
 use super::DuplicateWritesBlock;

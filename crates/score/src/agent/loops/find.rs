@@ -1,7 +1,5 @@
 //! Finding repeats, cycles and stagnation in the calls of one run.
 
-use mcprove_trace::canonical::{Identity, first_equal};
-
 use super::signs::{Doubts, Sign, best_cycle, longest_stagnation, longest_streak};
 use super::{CallRange, LoopsBlock, LoopsReport};
 use crate::prelude::*;

@@ -8,14 +8,9 @@
 
 mod check;
 
-use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType};
 use mcprove_settings::table::Row;
-use mcprove_settings::tree::{Data, Field};
 
 use crate::gate::file::matcher;
-use crate::gate::{Matcher, Path};
 use crate::prelude::*;
 
 pub use check::check_permissions;

@@ -1,8 +1,5 @@
 //! Which calls of a run met a fault, and what each of them says.
 
-use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{Execution, Special};
-
 use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
 use crate::prelude::*;
 

@@ -1,7 +1,5 @@
 //! The default gate of the block `recovery`, and its failures in words.
 
-use mcprove_trace::StopReason;
-
 use super::watched::{never_noticed, watched};
 use super::{CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery};
 use crate::prelude::*;

@@ -14,7 +14,6 @@ mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
-use crate::gate::Gates;
 use crate::prelude::*;
 
 /// The timeout budget where none is given.

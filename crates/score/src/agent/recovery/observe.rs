@@ -22,8 +22,6 @@
 //! user; what came of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
-use mcprove_trace::StopReason;
-
 use super::RecoveryReport;
 use super::faulted::Faulted;
 use crate::prelude::*;

@@ -1,7 +1,5 @@
 //! What a trace must tell for a gate on recovery, and does not.
 
-use mcprove_trace::StopReason;
-
 use super::gate::{met, met_by, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
 use crate::prelude::*;

@@ -40,7 +40,6 @@ const DIVERGENCE: &str = "stability.early_divergence";
 const TOOL_USAGE: &str = "stability.tool_usage_stability";
 const RESPONSES: &str = "stability.response_consistency";
 const REDUNDANCY: &str = "stability.redundancy";
-const COST: &str = "stability.cost_per_progress";
 
 /// The runs' weakest scores, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +112,10 @@ impl Metric for Stability {
                 REDUNDANCY,
                 "the share of a run's calls that are no repeats, 0 to 1",
             ),
-            Target::lowest(COST, "how little a run spent per different call, 0 to 1"),
+            Target::lowest(
+                "stability.cost_per_progress",
+                "how little a run spent per different call, 0 to 1",
+            ),
         ],
         default_gate: "`stability.weakest_score` is at least 0.5; needs two runs",
         over_all_runs: true,

@@ -28,13 +28,9 @@ mod shape;
 pub use alignment::ALIGNMENT_PAIRS_MAX;
 pub use plan::COMPARISONS_MAX;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
-pub(crate) use shape::shape_schema;
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
-use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::SettingType;
 use mcprove_settings::table::Row;
-use mcprove_settings::tree::{Data, Node};
 
 use self::any_order::Pairs;
 use self::plan::Plan;

@@ -12,7 +12,6 @@ use std::rc::Rc;
 use super::shape::{Shape, arguments_of};
 use super::{ExpectedCall, TrajectoryError};
 use crate::agent::tool_name::{SEPARATOR, tools_of};
-use crate::gate::Difference;
 use crate::prelude::*;
 
 /// How often arguments of one run may be compared with expected ones.

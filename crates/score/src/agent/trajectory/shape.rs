@@ -1,12 +1,6 @@
 //! What the arguments of an expected call must look like.
 
-use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType};
-use mcprove_settings::tree::Field;
-
 use crate::gate::file;
-use crate::gate::{Difference, Matcher, MatcherError};
 use crate::prelude::*;
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
@@ -242,27 +236,4 @@ fn check_schemas(shape: &ArgumentShape) -> Result<(), MatcherError> {
         ArgumentShape::OneOf(shapes) => shapes.iter().try_for_each(check_schemas),
         _ => Ok(()),
     }
-}
-
-/// The JSON Schema of a shape.
-pub fn shape_schema() -> Value {
-    let (any, schema) = (json!({}), json!({ "type": ["object", "boolean"] }));
-    let keys = [
-        ("exact", any.clone(), "the arguments are equal to this"),
-        ("subset", any, "the arguments have this in them"),
-        (
-            "schema",
-            schema,
-            "the arguments are valid by this JSON Schema",
-        ),
-        (
-            "one_of",
-            json!({ "type": "array" }),
-            "the arguments are of one of these shapes, or equal to one of these values",
-        ),
-    ];
-    json!({
-        "description": "What the arguments of a call must be",
-        "anyOf": [{ "enum": ["any", "ignore"] }, file::one_key(keys)],
-    })
 }

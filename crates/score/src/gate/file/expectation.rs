@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use mcprove_settings::reader::Reader;
 use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
 
-use crate::gate::{Expectation, Matcher, Path, Step};
+use crate::gate::{Expectation, Step};
 use crate::prelude::*;
 
 /// The target as it is known; else what is wrong with it, and what to try.

@@ -7,7 +7,7 @@ use mcprove_settings::text::shorten;
 use schemars::schema_for;
 
 use crate::gate::evaluate::Named;
-use crate::gate::{Path, PathError, Step};
+use crate::gate::{PathError, Step};
 use crate::prelude::*;
 
 /// How much of a wrong target is repeated in a message.
