@@ -24,6 +24,7 @@ pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};
 
+pub(crate) use crate::agent::first_of;
 pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
 pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
 pub use crate::gate::{

@@ -102,12 +102,6 @@ impl Facts {
         usable(self.p50_ms)
     }
 
-    /// How long a call took on average, however it ended.
-    fn mean_ms(&self) -> Option<f64> {
-        let time = self.time?;
-        usable(Some(time.in_calls_s * 1000.0 / float(self.attempted)))
-    }
-
     fn p99(&self) -> Option<f64> {
         usable(self.p99_ms)
     }

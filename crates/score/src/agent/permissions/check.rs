@@ -118,7 +118,7 @@ impl Compiled<'_> {
     fn matches(&self, call: &ToolCall) -> Fit {
         match self.fit_tool(call) {
             Fit::No => Fit::No,
-            fit => fit.and(self.fit_arguments(call)),
+            fit => fit.min(self.fit_arguments(call)),
         }
     }
 
@@ -130,7 +130,7 @@ impl Compiled<'_> {
             (Some(_), None) => Fit::Unknown,
             (Some(wanted), Some(server)) => Fit::of(fits(wanted, server)),
         };
-        self.tool.fit(call).and(server)
+        self.tool.fit(call).min(server)
     }
 
     fn fit_arguments(&self, call: &ToolCall) -> Fit {
@@ -149,7 +149,7 @@ impl Compiled<'_> {
                 Ok(Answer::No | Answer::NoByKind) | Err(_) => Fit::No,
             }
         });
-        fits.fold(Fit::Yes, Fit::and)
+        fits.min().unwrap_or(Fit::Yes)
     }
 
     fn cannot_judge(&self, index: usize, call: &ToolCall) -> ScoreError {

@@ -114,16 +114,12 @@ impl Violation {
 
 impl PermissionsReport {
     fn explain(&self) -> String {
-        let mut calls: Vec<String> = self.calls.iter().map(Violation::describe).collect();
-        let more = self.violations.saturating_sub(count(self.calls.len()));
-        if more > 0 {
-            calls.push(format!("and {} more", phrase::whole(more)));
-        }
+        let calls = self.calls.iter().map(Violation::describe);
         format!(
             "{} {} not permitted: {}",
             phrase::count(self.violations, "call"),
-            phrase::are(self.violations),
-            calls.join("; ")
+            are(self.violations),
+            first_of(self.violations, calls)
         )
     }
 }

@@ -126,22 +126,19 @@ pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consi
 /// Each path with each later one.
 fn pairs(paths: &[Path]) -> impl Iterator<Item = (&Path, &Path)> {
     paths.iter().enumerate().flat_map(move |(index, one)| {
-        let later = paths.get(index + 1..).unwrap_or_default();
-        later.iter().map(move |other| (one, other))
+        let later = paths[index + 1..].iter();
+        later.map(move |other| (one, other))
     })
 }
 
 /// What comparing all pairs costs, in places.
 fn places(paths: &[Path]) -> u64 {
-    let mut lengths: Vec<usize> = paths.iter().map(|path| path.tools.len()).collect();
-    lengths.sort_unstable_by(|one, other| other.cmp(one));
-    let mut places = 0_u64;
+    let mut lengths: Vec<u64> = paths.iter().map(|path| count(path.tools.len())).collect();
+    lengths.sort_unstable();
     // Longest first: each run is the shorter one in its pairs with all before it.
-    for (before, length) in (0_u64..).zip(lengths) {
-        let cost = count(length).saturating_add(PAIR_PLACES);
-        places = places.saturating_add(before.saturating_mul(cost));
-    }
-    places
+    let costs = (0_u64..).zip(lengths.into_iter().rev());
+    let costs = costs.map(|(before, length)| before.saturating_mul(length + PAIR_PLACES));
+    costs.fold(0, u64::saturating_add)
 }
 
 /// The share of the places with the same tool that have the same arguments too, where they are known, and where

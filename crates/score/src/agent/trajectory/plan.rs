@@ -137,7 +137,7 @@ impl Reference {
         }
         match self.fit_server(call) {
             Fit::No => Fit::No,
-            server => server.and(self.shape.fit(arguments_of(call).as_ref())),
+            server => server.min(self.shape.fit(arguments_of(call).as_ref())),
         }
     }
 
