@@ -158,7 +158,7 @@ impl<'a> Identity<'a> {
 }
 
 /// Whether two JSON texts are of the same value; what is no JSON is the same as itself alone.
-fn same_text(one: &str, other: &str) -> bool {
+pub fn same_text(one: &str, other: &str) -> bool {
     match (serde_json::from_str(one), serde_json::from_str(other)) {
         (Ok(one), Ok(other)) => equal(&one, &other),
         _ => one == other,
