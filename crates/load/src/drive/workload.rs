@@ -70,14 +70,18 @@ impl ToolCall {
 }
 
 /// A sequence of steps that belong together, as a user's task does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Pattern {
-    /// Its name in the report.
+    /// Its name in the report; of a preset if it has no steps.
+    #[setting(required = true)]
+    #[schemars(description = "Its name in the report.")]
     pub name: String,
     /// How often it is chosen, in proportion to the others.
+    #[setting(default = 1.0)]
     #[serde(default = "one")]
     pub weight: f64,
     /// The pause after each step.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
     #[serde(
         rename = "think_time_secs",
         with = "seconds",
@@ -86,10 +90,14 @@ pub struct Pattern {
     )]
     #[schemars(with = "f64")]
     pub think_time: Duration,
-    /// What happens when a step fails.
+    /// When a step fails: continue, abort the pattern, or stop the run.
+    #[setting(otherwise = "error_behavior of the scenario")]
+    #[schemars(description = "What happens when a step fails.")]
     #[serde(default)]
     pub error_behavior: ErrorBehavior,
-    /// The steps, in order.
+    /// What it does, in order.
+    #[setting(otherwise = "those of the preset")]
+    #[schemars(description = "The steps, in order.")]
     pub steps: Vec<Step>,
 }
 

@@ -23,14 +23,10 @@ use super::reference::call_at_once;
 use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
 use crate::drive::connection_slot::process_kind;
 use crate::drive::context::{Connection, RunContext};
-use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::mix::PreparedCall;
 use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
-
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "many first calls at the same instant on a fresh server: deadlocks";
 
 /// Many first calls at the same instant on a fresh server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
@@ -115,34 +111,28 @@ impl DeadlockProbe {
             liveness.abort();
             session.closed().map(|_| DeadlockKind::ProcessDead)
         };
-        connection.note_violations();
         context.end_phases([phase]);
         note(context, &call.tool, ProbeOutcome::Completed, outcomes, kind);
-        if is_stuck {
-            // It will not end by itself, and what it did is recorded.
-            connection.kill();
-        } else {
-            connection.end().await;
-        }
+        connection.finish(is_stuck).await;
     }
 }
 
 fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
-    match outcome {
-        Ok(reply) => ProbedCall {
-            outcome: CallOutcome::Success,
-            duration_ms: as_milliseconds(reply.duration),
-            message: None,
-        },
-        Err(error) => ProbedCall {
-            outcome: match error.category() {
+    let (outcome, duration, message) = match outcome {
+        Ok(reply) => (CallOutcome::Success, reply.duration, None),
+        Err(error) => {
+            let outcome = match error.category() {
                 ErrorCategory::Hang => CallOutcome::Slow,
                 ErrorCategory::Deadlock => CallOutcome::Deadlock,
                 _ => CallOutcome::Error,
-            },
-            duration_ms: as_milliseconds(error.duration),
-            message: Some(error.to_string()),
-        },
+            };
+            (outcome, error.duration, Some(error.to_string()))
+        }
+    };
+    ProbedCall {
+        outcome,
+        duration_ms: as_milliseconds(duration),
+        message,
     }
 }
 
@@ -173,9 +163,8 @@ impl ScenarioType for DeadlockProbe {
                 }
             };
             context.learn_tools(session, &tools)?;
-            if let Some(call) = calls_for(context, &tools)?.first() {
-                let call = PreparedCall::new(context, session, &tools, call)?;
-                self.fire(context, &connection, &Arc::new(call)).await;
+            if let Some(call) = context.prepared(session, &tools)?.next() {
+                self.fire(context, &connection, &Arc::new(call?)).await;
             }
             Ok(())
         })
@@ -184,11 +173,11 @@ impl ScenarioType for DeadlockProbe {
     fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
         // What is given for all scenarios holds for this one too, unless it has its own.
         let (hang, grace) = given.hang_limits;
-        if let Some(hang) = hang.filter(|_| !given.has("hang_threshold")) {
-            self.hang_threshold = hang;
-        }
-        if let Some(grace) = grace.filter(|_| !given.has("grace_period")) {
-            self.grace_period = grace;
+        for (name, common, own) in [
+            ("hang_threshold", hang, &mut self.hang_threshold),
+            ("grace_period", grace, &mut self.grace_period),
+        ] {
+            *own = common.filter(|_| !given.has(name)).unwrap_or(*own);
         }
     }
 

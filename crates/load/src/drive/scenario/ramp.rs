@@ -30,9 +30,6 @@ const EARLY_MAX: Duration = Duration::from_millis(5);
 /// How many steps a ramp has, about.
 const STEPS: u32 = 10;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str = "more and more calls in flight: the breaking point";
-
 /// More and more calls in flight, step by step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Ramp {

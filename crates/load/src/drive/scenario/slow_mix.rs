@@ -37,10 +37,6 @@ const ALONE_PARTS: u32 = 4;
 /// How long an answer is waited for at least when the slowest tool is looked for.
 const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "a slow tool among a fast one: does the slow one hold up the fast one?";
-
 /// A fast and a slow tool mixed: does the slow one hold up the fast one?
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct SlowMix {

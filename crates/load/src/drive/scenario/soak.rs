@@ -22,9 +22,6 @@ use crate::run::{Report, RunError, RunFacts};
 /// How often a server's processes are looked at, at least.
 const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str = "a long steady load: memory leaks, latency that creeps up";
-
 /// A long steady load, with memory and latency watched for growth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Soak {

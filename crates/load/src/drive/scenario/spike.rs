@@ -32,10 +32,6 @@ pub const RECOVERY: &str = "recovery";
 /// How many times the calls in flight there are in the burst, unless given.
 const MULTIPLIER: f64 = 10.0;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "a steady load with a burst in it: overflowing queues, recovery afterwards";
-
 /// A steady load with a sharp burst in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 #[allow(clippy::struct_field_names, reason = "the names of the specification")]

@@ -15,10 +15,6 @@ use crate::drive::mix::{Mix, calls_for};
 use crate::drive::schedule::Schedule;
 use crate::run::RunError;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "constant load for a fixed time: latency, throughput, errors, isolation of replies";
-
 /// Constant load for a fixed time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Sustained {

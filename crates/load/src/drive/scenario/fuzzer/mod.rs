@@ -45,10 +45,6 @@ pub fn payload_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "malformed messages, one by one: crashes, hangs, requests left without an answer";
-
 /// Malformed messages, and whether the server survives each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Fuzzer {
