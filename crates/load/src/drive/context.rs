@@ -14,7 +14,8 @@ use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
 use mcprove_fault::TimedInjector;
 use mcprove_settings::message::Diagnostic;
-use mcprove_settings::quantity::{describe_duration, optional_seconds, seconds};
+use mcprove_settings::quantity::{describe_duration, optional_seconds};
+use mcprove_settings::setting::in_seconds;
 use mcprove_settings::sync::lock;
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::Tool;
@@ -175,6 +176,7 @@ impl Fact for ViolationFact {
 }
 
 /// A phase of the run: by it a report knows what the calls of that number are.
+#[in_seconds]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PhaseFact {
     /// The number in the calls' events.
@@ -189,7 +191,6 @@ pub struct PhaseFact {
     /// Whether its calls count.
     pub measured: bool,
     /// When it began, since the events began.
-    #[serde(rename = "from_secs", with = "seconds")]
     pub from: Duration,
     /// When it ended; not known for all.
     #[serde(rename = "until_secs", with = "optional_seconds")]

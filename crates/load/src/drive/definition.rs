@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use mcprove_settings::message::Diagnostic;
-use mcprove_settings::quantity::{seconds, write_duration};
+use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::secrets_of_arguments;
-use mcprove_settings::setting::{Setting, Settings};
+use mcprove_settings::setting::{Setting, Settings, in_seconds};
 use mcprove_settings::tree::Data;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,7 @@ impl Scenario {
 }
 
 /// How the load is made, whatever the scenario.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 #[serde(default)]
 pub struct LoadSettings {
@@ -96,8 +97,6 @@ pub struct LoadSettings {
     pub catch_up: bool,
     /// The time before anything counts.
     #[setting(kind = TIME_OR_ZERO, default = "0")]
-    #[serde(rename = "warmup_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub warmup: Duration,
     /// End after this many calls, if that comes first.
     #[setting(otherwise = "none")]

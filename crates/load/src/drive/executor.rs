@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::Session;
-use mcprove_settings::quantity::seconds;
+use mcprove_settings::setting::in_seconds;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::Fact;
@@ -41,10 +41,10 @@ pub type MakeMixes = Box<
 >;
 
 /// How a load ended.
+#[in_seconds]
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoadEndedFact {
     pub in_flight: u64,
-    #[serde(rename = "at_secs", with = "seconds")]
     pub at: Duration,
     /// What came of the schedule of an open load.
     #[serde(flatten)]

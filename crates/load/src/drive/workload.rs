@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use mcprove_settings::kind::Kind;
 use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, read_tables,
+    Setting, SettingItem, SettingTable, SettingType, Settings, in_seconds, read_tables,
 };
 use mcprove_settings::tree::{Data, Field, Node};
 use schemars::JsonSchema;
@@ -70,6 +69,7 @@ impl ToolCall {
 }
 
 /// A sequence of steps that belong together, as a user's task does.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Pattern {
     /// Its name in the report; of a preset if it has no steps.
@@ -82,13 +82,7 @@ pub struct Pattern {
     pub weight: f64,
     /// The pause after each step.
     #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
-    #[serde(
-        rename = "think_time_secs",
-        with = "seconds",
-        default,
-        skip_serializing_if = "Duration::is_zero"
-    )]
-    #[schemars(with = "f64")]
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub think_time: Duration,
     /// When a step fails: continue, abort the pattern, or stop the run.
     #[setting(otherwise = "error_behavior of the scenario")]

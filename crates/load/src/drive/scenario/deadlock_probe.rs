@@ -10,9 +10,9 @@ use mcprove_document::figure;
 use mcprove_score::deadlock::{
     self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
 };
-use mcprove_settings::quantity::{as_milliseconds, seconds};
+use mcprove_settings::quantity::as_milliseconds;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
 use mcprove_trace::stream::Fact;
 use mcprove_trace::{BoxFuture, ErrorCategory};
@@ -29,6 +29,7 @@ use crate::run::{Report, RunError, RunFacts};
 const PHASE: u16 = 1;
 
 /// Many first calls at the same instant on a fresh server.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct DeadlockProbe {
     /// Calls released together.
@@ -36,18 +37,12 @@ pub struct DeadlockProbe {
     pub concurrent: u32,
     /// When a call counts as hung.
     #[setting(default = "5s", flag = false, elsewhere = "thresholds.hang_timeout")]
-    #[serde(rename = "hang_threshold_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub hang_threshold: Duration,
     /// How long a hung call may still answer late.
     #[setting(default = "10s", kind = TIME_OR_ZERO, flag = false, elsewhere = "thresholds.grace_period")]
-    #[serde(rename = "grace_period_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub grace_period: Duration,
     /// How long `tools/list` may take.
     #[setting(default = "1s")]
-    #[serde(rename = "list_timeout_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub list_timeout: Duration,
 }
 

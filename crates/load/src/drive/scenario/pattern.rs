@@ -7,10 +7,9 @@ use std::time::Duration;
 use mcprove_client::permission::judge;
 use mcprove_settings::kind::{Kind, table_schema};
 use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, fill, read_tables,
+    Setting, SettingItem, SettingTable, SettingType, Settings, fill, in_seconds, read_tables,
 };
 use mcprove_settings::tree::{Data, Field, Node};
 use mcprove_trace::protocol::Tool;
@@ -36,6 +35,7 @@ const READS: usize = 3;
 const STEP_HINT: &str = "write {tool = \"search\", args = {query = \"x\"}} or {list = \"tools\"}";
 
 /// Sequences of calls, chosen at random by weight, with pauses for thought.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Patterns {
     /// Sequences under way at the same time.
@@ -43,8 +43,6 @@ pub struct Patterns {
     pub concurrent: u32,
     /// How long the load lasts.
     #[setting(default = "60s", elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// A pattern made from the server's tools: `explore_then_act`, `read_then_write` or `multi_step`.
     #[setting(kind = Kind::OneOf(PRESETS), otherwise = "explore_then_act")]

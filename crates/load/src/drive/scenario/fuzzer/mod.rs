@@ -13,8 +13,7 @@ use mcprove_document::figure::counted;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
 use mcprove_score::verdict::Verdict;
 use mcprove_settings::number;
-use mcprove_settings::quantity::seconds;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::stream::{Fact, FactError};
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use schemars::JsonSchema;
@@ -48,6 +47,7 @@ pub fn payload_names() -> Vec<&'static str> {
 }
 
 /// Malformed messages, and whether the server survives each.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Fuzzer {
     /// How often all payloads are sent.
@@ -58,8 +58,6 @@ pub struct Fuzzer {
     pub payloads: Vec<String>,
     /// How long each answer may take.
     #[setting(default = "2s")]
-    #[serde(rename = "answer_timeout_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub answer_timeout: Duration,
 }
 
