@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcprove_settings::quantity::optional_seconds;
 use serde::{Deserialize, Serialize};
 
-use super::injector::{FaultCount, Injection, Injector};
+use super::injector::{Injection, Injector};
 use super::site::CallSite;
 use super::spec::{FaultSpec, Target};
 
@@ -142,11 +142,6 @@ impl TimedInjector {
     /// Calls that were too many different ones to be remembered.
     pub fn calls_forgotten(&self) -> u64 {
         self.injector.calls_forgotten()
-    }
-
-    /// What each fault has done so far.
-    pub fn counts(&self) -> Vec<FaultCount> {
-        self.injector.counts()
     }
 
     fn time(&self, now: Instant) -> Option<Duration> {

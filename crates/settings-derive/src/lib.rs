@@ -58,6 +58,27 @@ pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#item).into()
 }
 
+/// Has serde write every `Duration` of a struct in seconds, under its name with `_secs`. Stands above the derives.
+#[proc_macro_attribute]
+pub fn in_seconds(_: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item = syn::parse_macro_input!(item as ItemStruct);
+    let derives = item.attrs.iter().map(|it| quote!(#it).to_string());
+    let has_schema = derives.collect::<String>().contains("JsonSchema");
+    for field in &mut item.fields {
+        if !matches!(&field.ty, Type::Path(path) if path.path.is_ident("Duration")) {
+            continue;
+        }
+        let name = field.ident.as_ref().map(|ident| format!("{ident}_secs"));
+        let with = "::mcprove_settings::quantity::seconds";
+        let serde = parse_quote!(#[serde(rename = #name, with = #with)]);
+        field.attrs.push(serde);
+        if has_schema {
+            field.attrs.push(parse_quote!(#[schemars(with = "f64")]));
+        }
+    }
+    quote!(#item).into()
+}
+
 fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     let Data::Struct(data) = &input.data else {
         return Err(syn::Error::new_spanned(input, "settings are a struct"));

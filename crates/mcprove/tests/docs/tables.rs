@@ -156,10 +156,10 @@ fn the_table_of_bad_requests_is_current() {
 #[test]
 fn the_table_of_faults_is_current() {
     let mut table = String::from("| fault | what it does | settings |\n|---|---|---|\n");
-    for entry in fault::ENTRIES {
-        let settings = (entry.settings)();
+    for kind in fault::kinds() {
+        let settings = fault::settings_of(kind);
         let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        let mut written = entry.name.replace('_', "-");
+        let mut written = kind.name().replace('_', "-");
         if !names.is_empty() {
             write!(written, ":<{}>", names.join(">-<")).unwrap();
         }
@@ -172,7 +172,7 @@ fn the_table_of_faults_is_current() {
             .collect();
         let row = format!(
             "| `{written}` | {} | {} |",
-            entry.explanation,
+            kind.about(),
             settings.join("; ")
         );
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
