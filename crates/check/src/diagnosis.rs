@@ -7,6 +7,7 @@ use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
 use mcprove_settings::message::{Message, assignment, message};
 use mcprove_settings::quantity::describe_duration;
+use mcprove_settings::setting::sparse;
 use mcprove_trace::stream::EventStream;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ const RUNS_MAX: usize = 100;
 const DESCRIPTORS_MIN: u64 = 1024;
 
 /// One item of the checklist.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// What was looked at.
@@ -25,15 +27,14 @@ pub struct Item {
     /// Whether most servers do without it.
     pub optional: bool,
     /// Whether mcprove itself ran out of a resource, so that nothing is known.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub ran_out: bool,
     /// What was found.
     pub found: String,
     /// How to mend it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
     /// Lines that show it, such as the server's stderr.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub evidence: Vec<String>,
 }
 

@@ -151,7 +151,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     }
     context.fact("", &ending);
     let mut report = report_of(None)?;
-    watching.finish();
+    watching.close_interval();
     report.trace = trace.as_ref().map(|trace| {
         let summary = trace.summary();
         TraceStats {

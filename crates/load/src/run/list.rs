@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use mcprove_settings::quantity::as_milliseconds;
+use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub struct RunList {
 }
 
 /// A run of the list.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedRun {
     /// Where it is.
@@ -27,7 +29,7 @@ pub struct ListedRun {
     /// What it came to; none if its report cannot be read.
     pub summary: Option<RunSummary>,
     /// Why its report cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub problem: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! The MCP messages that the client looks into, as far as it does. Fields that it only passes on
 //! stay JSON.
 
+use mcprove_settings::setting::sparse;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -30,7 +31,6 @@ pub struct InitializeResult {
     #[serde(default, deserialize_with = "read_server_info")]
     pub server_info: Implementation,
     /// How to use the server.
-    #[serde(default)]
     pub instructions: Option<String>,
 }
 
@@ -70,10 +70,8 @@ pub struct DiscoverResult {
     #[serde(default)]
     pub capabilities: Value,
     /// How to use the server.
-    #[serde(default)]
     pub instructions: Option<String>,
     /// Who the server says it is, where some servers put it.
-    #[serde(default)]
     pub server_info: Option<Value>,
     /// Metadata; the server's name and version belong into it.
     #[serde(default, rename = "_meta")]
@@ -81,28 +79,27 @@ pub struct DiscoverResult {
 }
 
 /// A tool, as `tools/list` has it.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// The name to call it by.
     pub name: String,
     /// What people call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub title: Option<String>,
     /// What it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
     #[serde(default)]
     pub input_schema: Value,
     /// The JSON Schema of its structured result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub output_schema: Option<Value>,
     /// What the server says of its effects.
-    #[serde(default)]
     pub annotations: Option<ToolAnnotations>,
     /// How it runs.
-    #[serde(default)]
     pub execution: Option<ToolExecution>,
 }
 
@@ -188,7 +185,6 @@ pub struct RpcError {
     #[serde(default)]
     pub message: String,
     /// Anything more.
-    #[serde(default)]
     pub data: Option<Value>,
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::ErrorCategory;
 use crate::sparse::SparseHistogram;
 use crate::sparse::Stretch;
+use mcprove_settings::setting::sparse;
 use serde::{Deserialize, Serialize};
 
 use super::fact::Fact;
@@ -68,6 +69,7 @@ impl Fact for PlannedFaultsFact {
 }
 
 /// A fault strikes a call; noted before anything else of that call.
+#[sparse(marked)]
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StrikeFact {
     /// The session of the call.
@@ -80,19 +82,17 @@ pub struct StrikeFact {
     #[serde(default)]
     pub kind: String,
     /// The server that it was aimed at.
-    #[serde(default)]
     pub server: Option<String>,
     /// The tool that is called.
-    #[serde(default)]
     pub tool: Option<String>,
     /// How long it delays the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub delay_ms: Option<f64>,
     /// How long it holds the call up otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub held_ms: Option<f64>,
     /// How many calls it lets fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub failures: Option<u64>,
 }
 

@@ -31,7 +31,7 @@ pub use fault_metrics::{
 };
 pub use metrics::new_histogram;
 pub use metrics::{CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall};
-pub use metrics_sink::{Interval, MetricsSink};
+pub use metrics_sink::MetricsSink;
 pub use trace_file::{
     TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
 };

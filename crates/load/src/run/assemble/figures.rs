@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcprove_settings::number::float;
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::CallMetrics;
 
@@ -19,20 +20,11 @@ pub(crate) fn samples(
         .collect()
 }
 
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
-    #[allow(clippy::cast_precision_loss)]
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
 pub(crate) fn per_second(count: u64, time: Duration) -> f64 {
-    let seconds = time.as_secs_f64();
-    if seconds > 0.0 {
-        #[allow(clippy::cast_precision_loss)]
-        let count = count as f64;
-        count / seconds
-    } else {
-        0.0
+    if time.is_zero() {
+        return 0.0;
     }
+    float(count) / time.as_secs_f64()
 }
 
 /// p99, or the maximum where there are too few calls for it.

@@ -10,6 +10,7 @@ use crate::run::directory::{RunDirectory, RunEntry, list_runs, read_metrics};
 use crate::run::format::FormatError;
 use crate::run::recompute::{RecomputeError, recompute};
 use crate::run::report::Report;
+use crate::run::trace_reader::TraceReadError;
 
 /// The most runs that are taken from one directory, the newest.
 const RUNS_PER_DIRECTORY_MAX: usize = 256;
@@ -131,7 +132,7 @@ fn read(directory: &RunDirectory) -> Result<Report, FormatError> {
     }
     match recompute(directory) {
         Ok(recomputed) => judged(recomputed.report),
-        Err(RecomputeError::Format(error)) => Err(error),
+        Err(RecomputeError::Read(TraceReadError::Format(error))) => Err(error),
         Err(error) => Err(FormatError::Unreadable(error.to_string())),
     }
 }

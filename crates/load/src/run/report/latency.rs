@@ -137,7 +137,7 @@ impl From<LatencyStats> for LatencyFile {
             mean: any(stats.mean),
             stddev: any(stats.stddev),
             count: stats.count,
-            histogram: encode(&stats.histogram),
+            histogram: encode_histogram(&stats.histogram),
         }
     }
 }
@@ -170,7 +170,8 @@ impl JsonSchema for LatencyStats {
     }
 }
 
-fn encode(histogram: &Histogram<u64>) -> String {
+/// As `HdrHistogram` V2, compressed, in Base64; empty without values.
+pub(crate) fn encode_histogram(histogram: &Histogram<u64>) -> String {
     if histogram.is_empty() {
         return String::new();
     }
