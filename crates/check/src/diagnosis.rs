@@ -1,15 +1,9 @@
 //! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
-use mcprove_settings::message::{Message, assignment, message};
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::stream::EventStream;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::message::assignment;
+use mcprove_trace::prelude::*;
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;
@@ -154,8 +148,12 @@ fn descriptors() -> Item {
 
 fn old_runs(folder: &Path) -> Item {
     let name = "old runs";
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let count = entries.filter(|entry| entry.path().is_dir()).count();
+    let count = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .count();
     let folder = folder.display();
     let found = format!("{count} in ./{folder}");
     if count > RUNS_MAX {

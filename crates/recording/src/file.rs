@@ -1,25 +1,16 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
-use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, Weak};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use mcprove_fault::PastCalls;
-use mcprove_settings::loss::{Loss, Missing};
-use mcprove_settings::private_file;
-use mcprove_settings::secret::{Redactor, is_secret_name, secrets_of_named};
-use mcprove_settings::setting::sparse;
-use mcprove_settings::sync::lock;
-use mcprove_trace::EventKind;
-use mcprove_trace::stream::{EventStream, Recorder, Sink, TraceFile};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use mcprove_settings::secret::{is_secret_name, secrets_of_named};
+use mcprove_trace::prelude::*;
+use mcprove_trace::stream::{Recorder, TraceFile};
 
 use super::append::{self, Before};
 use super::session::RecordedSession;
@@ -149,8 +140,9 @@ impl Recording {
         match append::open(path, origin)? {
             None => Self::create(path, origin, redactor),
             Some(before) => {
-                let started = Instant::now().checked_sub(before.elapsed);
-                let started = started.unwrap_or_else(Instant::now);
+                let started = Instant::now()
+                    .checked_sub(before.elapsed)
+                    .unwrap_or_else(Instant::now);
                 Self::start(origin, started, before, redactor)
             }
         }
@@ -171,8 +163,9 @@ impl Recording {
         before: Before,
         redactor: &Redactor,
     ) -> io::Result<Self> {
-        let trace = TraceFile::to_writer(before.writer).with_value_bytes_max(RESULT_BYTES_MAX);
-        let trace = trace.with_redactor(redactor.clone());
+        let trace = TraceFile::to_writer(before.writer)
+            .with_value_bytes_max(RESULT_BYTES_MAX)
+            .with_redactor(redactor.clone());
         let trace = Arc::new(trace);
         let sink: Arc<dyn Sink> = Arc::<TraceFile>::clone(&trace);
         let stream = EventStream::new(vec![sink]).started_at(started);

@@ -1,13 +1,13 @@
 //! When two values, or two calls, are the same: JSON with sorted keys, no spaces, and one way to
 //! write each number. Keys in another order do not make another value, nor does `1.0` for `1`.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use crate::ToolCall;
+use crate::prelude::*;
 
 /// Whole numbers in floating point are written with every digit up to here: beyond all that have 64 bits.
 const WHOLE_FLOAT_MAX: f64 = 1e21;
@@ -44,8 +44,8 @@ pub fn text(value: &Value) -> String {
             // Sorted here: whether the map is depends on features that other crates turn on.
             let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(key, _)| *key);
-            let members = members.into_iter();
             let members: Vec<String> = members
+                .into_iter()
                 .map(|(key, member)| format!("{}:{}", Value::from(key.as_str()), text(member)))
                 .collect();
             format!("{{{}}}", members.join(","))
@@ -143,18 +143,24 @@ impl<'a> Identity<'a> {
 pub fn first_equal(calls: &[Identity<'_>]) -> Vec<usize> {
     // The first of each kind: but for chance there is one.
     let mut kinds: HashMap<u64, Vec<(usize, &Identity<'_>)>> = HashMap::new();
-    let places = calls.iter().enumerate().map(|(place, call)| {
-        let Some(print) = call.fingerprint() else {
-            return place;
-        };
-        let known = kinds.entry(print).or_default();
-        let same = known.iter().find(|(_, kind)| kind.is_same(call));
-        same.map(|(first, _)| *first).unwrap_or_else(|| {
-            known.push((place, call));
-            place
+    calls
+        .iter()
+        .enumerate()
+        .map(|(place, call)| {
+            let Some(print) = call.fingerprint() else {
+                return place;
+            };
+            let known = kinds.entry(print).or_default();
+            known
+                .iter()
+                .find(|(_, kind)| kind.is_same(call))
+                .map(|(first, _)| *first)
+                .unwrap_or_else(|| {
+                    known.push((place, call));
+                    place
+                })
         })
-    });
-    places.collect()
+        .collect()
 }
 
 /// A call as one text, equal for calls that are the same, where its arguments are known: what tests

@@ -1,12 +1,6 @@
 //! What a probe found, as it is printed and written.
 
-use std::time::Duration;
-
-use mcprove_settings::setting::sparse;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::prelude::*;
 
 /// How much of each is kept.
 const LINE_CHARACTERS: usize = 500;

@@ -1,13 +1,8 @@
 //! Making the bad requests, one after the other.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use mcprove_client::session::{CallError, Session};
 use mcprove_client::transport::Failure;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{BoxFuture, ErrorCategory};
+use mcprove_trace::prelude::*;
 
 use super::judgement::Answer;
 use super::report::{Breach, NegativePathReport, ProbeReport, Verdict};

@@ -1,7 +1,7 @@
 //! The bad requests: what there is to know of each, and how it is made.
 
+use mcprove_trace::prelude::*;
 use mcprove_trace::protocol::kind;
-use serde_json::{Value, json};
 
 use super::judgement::Contract;
 use super::subject::unused;
@@ -144,9 +144,11 @@ fn wrong_type(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
 /// there, or, as a text, for what it says.
 fn takes_another_type(subject: &Subject<'_>, name: &str, value: &Value) -> bool {
     let more = [json!(1), json!(0.5), json!([]), json!({}), json!("")];
-    let others = values().into_iter().chain(more);
-    let mut others = others.filter(|other| kind(other) != kind(value));
-    others.any(|other| !subject.rejects(&subject.with(name, other)))
+    values()
+        .into_iter()
+        .chain(more)
+        .filter(|other| kind(other) != kind(value))
+        .any(|other| !subject.rejects(&subject.with(name, other)))
 }
 
 /// The schema forbids the field only if it accepts it with no value at all: not where only its type, or
@@ -171,8 +173,9 @@ fn oversized(subject: &Subject<'_>) -> Result<BadRequest, NotApplicable> {
     let is_text = |name: &&str| subject.arguments.get(*name).is_some_and(Value::is_string);
     let takes_text = |name: &str| !subject.rejects(&subject.with(name, "x".into()));
     let unused = subject.unused_name("mcprove_oversized_field");
-    let mut texts = names.iter().copied();
-    let name = texts
+    let name = names
+        .iter()
+        .copied()
         .find(is_text)
         .or_else(|| names.iter().copied().find(|name| takes_text(name)))
         .or_else(|| names.first().copied())

@@ -1,11 +1,8 @@
 //! What a bad request is made from, and what it is.
 
-use std::collections::BTreeSet;
-
 use mcprove_arguments as arguments;
 use mcprove_arguments::{ArgumentsError, SchemaCheck};
-use mcprove_settings::text::shorten;
-use serde_json::{Map, Value};
+use mcprove_trace::prelude::*;
 
 /// The types that a map is not of.
 const JSON_TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "null"];
@@ -172,9 +169,13 @@ impl<'a> Subject<'a> {
 
     /// The names that a plain `required` at the top of the schema has, of arguments that are there.
     fn required(&self) -> impl Iterator<Item = &str> {
-        let required = self.schema.get("required").and_then(Value::as_array);
-        let names = required.into_iter().flatten().filter_map(Value::as_str);
-        names.filter(|name| self.arguments.contains_key(*name))
+        self.schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .filter(|name| self.arguments.contains_key(*name))
     }
 
     /// The first of them.
@@ -190,12 +191,18 @@ impl<'a> Subject<'a> {
     /// The names of arguments, those that are required first, then those that the schema tells of: in its
     /// own order, each once.
     pub(super) fn names(&self) -> Vec<&str> {
-        let properties = self.schema.get("properties").and_then(Value::as_object);
-        let properties = properties.into_iter().flat_map(Map::keys);
+        let properties = self
+            .schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys);
         let others = self.arguments.keys().chain(properties);
         let mut seen = BTreeSet::new();
-        let names = self.required().chain(others.map(String::as_str));
-        names.filter(|name| seen.insert(*name)).collect()
+        self.required()
+            .chain(others.map(String::as_str))
+            .filter(|name| seen.insert(*name))
+            .collect()
     }
 
     /// The arguments with another value for one of them.

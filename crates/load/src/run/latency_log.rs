@@ -2,18 +2,15 @@
 //! tools can read.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::io::Write;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
-use mcprove_settings::number::float;
-use mcprove_settings::private_file;
 
 use super::error::at;
 use super::report::encode_histogram;
+use crate::prelude::*;
 
 /// Maximum values in the log are in milliseconds; the histograms are in nanoseconds.
 const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;

@@ -1,14 +1,7 @@
 //! The runs that there are, each in a few numbers.
 
-use std::path::PathBuf;
-
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::directory::RunEntry;
-use super::report::{Report, RunOutcome};
+use crate::prelude::*;
 
 /// The runs of a directory, the newest first. Serialised it is of the format `runs.v1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

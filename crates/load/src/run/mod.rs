@@ -25,15 +25,11 @@ mod thresholds;
 mod trace_reader;
 mod watch;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
-use mcprove_score::verdict::Verdict;
-use serde::Serialize;
 
-use crate::drive::{Scenario, Stop};
+use crate::drive::Stop;
+use crate::prelude::*;
 
 pub use assemble::RunFacts;
 pub use comparison::{

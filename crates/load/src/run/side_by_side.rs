@@ -1,15 +1,9 @@
 //! The same load on several servers, one run each: what each came to, or why it could not be run.
 
-use std::path::{Path, PathBuf};
-
-use mcprove_settings::loss::Loss;
-use mcprove_settings::setting::sparse;
 use mcprove_settings::whole_file::write_private;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
-use super::report::Report;
+use crate::prelude::*;
 
 /// What the name of its file ends in.
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";

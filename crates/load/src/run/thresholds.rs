@@ -1,12 +1,10 @@
 //! What a run must keep to, overall and tool by tool.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use mcprove_score::threshold::Limits;
-use mcprove_settings::quantity::{optional_seconds, seconds};
-use mcprove_settings::setting::{Settings, sparse};
-use serde::{Deserialize, Serialize};
+use mcprove_settings::quantity::optional_seconds;
+use mcprove_settings::setting::Settings;
+
+use crate::prelude::*;
 
 /// Limits of a run; each that is set is checked at the end.
 ///

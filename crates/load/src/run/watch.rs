@@ -1,17 +1,12 @@
 //! Looking at a run from outside while it goes on: the live view, and `latency.hlog`.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-use mcprove_settings::loss::{Loss, Losses, Missing};
-use mcprove_settings::number::float;
-use mcprove_trace::stream::MetricsSink;
 
 use super::ProgressHandler;
 use super::latency_log::LatencyLog;
 use crate::drive::context::RunContext;
+use crate::prelude::*;
 
 /// How often the live view is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);

@@ -1,10 +1,9 @@
 //! The MCP messages that the client looks into, as far as it does. Fields that it only passes on
 //! stay JSON.
 
-use mcprove_settings::setting::sparse;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+
+use crate::prelude::*;
 
 /// Who a server says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +37,10 @@ impl Implementation {
     /// What `info` says, as far as it can be read: a name is no reason to refuse a server.
     pub fn read(info: &Value) -> Self {
         let text = |key| {
-            let value = info.get(key).and_then(Value::as_str);
-            value.unwrap_or_default().to_owned()
+            info.get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         Self {
             name: text("name"),
@@ -211,8 +212,9 @@ impl RpcError {
 
     /// The revisions that the server offers instead of the one it refused.
     pub fn supported_versions(&self) -> Vec<String> {
-        let supported = self.data.as_ref().and_then(|data| data.get("supported"));
-        supported
+        self.data
+            .as_ref()
+            .and_then(|data| data.get("supported"))
             .and_then(Value::as_array)
             .map(|versions| {
                 versions

@@ -97,13 +97,16 @@ impl ParameterHeaders {
     /// A value that is absent or null has no header. Nor has a value that no header may repeat: an
     /// array, an object, a fraction, an integer beyond 2^53 - 1.
     pub fn extract(&self, arguments: &Value) -> Vec<(String, String)> {
-        let found = self.headers.iter().filter_map(|(path, header)| {
-            let mut path = path.iter();
-            let value = path.try_fold(arguments, |value, name| value.get(name))?;
-            let text = primitive_text(value)?;
-            Some((header.clone(), encode_header_value(&text)))
-        });
-        found.collect()
+        self.headers
+            .iter()
+            .filter_map(|(path, header)| {
+                let value = path
+                    .iter()
+                    .try_fold(arguments, |value, name| value.get(name))?;
+                let text = primitive_text(value)?;
+                Some((header.clone(), encode_header_value(&text)))
+            })
+            .collect()
     }
 
     /// Looks at a schema and everything below it, which is no deeper than what a parser takes. `path` has the
@@ -117,8 +120,8 @@ impl ParameterHeaders {
         if let Some(name) = schema.get(KEYWORD) {
             let kind = schema.get("type");
             let place = place.to_owned();
-            let added = self.add(name, kind, path);
-            added.map_err(|reason| InvalidParameterHeader { place, reason })?;
+            self.add(name, kind, path)
+                .map_err(|reason| InvalidParameterHeader { place, reason })?;
         }
         match schema {
             Value::Object(keywords) => {

@@ -1,16 +1,10 @@
 //! What injected faults did: the calls that they struck, apart from all others, and what the others were
 //! like stretch by stretch. Kept only in runs with faults, and adds up in any order.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use crate::ErrorCategory;
+use crate::prelude::*;
 use crate::sparse::SparseHistogram;
 use crate::sparse::Stretch;
-use mcprove_settings::setting::sparse;
-use serde::{Deserialize, Serialize};
 
-use super::fact::Fact;
 use super::metrics::{add_counts, failures};
 
 /// How long a stretch is, as long as there are few.
@@ -128,11 +122,11 @@ impl FaultMetrics {
         while number >> self.doublings >= STRETCHES_MAX {
             self.double(self.doublings + 1);
         }
-        let tools = self
-            .stretches
+        self.stretches
             .entry((phase, number >> self.doublings))
-            .or_default();
-        tools.entry(tool.to_owned()).or_default()
+            .or_default()
+            .entry(tool.to_owned())
+            .or_default()
     }
 
     /// Makes stretches longer, until they are doubled so often.

@@ -3,17 +3,12 @@
 //! matter which thread saw what.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::time::Duration;
 
-use crate::{CallFailure, ErrorCategory};
 use hdrhistogram::Histogram;
-use mcprove_settings::quantity::{milliseconds, seconds};
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::quantity::milliseconds;
 
 use super::fault_metrics::FaultMetrics;
+use crate::prelude::*;
 
 /// Three digits: a percentile is right to 0.1 %.
 const SIGNIFICANT_DIGITS: u8 = 3;

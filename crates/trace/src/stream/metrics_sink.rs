@@ -1,19 +1,13 @@
 //! The metrics sink: gathers [`Metrics`] per thread, and merges them on demand.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use mcprove_settings::sync::lock;
 use rustc_hash::FxHashMap;
 
-use super::metrics::{
-    CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall, nanoseconds,
-};
+use super::metrics::{Note, ProcessSample, SecondMetrics, SlowCall, nanoseconds};
 use super::struck::{Attribution, StruckCalls};
-use super::{Shard, Sink, SinkError};
-use crate::{CallTag, ErrorCategory, Event, EventKind, RequestKey};
+use super::{Shard, SinkError};
+use crate::prelude::*;
 
 const NAME: &str = "metrics";
 
@@ -198,15 +192,16 @@ impl Named {
 impl Shard for MetricsShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
         let at = event.at;
-        let owner = self.struck.sort(event, &mut self.rest.faults);
-        let owner = owner.map_err(|error| SinkError {
-            sink: NAME,
-            reason: error.to_string(),
-            events: 1,
-        })?;
+        let owner = self
+            .struck
+            .sort(event, &mut self.rest.faults)
+            .map_err(|error| SinkError {
+                sink: NAME,
+                reason: error.to_string(),
+                events: 1,
+            })?;
         if let Some((tool, tag)) = self.struck.returned.take() {
-            let calls = self.of(tag.phase, "tools/call", Some(&tool));
-            calls.send(tag.wait);
+            self.of(tag.phase, "tools/call", Some(&tool)).send(tag.wait);
         }
         match event.kind {
             _ if owner == Attribution::Fault => {}

@@ -1,16 +1,12 @@
 //! The trace sink: one JSON object per line (`trace.v1`), written through per-thread buffers.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-
-use mcprove_settings::private_file;
-use mcprove_settings::secret::Redactor;
-use mcprove_settings::sync::lock;
+use std::io::Write;
+use std::sync::{PoisonError, RwLock};
 
 use super::trace_line::write_line;
-use super::{Shard, Sink, SinkError};
-use crate::{Event, EventKind, TraceRecord};
+use super::{Shard, SinkError};
+use crate::TraceRecord;
+use crate::prelude::*;
 
 /// The format of a trace, which its first line carries.
 pub const TRACE_FORMAT: &str = "trace.v1";
@@ -146,8 +142,7 @@ struct TraceShard {
 
 impl Shard for TraceShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
-        let redactor = self.redactor.read();
-        let redactor = redactor.unwrap_or_else(PoisonError::into_inner);
+        let redactor = self.redactor.read().unwrap_or_else(PoisonError::into_inner);
         let is_cut = write_line(&mut self.buffer, event, self.value_bytes_max, &redactor);
         drop(redactor);
         self.held.written += 1;

@@ -4,12 +4,9 @@
 //! only to write them out would cost more than the call that is being traced.
 
 use std::io::Write;
-use std::time::Duration;
-
-use mcprove_settings::secret::Redactor;
 
 use super::metrics::nanoseconds;
-use crate::{CallTag, Event, EventKind};
+use crate::prelude::*;
 
 /// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
 /// a call.

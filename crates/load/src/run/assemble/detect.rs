@@ -1,24 +1,16 @@
 //! What the detectors find in any run.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_score::{coverage, deadlock, generator, isolation};
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::number::share;
-use mcprove_settings::phrase;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::contained::contain_call;
-use mcprove_trace::stream::{Fact, FactError};
 
-use super::{RunFacts, without_answer};
+use super::without_answer;
 use crate::drive::connection_slot::{DeadlockFact, GaveUpFact};
 use crate::drive::context::{ConnectFailedFact, StayedFact, ToolsFact, ViolationFact};
 use crate::drive::driver::{DriverFact, IsolationFact};
 use crate::drive::scenario::ProbeFact;
 use crate::drive::worker::CrossedReplyFact;
+use crate::prelude::*;
 use crate::run::execution::CalibrationFact;
-use crate::run::report::Report;
 
 /// The share of failed calls that is worth a word without a limit, and the share that fails a run.
 const ERROR_SHARE_NOTABLE: f64 = 0.05;
@@ -42,8 +34,11 @@ impl RunFacts<'_> {
         report.verdicts.extend(self.detect_dropped(report));
         self.detect_faults(report);
         let tools: ToolsFact = self.first()?.unwrap_or_default();
-        let successes = self.metrics.tools_of(|_| true).into_iter();
-        let successes = successes.map(|(name, calls)| (name, calls.succeeded()));
+        let successes = self
+            .metrics
+            .tools_of(|_| true)
+            .into_iter()
+            .map(|(name, calls)| (name, calls.succeeded()));
         report.coverage = coverage::coverage(&tools.names, &successes.collect());
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
@@ -69,8 +64,10 @@ impl RunFacts<'_> {
     fn detect_generator(&self, report: &mut Report) -> Result<(), FactError> {
         let drivers: Vec<DriverFact> = self.all()?;
         let count = drivers.iter().map(|driver| driver.drivers).max();
-        let shares = drivers.iter().filter_map(|driver| driver.cpu_share);
-        let busiest = shares.max_by(f64::total_cmp);
+        let busiest = drivers
+            .iter()
+            .filter_map(|driver| driver.cpu_share)
+            .max_by(f64::total_cmp);
         let calibration: Option<CalibrationFact> = self.first()?;
         let calibration = calibration.and_then(|calibration| calibration.per_s);
         let (mut starts, mut missed) = (None, None);
@@ -99,8 +96,10 @@ impl RunFacts<'_> {
             isolation.unchecked += fact.unchecked;
             isolation.lost += fact.lost;
         }
-        let examples = self.metrics.notes_of(CrossedReplyFact::NAME);
-        let examples = examples.take(isolation::EXAMPLES_MAX);
+        let examples = self
+            .metrics
+            .notes_of(CrossedReplyFact::NAME)
+            .take(isolation::EXAMPLES_MAX);
         isolation.examples = examples.map(|note| note.message.clone()).collect();
         let has_replies = report.throughput.successful_requests > 0 || isolation.lost > 0;
         if !found.is_empty() && has_replies {
@@ -120,8 +119,8 @@ impl RunFacts<'_> {
             found.into_iter().map(|one| (one.kind, one.tool)).unzip();
         let late = [ErrorCategory::Deadlock, ErrorCategory::Hang];
         let measured = self.tools.iter().filter(|(_, calls)| {
-            let mut late = late.iter();
-            late.any(|category| calls.errors.contains_key(category))
+            late.iter()
+                .any(|category| calls.errors.contains_key(category))
         });
         let all = self.metrics.tools_of(|_| self.tells_unanswered());
         let unanswered = all.iter().filter(|(_, calls)| without_answer(calls) > 0);
@@ -150,8 +149,10 @@ impl RunFacts<'_> {
         let violations: Vec<ViolationFact> = self.all()?;
         let mut counts = BTreeMap::<&str, (u64, &str)>::new();
         for violation in &violations {
-            let known = counts.entry(&violation.kind);
-            known.or_insert((0, &violation.example)).0 += violation.count;
+            counts
+                .entry(&violation.kind)
+                .or_insert((0, &violation.example))
+                .0 += violation.count;
         }
         let was_answered = self.total.succeeded() > 0;
         let verdict = if !counts.is_empty() {
@@ -186,8 +187,11 @@ impl RunFacts<'_> {
     /// Sessions that were given up, because the server did not come back.
     fn detect_lost_sessions(&self) -> Option<Verdict> {
         let count = self.metrics.count_notes(GaveUpFact::NAME);
-        let failed = self.metrics.notes_of(ConnectFailedFact::NAME).last();
-        let reason = failed.map_or(String::new(), |note| format!(" ({})", note.message));
+        let reason = self
+            .metrics
+            .notes_of(ConnectFailedFact::NAME)
+            .last()
+            .map_or(String::new(), |note| format!(" ({})", note.message));
         let verdict = Verdict::critical(
             "unreachable",
             format!(
@@ -302,7 +306,7 @@ impl RunFacts<'_> {
 /// Calls that ended in a way that no healthy server lets them end, whatever the limits.
 fn broken_calls(report: &Report) -> Vec<Verdict> {
     let crashes = u64::from(report.crash_count);
-    let kinds = [
+    [
         (ErrorCategory::Crash, "crash", ""),
         (
             ErrorCategory::Malformed,
@@ -314,8 +318,9 @@ fn broken_calls(report: &Report) -> Vec<Verdict> {
             "disconnected",
             "lost their connection before the answer",
         ),
-    ];
-    let found = kinds.into_iter().filter_map(|(category, detector, what)| {
+    ]
+    .into_iter()
+    .filter_map(|(category, detector, what)| {
         let failed = report.errors.by_category.get(&category).copied();
         let calls = phrase::count(failed.unwrap_or_default(), "call");
         let is_crash = category == ErrorCategory::Crash;
@@ -329,8 +334,8 @@ fn broken_calls(report: &Report) -> Vec<Verdict> {
         let verdict = Verdict::critical(detector, sentence, category.hint());
         let is_found = failed.is_some() || is_crash && crashes > 0;
         is_found.then(|| verdict.number(number, count))
-    });
-    found.collect()
+    })
+    .collect()
 }
 
 const fn critical_if(is_critical: bool) -> Severity {

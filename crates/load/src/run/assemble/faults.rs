@@ -1,19 +1,14 @@
 //! What injected faults did: to the calls that they struck, and to those that they did not.
 
-use std::collections::BTreeMap;
-
 use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
 use mcprove_score::percentile::is_supported;
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::number::{float, share};
-use mcprove_settings::phrase;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::sparse::Stretch;
 use mcprove_trace::stream::StruckMetrics;
 
-use super::{ALONE, RunFacts};
+use super::ALONE;
+use crate::prelude::*;
 use crate::run::LoadFault;
-use crate::run::report::{FaultsReport, Report};
+use crate::run::report::FaultsReport;
 
 impl RunFacts<'_> {
     /// Calls that met a fault, or were lost with a connection that one ended.
@@ -59,8 +54,11 @@ impl RunFacts<'_> {
             }
         }
         // When the load became another one: with more or fewer clients, another rate, or other tools.
-        let measured = self.measured_phases().filter(|phase| phase.name != ALONE);
-        let mut begins: Vec<f64> = measured.map(|phase| phase.from.as_secs_f64()).collect();
+        let mut begins: Vec<f64> = self
+            .measured_phases()
+            .filter(|phase| phase.name != ALONE)
+            .map(|phase| phase.from.as_secs_f64())
+            .collect();
         begins.sort_by(f64::total_cmp);
         Timeline {
             width_secs: self.metrics.faults.width().as_secs_f64(),
@@ -71,14 +69,19 @@ impl RunFacts<'_> {
     }
 
     fn all_fault_facts(&self, span: (f64, f64)) -> Vec<FaultFacts> {
-        let faults = self.header.faults.iter();
-        faults.map(|fault| self.fault_facts(fault, span)).collect()
+        self.header
+            .faults
+            .iter()
+            .map(|fault| self.fault_facts(fault, span))
+            .collect()
     }
 
     /// From when until when each fault was on, or held calls up.
     pub(crate) fn fault_spans(&self) -> Vec<(f64, f64)> {
-        let facts = self.all_fault_facts(self.measured_span());
-        facts.iter().filter_map(FaultFacts::held_window).collect()
+        self.all_fault_facts(self.measured_span())
+            .iter()
+            .filter_map(FaultFacts::held_window)
+            .collect()
     }
 
     /// The same, without faults that were on all the time: under those the run is all of a piece.
@@ -92,8 +95,10 @@ impl RunFacts<'_> {
     /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
     /// differs may be its doing.
     pub(crate) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
-        let phases = self.phases.iter();
-        let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
+        let phases = self
+            .phases
+            .iter()
+            .filter(|phase| compared.contains(&phase.name.as_str()));
         let spans: Vec<_> = phases
             .map(|phase| {
                 let until = phase.until.unwrap_or(self.ending.duration);
@@ -121,14 +126,20 @@ impl RunFacts<'_> {
 
     /// From when until when calls that count were begun, in seconds.
     fn measured_span(&self) -> (f64, f64) {
-        let from = self.measured_phases().map(|phase| phase.from).min();
-        let from = from.unwrap_or_default();
-        let ends = [
+        let from = self
+            .measured_phases()
+            .map(|phase| phase.from)
+            .min()
+            .unwrap_or_default();
+        let until = [
             self.load_ended.map(|ended| ended.at),
             self.phase(ALONE).map(|alone| alone.from),
             Some(self.ending.duration),
-        ];
-        let until = ends.into_iter().flatten().min().unwrap_or_default();
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or_default();
         (from.as_secs_f64(), until.max(from).as_secs_f64())
     }
 
@@ -136,8 +147,9 @@ impl RunFacts<'_> {
         let spec = &fault.spec;
         let struck = self.metrics.faults.struck.get(&spec.name);
         let window = if fault.ends_by_itself() {
-            let struck_at = struck.and_then(|struck| struck.struck_at);
-            struck_at.map(|(first, last)| (first.as_secs_f64(), last.as_secs_f64()))
+            struck
+                .and_then(|struck| struck.struck_at)
+                .map(|(first, last)| (first.as_secs_f64(), last.as_secs_f64()))
         } else {
             let start = from + fault.window.start.unwrap_or_default().as_secs_f64();
             let end = fault.window.end().map(|end| from + end.as_secs_f64());

@@ -1,12 +1,7 @@
 //! Small sums that several parts of a report need.
 
-use std::time::Duration;
-
-use mcprove_settings::number::float;
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::stream::CallMetrics;
-
-use crate::run::report::{PhaseReport, ProcessSample, Report};
+use crate::prelude::*;
+use crate::run::report::{PhaseReport, ProcessSample};
 
 pub(crate) fn samples(
     report: &Report,
@@ -30,8 +25,10 @@ pub(crate) fn per_second(count: u64, time: Duration) -> f64 {
 /// p99, or the maximum where there are too few calls for it.
 pub(crate) fn tail_ms(phase: &PhaseReport) -> Option<f64> {
     let latency = &phase.latency_ms;
-    let tail = latency.supported(0.99).or(latency.slowest());
-    tail.map(as_milliseconds)
+    latency
+        .supported(0.99)
+        .or(latency.slowest())
+        .map(as_milliseconds)
 }
 
 /// How many values of a histogram stand for all of them where a detector wants values.

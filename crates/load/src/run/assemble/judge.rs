@@ -2,22 +2,18 @@
 
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Measured};
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::Message;
-use mcprove_settings::phrase;
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::CallMetrics;
 
-use super::RunFacts;
-use crate::run::report::{LatencyStats, Report};
+use crate::prelude::*;
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
     pub(super) fn judge(&self, report: &mut Report) {
         let advice = report.generator.limited.then(|| {
-            let advice = report.generator.advice.as_ref();
-            advice.map_or("lower the load".to_owned(), Message::text)
+            report
+                .generator
+                .advice
+                .as_ref()
+                .map_or("lower the load".to_owned(), Message::text)
         });
         let limits = &self.header.thresholds;
         let all = Measured {
@@ -68,11 +64,16 @@ impl RunFacts<'_> {
                 0 => "No call was completed.".to_owned(),
                 calls => format!("None of the {} succeeded.", phrase::count(calls, "call")),
             };
-            let categories = report.errors.by_category.iter();
-            let worst = categories.max_by_key(|(_, count)| **count);
+            let worst = report
+                .errors
+                .by_category
+                .iter()
+                .max_by_key(|(_, count)| **count);
             // In strict mode it is we who refuse a result.
-            let mut checks = self.checks.iter();
-            let unfit = checks.find(|check| check.detector == "schema" && !check.passed);
+            let unfit = self
+                .checks
+                .iter()
+                .find(|check| check.detector == "schema" && !check.passed);
             let hint = match (worst, unfit) {
                 (Some((ErrorCategory::ProtocolError, _)), Some(check)) => check.hint.clone(),
                 (Some((category, _)), _) => category.hint(),
@@ -88,14 +89,18 @@ impl RunFacts<'_> {
         let failures = report
             .verdicts
             .iter()
-            .filter(|verdict| verdict.is_failure());
-        let failures = failures.map(|verdict| verdict.detector.clone());
-        let violations = report.threshold_violations.iter();
-        let violations = violations.map(|violation| violation.metric.name().to_owned());
+            .filter(|verdict| verdict.is_failure())
+            .map(|verdict| verdict.detector.clone());
+        let violations = report
+            .threshold_violations
+            .iter()
+            .map(|violation| violation.metric.name().to_owned());
         let alone = report.alone.as_ref().filter(|alone| alone.count > 0);
         // On a schedule it is a rate that breaks the server, and no number of clients.
-        let breaking = report.breaking_point.as_ref();
-        let breaking = breaking.filter(|point| point.rate_per_s.is_none());
+        let breaking = report
+            .breaking_point
+            .as_ref()
+            .filter(|point| point.rate_per_s.is_none());
         report.grades = grade::grade(&grade::GradeInput {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.

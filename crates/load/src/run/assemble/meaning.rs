@@ -1,15 +1,11 @@
 //! The facts of a report, and where the clients' time went, handed to the score crate for the sentences of "What this
 //! means".
 
-use std::time::Duration;
-
 use mcprove_score::interpret::{self, ClientTime, Facts, LoadModel, ToolFacts};
-use mcprove_settings::number::float;
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::stream::CallMetrics;
 
-use super::{ALONE, RunFacts};
-use crate::run::report::{LatencyStats, Model, Report};
+use super::ALONE;
+use crate::prelude::*;
+use crate::run::report::Model;
 
 /// Fewest calls alone that have a median to compare with.
 const ALONE_CALLS_MIN: u64 = 5;
@@ -62,25 +58,29 @@ impl RunFacts<'_> {
         // The slow tail: calls above the 99th percentile of all calls, which need not be of all tools.
         let limit = report.latency.supported(0.99);
         let limit = limit.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-        let tools = report.tools.iter().map(|(name, tool)| {
-            let latency = &tool.latency_ms;
-            let alone = alone.and_then(|tools| tools.get(name)).cloned();
-            let alone = LatencyStats::from_histogram(alone.unwrap_or_default().latency_ns);
-            ToolFacts {
-                name: name.clone(),
-                count: tool.count,
-                errors: tool.errors.total,
-                p50_ms: at(latency, 0.5),
-                p99_ms: at(latency, 0.99),
-                alone_p50_ms: (alone.count >= ALONE_CALLS_MIN).then(|| as_milliseconds(alone.p50)),
-                in_calls_s: self.tools.get(name).map_or(0.0, in_calls_s),
-                slow_calls: limit.map(|limit| {
-                    let within = latency.histogram.count_between(0, limit);
-                    latency.count.saturating_sub(within)
-                }),
-            }
-        });
-        tools.collect()
+        report
+            .tools
+            .iter()
+            .map(|(name, tool)| {
+                let latency = &tool.latency_ms;
+                let alone = alone.and_then(|tools| tools.get(name)).cloned();
+                let alone = LatencyStats::from_histogram(alone.unwrap_or_default().latency_ns);
+                ToolFacts {
+                    name: name.clone(),
+                    count: tool.count,
+                    errors: tool.errors.total,
+                    p50_ms: at(latency, 0.5),
+                    p99_ms: at(latency, 0.99),
+                    alone_p50_ms: (alone.count >= ALONE_CALLS_MIN)
+                        .then(|| as_milliseconds(alone.p50)),
+                    in_calls_s: self.tools.get(name).map_or(0.0, in_calls_s),
+                    slow_calls: limit.map(|limit| {
+                        let within = latency.histogram.count_between(0, limit);
+                        latency.count.saturating_sub(within)
+                    }),
+                }
+            })
+            .collect()
     }
 
     /// Where the clients' time went; none over phases of different concurrency, of which a share says nothing.
@@ -91,8 +91,9 @@ impl RunFacts<'_> {
         };
         let load_ended = self.load_ended?;
         let alone = self.phase(ALONE);
-        let drained_at = alone.map_or(self.ending.duration, |alone| alone.from);
-        let overtime = drained_at.saturating_sub(load_ended.at);
+        let overtime = alone
+            .map_or(self.ending.duration, |alone| alone.from)
+            .saturating_sub(load_ended.at);
         let in_flight = u32::try_from(load_ended.in_flight).unwrap_or(u32::MAX);
         let in_tools: f64 = self.tools.values().map(in_calls_s).sum();
         Some(ClientTime {
@@ -117,7 +118,8 @@ fn at(latency: &LatencyStats, quantile: f64) -> Option<f64> {
 }
 
 fn in_calls_s(calls: &CallMetrics) -> f64 {
-    let histograms = [&calls.latency_ns, &calls.failed_ns].into_iter();
-    let sums = histograms.map(|histogram| histogram.mean() * float(histogram.len()) / 1e9);
-    sums.sum()
+    [&calls.latency_ns, &calls.failed_ns]
+        .into_iter()
+        .map(|histogram| histogram.mean() * float(histogram.len()) / 1e9)
+        .sum()
 }

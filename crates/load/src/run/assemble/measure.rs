@@ -1,25 +1,20 @@
 //! The counts and histograms of a report.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
 use hdrhistogram::Histogram;
 use mcprove_score::coverage::coverage;
 use mcprove_score::generator::{self, LoadRate};
 use mcprove_score::grade::Grades;
 use mcprove_score::isolation::IsolationReport;
-use mcprove_settings::number::{float, float_len};
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, SecondMetrics, new_histogram};
+use mcprove_settings::number::float_len;
+use mcprove_trace::stream::{SecondMetrics, new_histogram};
 
+use super::ALONE;
 use super::figures::per_second;
-use super::{ALONE, RunFacts};
 use crate::drive::context::{PhaseFact, ReconnectedFact, ServerFact};
+use crate::prelude::*;
 use crate::run::format::METRICS;
 use crate::run::report::{
-    ErrorStats, Interval, LatencyStats, Model, PhaseReport, ProcessStats, Report, RunOutcome,
-    ServerInfo, ThroughputStats, ToolReport,
+    ErrorStats, Interval, Model, PhaseReport, ProcessStats, ServerInfo, ThroughputStats, ToolReport,
 };
 
 /// The most points that a timeline has; a longer run has longer stretches.
@@ -117,8 +112,10 @@ impl RunFacts<'_> {
         let place = usize::from(phase.index).saturating_sub(1);
         let is_load = phase.name != ALONE && !self.endings.is_empty();
         if is_load {
-            let counts = self.endings.iter();
-            counts.filter_map(|ending| ending.by_phase.get(place)).sum()
+            self.endings
+                .iter()
+                .filter_map(|ending| ending.by_phase.get(place))
+                .sum()
         } else {
             let calls = self.calls_in(phase);
             calls.succeeded() + calls.failures()
@@ -198,8 +195,10 @@ impl RunFacts<'_> {
 
     /// Second by second, or in longer stretches for a long run.
     fn timeline(&self) -> (Vec<(Duration, u64)>, Vec<Interval>) {
-        let seconds = self.metrics.seconds.iter();
-        let seconds: Vec<(u64, &SecondMetrics)> = seconds
+        let seconds: Vec<(u64, &SecondMetrics)> = self
+            .metrics
+            .seconds
+            .iter()
             .filter(|((phase, _), _)| self.is_measured(*phase))
             .map(|((_, second), counts)| (*second, counts))
             .collect();
@@ -210,24 +209,27 @@ impl RunFacts<'_> {
         let width = (last - first + 1).div_ceil(TIMELINE_POINTS_MAX).max(1);
         let mut stretches = BTreeMap::<u64, SecondMetrics>::new();
         for (second, counts) in &seconds {
-            let stretch = stretches.entry((second - first) / width);
-            stretch.or_default().add(counts);
+            stretches
+                .entry((second - first) / width)
+                .or_default()
+                .add(counts);
         }
         let mut ended = 0;
-        let points = (0..=(last - first) / width).map(|place| {
-            let sum = stretches.remove(&place).unwrap_or_default();
-            let completed = sum.succeeded + sum.failed;
-            ended += completed;
-            let until = Duration::from_secs(first + (place + 1) * width);
-            let mean = float(sum.latency_ns) / float(sum.succeeded) / 1e6;
-            let interval = Interval {
-                completed,
-                failed: sum.failed,
-                mean_ms: (sum.succeeded > 0).then_some(mean),
-            };
-            ((until, ended), interval)
-        });
-        points.unzip()
+        (0..=(last - first) / width)
+            .map(|place| {
+                let sum = stretches.remove(&place).unwrap_or_default();
+                let completed = sum.succeeded + sum.failed;
+                ended += completed;
+                let until = Duration::from_secs(first + (place + 1) * width);
+                let mean = float(sum.latency_ns) / float(sum.succeeded) / 1e6;
+                let interval = Interval {
+                    completed,
+                    failed: sum.failed,
+                    mean_ms: (sum.succeeded > 0).then_some(mean),
+                };
+                ((until, ended), interval)
+            })
+            .unzip()
     }
 }
 

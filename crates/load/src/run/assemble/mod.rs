@@ -8,24 +8,16 @@ mod judge;
 mod meaning;
 mod measure;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::Diagnostic;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, OWN_LIMIT};
+use mcprove_trace::stream::OWN_LIMIT;
 
 use super::header::{Ending, Header};
-use super::report::Report;
-use crate::drive::Scenario;
 use crate::drive::check::CheckFact;
 use crate::drive::connection_slot::GaveUpFact;
 use crate::drive::context::PhaseFact;
 use crate::drive::driver::EndingsFact;
 use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
+use crate::prelude::*;
 
 /// What a report is made of: what was measured, and the facts that the run noted.
 pub struct RunFacts<'a> {
@@ -93,8 +85,9 @@ pub(crate) fn assemble(
 
 /// Whether the calls of a phase count.
 fn is_measured(phases: &[PhaseFact], index: u16) -> bool {
-    let mut phases = phases.iter();
-    phases.any(|phase| phase.measured && phase.index == index)
+    phases
+        .iter()
+        .any(|phase| phase.measured && phase.index == index)
 }
 
 /// The ending of a run that was killed: as far as its events go.
@@ -197,15 +190,18 @@ impl RunFacts<'_> {
 
     /// Calls without an answer when the run was interrupted.
     fn unanswered(&self) -> u64 {
-        let open = self.tells_unanswered().then(|| without_answer(&self.total));
-        open.unwrap_or_default().max(self.hung_unanswered())
+        self.tells_unanswered()
+            .then(|| without_answer(&self.total))
+            .unwrap_or_default()
+            .max(self.hung_unanswered())
     }
 
     /// Of these, calls that were past the hang threshold.
     fn hung_unanswered(&self) -> u64 {
-        let hung = u64::try_from(self.metrics.hung_unanswered).ok();
-        let hung = hung.filter(|_| self.ending.interrupted);
-        hung.unwrap_or_default()
+        u64::try_from(self.metrics.hung_unanswered)
+            .ok()
+            .filter(|_| self.ending.interrupted)
+            .unwrap_or_default()
     }
 }
 

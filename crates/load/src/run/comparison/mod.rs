@@ -9,20 +9,11 @@ mod like;
 mod live;
 mod recorded;
 
-use std::io;
-use std::path::{Path, PathBuf};
-
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::compare::{self, Change, CompareLimits, Comparison, RunSample};
-use mcprove_settings::loss::Loss;
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::setting::sparse;
 use mcprove_settings::whole_file::write_whole;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::report::Report;
+use crate::prelude::*;
 
 pub use error::CompareError;
 pub use live::{Comparer, ComparisonHandler, ComparisonProgress, order};

@@ -1,15 +1,12 @@
 //! Comparing runs that were made before, by their directories.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use mcprove_score::compare::CompareLimits;
 
 use super::{CompareError, ComparisonReport, Gathered, Sides};
+use crate::prelude::*;
 use crate::run::directory::{RunDirectory, RunEntry, list_runs, read_metrics};
 use crate::run::format::FormatError;
 use crate::run::recompute::{RecomputeError, recompute};
-use crate::run::report::Report;
 use crate::run::trace_reader::TraceReadError;
 
 /// The most runs that are taken from one directory, the newest.

@@ -1,18 +1,12 @@
 //! Faults under load: what is injected, when, and what must hold around it.
 
-use std::time::Duration;
-
 use mcprove_client::server::Transport;
 use mcprove_fault::file::same_name;
 use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
-use mcprove_settings::message::Diagnostic;
 use mcprove_settings::quantity::optional_seconds;
-use mcprove_settings::setting::sparse;
 use mcprove_trace::Special;
-use serde::{Deserialize, Serialize};
 
-use super::error::RunError;
-use crate::drive::ScenarioKind;
+use crate::prelude::*;
 
 /// A fault of a load.
 ///

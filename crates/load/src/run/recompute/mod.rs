@@ -1,18 +1,13 @@
 //! A report computed again, from the trace of its run; from `metrics.json` where the trace is not
 //! whole.
 
-use std::path::Path;
-
-use mcprove_settings::message::Diagnostic;
-use mcprove_trace::stream::{Fact, MetricsSink};
-
 use super::assemble::{AssembleError, assemble};
 use super::directory::{RunDirectory, read_metrics};
 use super::format::FormatError;
 use super::header::Ending;
-use super::report::{Report, TraceStats};
+use super::report::TraceStats;
 use super::trace_reader::{End, TraceReadError, TraceReader};
-use crate::drive::Scenario;
+use crate::prelude::*;
 
 /// Why a report could not be computed again.
 #[derive(Debug, thiserror::Error)]

@@ -1,18 +1,10 @@
 //! What a recording amounts to: calls, latency and errors by tool, and the faults that struck.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
-
 use mcprove_recording::{ENDED, Origin, STARTED};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Fact, MetricsSink, StrikeFact};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::stream::StrikeFact;
 
-use super::report::LatencyStats;
 use super::trace_reader::{End, TraceReadError, TraceReader};
+use crate::prelude::*;
 
 /// The format of a report on a recording.
 pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";

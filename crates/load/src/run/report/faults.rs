@@ -1,9 +1,8 @@
 //! What injected faults did, in a report.
 
 use mcprove_score::fault_impact::FaultImpact;
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// What injected faults did. The calls that they struck are in no other number of the report: these are
 /// of calls that met no fault, or failed as it cannot make them, and so are the limits.

@@ -5,11 +5,6 @@ mod faults;
 mod latency;
 mod parts;
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::breaking_point::BreakingPoint;
 use mcprove_score::cold_start::ColdStartReport;
@@ -26,19 +21,11 @@ use mcprove_score::race::RaceReport;
 use mcprove_score::sessions::ChurnReport;
 use mcprove_score::spike_recovery::SpikeReport;
 use mcprove_score::threshold::ThresholdViolation;
-use mcprove_score::verdict::{Outcome, Verdict};
-use mcprove_settings::loss::Loss;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::seconds;
-use mcprove_settings::setting::sparse;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::drive::ScenarioKind;
+use crate::prelude::*;
 
 pub use faults::FaultsReport;
 pub use latency::LatencyStats;
@@ -287,14 +274,17 @@ impl Report {
 
     /// What is missing in the trace, if something is.
     pub(crate) fn trace_loss(&self) -> Option<&Loss> {
-        let mut losses = self.losses.iter();
-        losses.find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
+        self.losses
+            .iter()
+            .find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
     }
 
     /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
     pub fn own_limit(&self) -> Option<OwnLimit> {
-        let mut verdicts = self.verdicts.iter();
-        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
+        let verdict = self
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.detector == OWN_LIMIT)?;
         OwnLimit::of_numbers(&verdict.numbers)
     }
 

@@ -1,15 +1,7 @@
 //! The smaller parts of a report.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_settings::quantity::seconds;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{LatencyStats, ProcessSample};
+use super::ProcessSample;
+use crate::prelude::*;
 
 /// Whether calls wait for answers or follow a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,21 +4,17 @@
 //! Parameters and results are skipped, not read: they are what a server sent, which may be deeper
 //! or larger than any parser wants, and no report depends on them.
 
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Read};
 
 use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::quantity::from_milliseconds;
-use mcprove_trace::stream::{MetricsSink, Sink, SinkError};
-use mcprove_trace::{CallFailure, CallTag, Event, EventKind, RequestKey, TraceError};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use mcprove_trace::TraceError;
+use mcprove_trace::stream::SinkError;
 
 use super::format::{self, FormatError};
+use crate::prelude::*;
 
 /// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -102,9 +98,10 @@ impl<'p> TraceReader<'p> {
         let mut text = Vec::new();
         let end = loop {
             text.clear();
-            let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);
-            let read = limited.read_until(b'\n', &mut text);
-            let length = read.map_err(io_error(self.path))? as u64;
+            let length = (&mut self.reader)
+                .take(LINE_BYTES_MAX)
+                .read_until(b'\n', &mut text)
+                .map_err(io_error(self.path))? as u64;
             if length == 0 {
                 break End::File;
             }
@@ -220,8 +217,9 @@ impl<'a> Line<'a> {
         };
         // To the nearest microsecond, which is what was written.
         let at = Duration::try_from_secs_f64(self.ts).ok();
-        let micros = at.and_then(|at| u64::try_from((at.as_nanos() + 500) / 1000).ok());
-        let at = micros.ok_or_else(|| no_time("ts", self.ts))?;
+        let at = at
+            .and_then(|at| u64::try_from((at.as_nanos() + 500) / 1000).ok())
+            .ok_or_else(|| no_time("ts", self.ts))?;
         Ok(Event {
             at: Duration::from_micros(at),
             kind,

@@ -1,14 +1,12 @@
 //! Which calls met a fault, as one thread's events tell it: a note comes before the call, and another
 //! before the end of a connection.
 
-use std::time::Duration;
-
 use rustc_hash::FxHashMap;
 
-use super::fact::{Fact, FactError};
 use super::fault_metrics::{FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact};
 use super::metrics::nanoseconds;
-use crate::{CallTag, ErrorCategory, Event, EventKind, FaultKind, Heard, RequestKey, Strike};
+use crate::prelude::*;
+use crate::{FaultKind, Heard, Strike};
 
 /// How many connections that a fault ended are remembered.
 const SESSIONS_MAX: usize = 100_000;
@@ -117,8 +115,10 @@ impl StruckCalls {
                     return Ok(Attribution::Fault);
                 }
                 if let Some(tool) = tool {
-                    let stretch = metrics.stretch(tag.phase, at, tool);
-                    stretch.latency_ns.record(latency);
+                    metrics
+                        .stretch(tag.phase, at, tool)
+                        .latency_ns
+                        .record(latency);
                 }
                 Attribution::Server
             }
