@@ -44,14 +44,32 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
         .into()
 }
 
-/// Has serde leave out every field of a struct that is `None`. Stands above the derives.
+/// Has serde leave out every field of a struct that is `None`, and those marked `#[sparse]` that are empty, zero or
+/// false. As `#[sparse(marked)]` it leaves out marked ones only. Stands above the derives.
 #[proc_macro_attribute]
-pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
+pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
     for field in &mut item.fields {
-        let is_option = |path: &TypePath| path.path.segments.iter().any(|it| it.ident == "Option");
-        if matches!(&field.ty, Type::Path(path) if is_option(path)) {
-            let attribute = parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]);
+        let count = field.attrs.len();
+        field.attrs.retain(|mark| !mark.path().is_ident("sparse"));
+        let is_marked = field.attrs.len() < count;
+        let Type::Path(TypePath { path, .. }) = &field.ty else {
+            continue;
+        };
+        let name = path.segments.last().map(|it| it.ident.to_string());
+        let is_absent = match name.as_deref() {
+            Some("Option") => "Option::is_none",
+            Some("bool") => "::core::ops::Not::not",
+            Some("u64") => "::mcprove_settings::number::is_zero",
+            Some("Vec") => "Vec::is_empty",
+            _ => "::std::collections::BTreeMap::is_empty",
+        };
+        // What is missing is `None` by itself.
+        if is_marked && is_absent != "Option::is_none" {
+            field.attrs.push(parse_quote!(#[serde(default)]));
+        }
+        if is_marked || is_absent == "Option::is_none" && which.is_empty() {
+            let attribute = parse_quote!(#[serde(skip_serializing_if = #is_absent)]);
             field.attrs.push(attribute);
         }
     }

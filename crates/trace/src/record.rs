@@ -1,11 +1,6 @@
 //! One line of `trace.jsonl`, read back.
 
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::ErrorCategory;
+use crate::prelude::*;
 
 /// One line of `trace.jsonl` (format `trace.v1`).
 ///

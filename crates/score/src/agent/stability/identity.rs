@@ -55,7 +55,7 @@ impl<'a> Numbering<'a> {
         }
         let text = arguments.text();
         let alike = self.arguments.entry(fingerprint(text)).or_default();
-        let is_same = |(known, _): &&(&str, u32)| *known == text || same_text(known, text);
+        let is_same = |(known, _): &&(&str, u32)| same_text(known, text);
         if let Some((_, number)) = alike.iter().find(is_same) {
             return *number;
         }

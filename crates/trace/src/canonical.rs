@@ -1,18 +1,16 @@
 //! When two values, or two calls, are the same: JSON with sorted keys, no spaces, and one way to
 //! write each number. Keys in another order do not make another value, nor does `1.0` for `1`.
 
-mod fingerprint;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use std::borrow::Cow;
-use std::fmt::Write;
-
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use crate::ToolCall;
+use crate::prelude::*;
 
-pub use fingerprint::fingerprint;
-
-use fingerprint::{WHOLE_FLOAT_MAX, hash};
+/// Whole numbers in floating point are written with every digit up to here: beyond all that have 64 bits.
+const WHOLE_FLOAT_MAX: f64 = 1e21;
 
 /// A reply that is not JSON, or nested too deeply.
 #[derive(Debug, thiserror::Error)]
@@ -33,90 +31,74 @@ pub fn canonical(json: &str) -> Result<String, CanonicalError> {
     Ok(text(&value))
 }
 
-/// The value with sorted keys, no spaces, and one way to write each number: `1.0` and `1` are
-/// equal, `1e2` and `100` too. Numbers beyond 64 bits are compared as floating point.
+/// The value with sorted keys, no spaces, and one way to write each number. What is nested deeply was refused by
+/// whoever read it (128 levels), which bounds the recursion.
 pub fn text(value: &Value) -> String {
-    let mut text = String::new();
-    // What is nested deeply was refused by whoever read it (128 levels), which bounds the recursion.
-    write_value(value, &mut text);
-    text
-}
-
-fn write_value(value: &Value, text: &mut String) {
     match value {
-        Value::Number(number) => text.push_str(&write_number(number)),
+        Value::Number(number) => number_text(number),
         Value::Array(items) => {
-            text.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_value(item, text);
-            }
-            text.push(']');
+            let items: Vec<String> = items.iter().map(text).collect();
+            format!("[{}]", items.join(","))
         }
         Value::Object(members) => {
             // Sorted here: whether the map is depends on features that other crates turn on.
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            let mut members: Vec<_> = members.iter().collect();
             members.sort_unstable_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_value(&Value::String(key.clone()), text);
-                text.push(':');
-                write_value(member, text);
-            }
-            text.push('}');
+            let members: Vec<String> = members
+                .into_iter()
+                .map(|(key, member)| format!("{}:{}", Value::from(key.as_str()), text(member)))
+                .collect();
+            format!("{{{}}}", members.join(","))
         }
-        // Writing to a string does not fail.
-        Value::Null | Value::Bool(_) | Value::String(_) => drop(write!(text, "{value}")),
+        other => other.to_string(),
     }
 }
 
-fn write_number(number: &Number) -> String {
-    if number.is_i64() || number.is_u64() {
-        return number.to_string();
-    }
+fn number_text(number: &Number) -> String {
     match number.as_f64() {
         // Also minus zero.
         Some(0.0) => "0".to_owned(),
-        // Every digit: the shortest text of a large one is that of another whole number.
-        Some(value) if value.fract() == 0.0 && value.abs() < WHOLE_FLOAT_MAX => {
-            format!("{value:.0}")
+        Some(value) if number.is_f64() => {
+            // Every digit: the shortest text of a large one is that of another whole number.
+            if value.fract() == 0.0 && value.abs() < WHOLE_FLOAT_MAX {
+                format!("{value:.0}")
+            } else {
+                value.to_string()
+            }
         }
-        Some(value) => value.to_string(),
-        None => number.to_string(),
+        _ => number.to_string(),
     }
 }
 
 /// Whether two values are the same, however their numbers are written and their keys are ordered.
 pub fn equal(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || write_number(one) == write_number(other)
-        }
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| equal(a, b))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one
-                    .iter()
-                    .all(|(key, member)| other.get(key).is_some_and(|value| equal(member, value)))
-        }
-        (one, other) => one == other,
-    }
+    one == other || text(one) == text(other)
+}
+
+/// A number for a JSON text, the same for texts with the same canonical JSON. What is no JSON, or too deep for the
+/// parser, is only the same as itself. Different values may share one by chance, so that whoever finds two equal
+/// ones must look.
+pub fn fingerprint(text: &str) -> u64 {
+    hash(&normal(text))
+}
+
+/// The hash of anything, the same in every process.
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The canonical form of a JSON text; what is no JSON stays as it is.
+fn normal(text: &str) -> String {
+    canonical(text).unwrap_or_else(|_| text.to_owned())
 }
 
 /// What makes a call the same as another one: its name, server, client and arguments. A call whose arguments
 /// are unknown is the same as itself alone.
 #[derive(Debug, Clone)]
 pub struct Identity<'a> {
-    name: &'a str,
-    server: Option<&'a str>,
-    client: Option<u32>,
+    call: &'a ToolCall,
     args: Option<Cow<'a, str>>,
 }
 
@@ -124,71 +106,66 @@ impl<'a> Identity<'a> {
     /// The identity of a call.
     pub fn of(call: &'a ToolCall) -> Self {
         let args = (!call.args.is_null()).then(|| call.args.text().into());
-        Self {
-            args,
-            ..Self::with_args(call, "")
-        }
+        Self { call, args }
     }
 
     /// The identity of a call, as if these were its arguments, as JSON.
     pub fn with_args(call: &'a ToolCall, args: impl Into<Cow<'a, str>>) -> Self {
-        Self {
-            name: &call.name,
-            server: call.server.as_deref(),
-            client: call.client,
-            args: Some(args.into()),
-        }
+        let args = Some(args.into());
+        Self { call, args }
+    }
+
+    fn caller(&self) -> (&str, Option<&str>, Option<u32>) {
+        let ToolCall {
+            name,
+            server,
+            client,
+            ..
+        } = self.call;
+        (name, server.as_deref(), *client)
     }
 
     /// Equal for calls that are the same; `None` for one that is the same as no other.
     fn fingerprint(&self) -> Option<u64> {
         let args = fingerprint(self.args.as_deref()?);
-        Some(hash(&(self.name, self.server, self.client, args)))
+        Some(hash(&(self.caller(), args)))
     }
 
+    /// Whether the calls are the same, where the arguments of both are known.
     fn is_same(&self, other: &Self) -> bool {
-        let (Some(args), Some(others)) = (&self.args, &other.args) else {
-            return false;
-        };
-        self.name == other.name
-            && self.server == other.server
-            && self.client == other.client
-            && (args == others || same_text(args, others))
+        let [args, others] = [self, other].map(|it| it.args.as_deref().unwrap_or_default());
+        self.caller() == other.caller() && same_text(args, others)
     }
 }
 
 /// Whether two JSON texts are of the same value; what is no JSON is the same as itself alone.
 pub fn same_text(one: &str, other: &str) -> bool {
-    match (serde_json::from_str(one), serde_json::from_str(other)) {
-        (Ok(one), Ok(other)) => equal(&one, &other),
-        _ => one == other,
-    }
+    one == other || normal(one) == normal(other)
 }
 
 /// For each call the place of the first one that is the same. Only calls with the same fingerprint
 /// are compared, so that a trace of many calls is gone through once.
 pub fn first_equal(calls: &[Identity<'_>]) -> Vec<usize> {
-    let mut prints: Vec<(u64, usize)> = calls
+    // The first of each kind: but for chance there is one.
+    let mut kinds: HashMap<u64, Vec<(usize, &Identity<'_>)>> = HashMap::new();
+    calls
         .iter()
         .enumerate()
-        .filter_map(|(place, call)| Some((call.fingerprint()?, place)))
-        .collect();
-    prints.sort_unstable();
-    let mut first: Vec<usize> = (0..calls.len()).collect();
-    for group in prints.chunk_by(|one, other| one.0 == other.0) {
-        // The first of each kind: but for chance there is one.
-        let mut kinds: Vec<(usize, &Identity<'_>)> = Vec::new();
-        for (_, place) in group {
-            let (Some(call), Some(found)) = (calls.get(*place), first.get_mut(*place)) else {
-                continue;
+        .map(|(place, call)| {
+            let Some(print) = call.fingerprint() else {
+                return place;
             };
-            match kinds.iter().find(|(_, kind)| kind.is_same(call)) {
-                Some((kind, _)) => *found = *kind,
-                None => kinds.push((*place, call)),
-            }
-        }
-    }
-    first
+            let known = kinds.entry(print).or_default();
+            known
+                .iter()
+                .find(|(_, kind)| kind.is_same(call))
+                .map(|(first, _)| *first)
+                .unwrap_or_else(|| {
+                    known.push((place, call));
+                    place
+                })
+        })
+        .collect()
 }
 
 /// A call as one text, equal for calls that are the same, where its arguments are known: what tests
@@ -282,7 +259,46 @@ pub(crate) mod tests {
         assert_eq!(first_equal(&[other, Identity::of(&calls[0])]), [0, 0]);
     }
 
+    #[test]
+    fn texts_of_the_same_value_share_a_fingerprint() {
+        let cases = [
+            (r#"{"a":1,"b":2}"#, r#"{ "b": 2, "a": 1 }"#, true),
+            (r#"{"a":1}"#, r#"{"a":1.0}"#, true),
+            ("[1e2,-0.0]", "[100,0]", true),
+            (r#"{"a":2,"a":1}"#, r#"{"a":1}"#, true),
+            (r#"{"\u0061":1}"#, r#"{"a":1}"#, true),
+            ("1e21", "1000000000000000000000", true),
+            ("0.1", "0.10", true),
+            ("18446744073709551615", "18446744073709551616", false),
+            ("[1,2]", "[2,1]", false),
+            ("[1,[2]]", "[[1],2]", false),
+            ("[]", "{}", false),
+            ("null", "{}", false),
+            (r#""1""#, "1", false),
+            (r#""null""#, "null", false),
+            (r#"{"a":1}"#, r#"{"a":1,"b":null}"#, false),
+            ("no JSON", "no JSON", true),
+            ("no JSON", "no  JSON", false),
+        ];
+        for (one, other, expected) in cases {
+            assert_eq!(
+                fingerprint(one) == fingerprint(other),
+                expected,
+                "{one} {other}"
+            );
+        }
+        let deep = "[".repeat(100_000);
+        assert_eq!(fingerprint(&deep), fingerprint(&deep));
+    }
+
     proptest! {
+        #[test]
+        fn fingerprints_agree_with_canonical_json(one in json_values(), other in json_values()) {
+            let of = |value: &Value| fingerprint(&value.to_string());
+            prop_assert_eq!(of(&one) == of(&other), equal(&one, &other));
+            prop_assert_eq!(of(&one), fingerprint(&text(&one)));
+        }
+
         #[test]
         fn the_first_that_is_the_same_is_found(
             calls in prop::collection::vec(("[ab]", prop::option::of("[ab]"), json_values()), 0..8),
