@@ -21,8 +21,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, TypePath,
-    parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, parse_quote,
 };
 
 /// Derives `mcprove_settings::setting::Settings`.
@@ -44,16 +43,26 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
         .into()
 }
 
-/// Has serde leave out every field of a struct that is `None`. Stands above the derives.
+/// Has serde leave out every field of a struct that is `None`; as `#[sparse(lists)]` also lists and maps that are
+/// empty, which are empty where they are missing. Stands above the derives.
 #[proc_macro_attribute]
-pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
+pub fn sparse(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
     for field in &mut item.fields {
-        let is_option = |path: &TypePath| path.path.segments.iter().any(|it| it.ident == "Option");
-        if matches!(&field.ty, Type::Path(path) if is_option(path)) {
-            let attribute = parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]);
-            field.attrs.push(attribute);
-        }
+        let Type::Path(path) = &field.ty else {
+            continue;
+        };
+        let Some(outer) = path.path.segments.last().map(|it| it.ident.to_string()) else {
+            continue;
+        };
+        field.attrs.extend(match outer.as_str() {
+            "Option" => Some(parse_quote!(#[serde(skip_serializing_if = "Option::is_none")])),
+            "Vec" | "BTreeMap" if !options.is_empty() => {
+                let is_empty = format!("{outer}::is_empty");
+                Some(parse_quote!(#[serde(default, skip_serializing_if = #is_empty)]))
+            }
+            _ => None::<syn::Attribute>,
+        });
     }
     quote!(#item).into()
 }
