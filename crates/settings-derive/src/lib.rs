@@ -21,8 +21,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, TypePath,
-    parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, parse_quote,
 };
 
 /// Derives `mcprove_settings::setting::Settings`.
@@ -45,18 +44,21 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
 }
 
 /// Has serde leave out every field of a struct that is `None`, and those marked `#[sparse]` that are empty, zero or
-/// false. As `#[sparse(marked)]` it leaves out marked ones only. Stands above the derives.
+/// false. As `#[sparse(marked)]` it leaves out marked ones only, as `#[sparse(lists)]` also unmarked lists and maps
+/// that are empty. Stands above the derives.
 #[proc_macro_attribute]
 pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
+    let which = which.to_string();
     for field in &mut item.fields {
         let count = field.attrs.len();
         field.attrs.retain(|mark| !mark.path().is_ident("sparse"));
-        let is_marked = field.attrs.len() < count;
         let Type::Path(TypePath { path, .. }) = &field.ty else {
             continue;
         };
         let name = path.segments.last().map(|it| it.ident.to_string());
+        let is_list = matches!(name.as_deref(), Some("Vec" | "BTreeMap"));
+        let is_marked = field.attrs.len() < count || is_list && which == "lists";
         let is_absent = match name.as_deref() {
             Some("Option") => "Option::is_none",
             Some("bool") => "::core::ops::Not::not",
@@ -68,7 +70,7 @@ pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
         if is_marked && is_absent != "Option::is_none" {
             field.attrs.push(parse_quote!(#[serde(default)]));
         }
-        if is_marked || is_absent == "Option::is_none" && which.is_empty() {
+        if is_marked || is_absent == "Option::is_none" && which != "marked" {
             let attribute = parse_quote!(#[serde(skip_serializing_if = #is_absent)]);
             field.attrs.push(attribute);
         }

@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// assert_eq!(record.request_id, Some(7));
 /// ```
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRecord {
     /// The format, `trace.v1`: in the first line of a trace only.
     pub schema: Option<String>,

@@ -13,7 +13,7 @@ use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
-use mcprove_suite::agent::cassette::CassetteError;
+use mcprove_suite::TestError;
 use mcprove_suite::run::LastFailedError;
 
 use crate::{ExitCode, terminal};
@@ -171,8 +171,14 @@ macro_rules! with_hint {
 }
 
 with_hint! {
-    AuditError, CassetteError, CompareError, ListenError, OwnLimit, RecomputeError,
+    AuditError, CompareError, ListenError, OwnLimit, RecomputeError,
     RecordingError, ReplayError, SpawnError, &FormatError, &LastFailedError,
+}
+
+impl From<TestError> for Failure {
+    fn from(error: TestError) -> Self {
+        Self::new(error.message, error.hint)
+    }
 }
 
 /// That of a server, with what it said.

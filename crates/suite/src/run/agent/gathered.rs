@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 
 use super::{AgentContext, AgentRuns, empty_tape, error};
 use crate::agent::cassette::{Cassette, CassetteInputs, RecordedRun, Take, Variables};
-use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver};
@@ -59,9 +58,9 @@ impl From<TestError> for Breakage {
 
 impl Breakage {
     /// Of a run that had done this.
-    pub(super) fn of_run(run: AgentRun, failure: &RunFailure) -> Self {
+    pub(super) fn of_run(run: AgentRun, error: TestError) -> Self {
         Self {
-            error: TestError::new(failure.to_string(), failure.hint()),
+            error,
             run: Some(Box::new(run)),
         }
     }

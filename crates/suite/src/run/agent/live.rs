@@ -182,7 +182,7 @@ impl Live<'_> {
             return Err(AgentRunsError::new(limit.to_string(), limit.hint()).into());
         }
         match finished.failure {
-            Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
+            Some(failure) => Err(Breakage::of_run(finished.run, failure)),
             None => Ok(LiveRun {
                 run: finished.run,
                 notes: toolbox.warnings().to_vec(),

@@ -25,9 +25,7 @@ use mcprove_trace::AgentTrace;
 use super::context::{CassetteMode, Context, SuiteOptions};
 use super::masking::mask;
 use super::report::{TestKind, TestOutcome, TestReport};
-use crate::agent::cassette::{
-    self, CASSETTE_FORMAT, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict,
-};
+use crate::agent::cassette::{self, CASSETTE_FORMAT, Cassette, FOLDER, RecordedOutcome, Verdict};
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, SuitePlan};
 
@@ -59,12 +57,6 @@ struct AgentRuns {
 
 /// Why there are no runs to judge.
 type AgentRunsError = TestError;
-
-impl From<CassetteError> for AgentRunsError {
-    fn from(error: CassetteError) -> Self {
-        Self::new(error.to_string(), error.hint())
-    }
-}
 
 /// What went wrong with one of the runs.
 fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
@@ -164,11 +156,11 @@ async fn make(
         if let Ok(Some(before)) = cassette::read(path)
             && before.suite != suite_name(context.plan)
         {
-            return Err(CassetteError::OtherSuite {
-                file: shown(path),
-                suite: before.suite,
-            }
-            .into());
+            let (file, suite) = (shown(path), before.suite);
+            return Err(TestError::new(
+                format!("{file}: the cassette is of the suite {suite:?}, and would be overwritten"),
+                "give one of the agents another name; if the suite was renamed, remove the cassette first",
+            ));
         }
     }
     live::make(test, context, mode == CassetteMode::Record).await
@@ -214,7 +206,7 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
     match cassette::write(path, &tape) {
         Ok(()) => report,
         Err(failure) => {
-            report.errors.push(AgentRunsError::from(failure).into());
+            report.errors.push(failure.into());
             report.judged()
         }
     }
