@@ -53,7 +53,7 @@ pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
     for field in &mut item.fields {
         let count = field.attrs.len();
         field.attrs.retain(|mark| !mark.path().is_ident("sparse"));
-        let Type::Path(TypePath { path, .. }) = &field.ty else {
+        let Type::Path(syn::TypePath { path, .. }) = &field.ty else {
             continue;
         };
         let name = path.segments.last().map(|it| it.ident.to_string());
