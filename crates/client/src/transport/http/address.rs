@@ -81,7 +81,6 @@ impl Address {
             let message = format!("the server named the endpoint {reference:?}: {why}");
             Failure::malformed(message)
         };
-        let base = self.path.path();
         let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
             !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
@@ -94,16 +93,8 @@ impl Address {
                 "http:"
             };
             format!("{scheme}{reference}")
-        } else if reference.starts_with('/') {
-            reference.to_owned()
-        } else if reference.starts_with('?') {
-            format!("{base}{reference}")
         } else {
-            let folder = base
-                .rfind('/')
-                .and_then(|end| base.get(..=end))
-                .unwrap_or("/");
-            format!("{folder}{reference}")
+            resolve(self.path.path(), reference)
         };
         let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
         if let Some(authority) = uri.authority() {
@@ -180,6 +171,18 @@ impl Address {
             None => Ok(Wire::Plain(stream)),
             Some(tls) => Ok(Wire::Secure(Box::new(tls.connect(stream).await?))),
         }
+    }
+}
+
+/// Where a reference without a host leads, seen from a path.
+pub fn resolve(path: &str, reference: &str) -> String {
+    if reference.starts_with('/') {
+        reference.to_owned()
+    } else if reference.starts_with('?') {
+        format!("{path}{reference}")
+    } else {
+        let folder = path.rfind('/').and_then(|end| path.get(..=end));
+        format!("{}{reference}", folder.unwrap_or("/"))
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 pub use crate::said::{call, cancel};
 use mcprove_recording::{Origin, Recording};
 
-use crate::stdio::{End, Outside, Passed, relay};
+use crate::stdio::{End, Outside, relay};
 use crate::summary;
 use crate::summary::NextStep;
 use crate::watch::{Settings, Watch};
@@ -93,7 +93,7 @@ impl Rig {
                     patience,
                 };
                 let (client, server) = (split(ours), split(theirs));
-                relay(&watch, &Passed::default(), client, server, outside).await
+                relay(&watch, &Default::default(), client, server, outside).await
             }
         });
         Self {
