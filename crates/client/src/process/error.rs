@@ -161,7 +161,7 @@ impl SpawnError {
 }
 
 /// Fails unless `server` has a command and its directory can be entered.
-pub(super) fn check_command(server: &Server) -> Result<(), SpawnError> {
+pub fn check_command(server: &Server) -> Result<(), SpawnError> {
     if server.command.trim().is_empty() {
         return Err(SpawnError::NoCommand);
     }

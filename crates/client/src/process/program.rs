@@ -16,7 +16,7 @@ const FIRST_LINE_BYTES: u64 = 256;
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Fails if the program of `server` cannot be executed, by the rules of `execvp`.
-pub(super) fn check_program(server: &Server) -> Result<(), SpawnError> {
+pub fn check_program(server: &Server) -> Result<(), SpawnError> {
     let program = &server.command;
     let mut forbidden = None;
     for candidate in candidates(server) {

@@ -34,10 +34,10 @@ const VERSION_TRIES_MAX: u32 = 3;
 const CHOSEN_CHARACTERS_MAX: usize = 60;
 
 /// What was agreed on, and what was odd about it.
-pub(super) type Agreed = (ServerFacts, Vec<String>);
+pub type Agreed = (ServerFacts, Vec<String>);
 
 /// Why nothing was agreed on.
-pub(super) enum Disagreement {
+pub enum Disagreement {
     /// The process ended when it was asked something it did not know.
     Died,
     /// A call failed.
@@ -58,15 +58,15 @@ impl From<CallError> for Disagreement {
 }
 
 /// One connection on which an agreement is tried.
-pub(super) struct Attempt {
-    pub(super) core: Arc<Core>,
-    pub(super) server: Server,
-    pub(super) options: SessionOptions,
-    pub(super) began: Instant,
+pub struct Attempt {
+    pub core: Arc<Core>,
+    pub server: Server,
+    pub options: SessionOptions,
+    pub began: Instant,
 }
 
 impl Attempt {
-    pub(super) async fn open(
+    pub async fn open(
         server: &Server,
         options: &SessionOptions,
         recorder: &Arc<Recorder>,
@@ -100,7 +100,7 @@ impl Attempt {
     }
 
     /// Agrees on a revision, in the way that the options ask for.
-    pub(super) async fn agree(&self) -> Result<Agreed, Disagreement> {
+    pub async fn agree(&self) -> Result<Agreed, Disagreement> {
         match (self.options.protocol, &self.server.transport) {
             // HTTP+SSE is older than the stateless era.
             (ProtocolChoice::Auto, Transport::Sse { .. }) => {
@@ -233,7 +233,7 @@ impl Attempt {
     }
 
     /// The handshake.
-    pub(super) async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
+    pub async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
         let answer = self.start_handshake(asked)?.await;
         self.follow_initialize(asked, answer).await
     }
@@ -310,7 +310,7 @@ impl Attempt {
         self.core.start(&request)
     }
 
-    pub(super) fn failed(&self, error: &CallError) -> ConnectError {
+    pub fn failed(&self, error: &CallError) -> ConnectError {
         let channel = self.core.channel.get();
         let stderr = channel.map_or_else(String::new, |channel| channel.stderr_tail());
         let failure = error.failure.clone();
@@ -357,7 +357,7 @@ fn refused(asked: Revision, offered: String) -> Disagreement {
 
 impl Core {
     /// Metadata of `revision` on requests, before the server has agreed to it.
-    pub(super) fn set_revision_before_agreement(&self, revision: Revision) {
+    pub fn set_revision_before_agreement(&self, revision: Revision) {
         let capabilities = self.options.responder.capabilities(revision);
         let meta = RequestMeta::new(revision, &client_info(), &capabilities);
         self.lock().meta = meta;
@@ -377,7 +377,7 @@ impl Core {
     }
 
     /// Agrees anew after the server forgot our session (HTTP 404).
-    pub(super) async fn initialize_again(
+    pub async fn initialize_again(
         self: &Arc<Self>,
         revision: Revision,
         timeout: Duration,

@@ -21,7 +21,7 @@ const WATCH_SLICE: Duration = Duration::from_millis(250);
 
 impl Core {
     /// Gives up call `id`: tells the server, and forgets it.
-    pub(super) fn cancel(&self, id: u64, reason: &str) {
+    pub fn cancel(&self, id: u64, reason: &str) {
         let mut state = self.lock();
         let Some(waiting) = state.waiting.remove(&id) else {
             return;
@@ -62,7 +62,7 @@ impl Core {
     }
 
     /// Ends every call in flight: the channel is gone.
-    pub(super) fn close_with(&self, failure: &Failure) {
+    pub fn close_with(&self, failure: &Failure) {
         if let Some(limit) = failure.own_limit() {
             self.recorder.meet_limit(limit);
         }
@@ -149,7 +149,7 @@ impl Core {
     }
 
     /// Counts an answer that nobody waits for as what it is.
-    pub(super) fn note_stray_reply(&self, id: u64) {
+    pub fn note_stray_reply(&self, id: u64) {
         let mut state = self.lock();
         if state.abandoned.remove(&id) {
             state.late_replies += 1;
@@ -214,7 +214,7 @@ fn earliest(left: Option<Instant>, right: Option<Instant>) -> Option<Instant> {
 }
 
 /// Sleeps until the earliest deadline, ends what is overdue, and starts over; ends with the core.
-pub(super) async fn watch_deadlines(core: Weak<Core>) {
+pub async fn watch_deadlines(core: Weak<Core>) {
     loop {
         let Some(strong) = core.upgrade() else { return };
         let slice = Instant::now() + WATCH_SLICE;

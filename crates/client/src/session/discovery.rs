@@ -7,7 +7,7 @@ use super::call::{CallError, Reply};
 use crate::transport::Detail;
 
 /// A revision of the handshake era that the server offers instead of `asked`.
-pub(super) fn other_version(error: &CallError, asked: Revision) -> Option<Revision> {
+pub fn other_version(error: &CallError, asked: Revision) -> Option<Revision> {
     let offered = error.error.as_ref()?.supported_versions();
     newest_handshake(&offered).filter(|revision| *revision != asked)
 }
@@ -21,7 +21,7 @@ fn newest_handshake(versions: &[String]) -> Option<Revision> {
 }
 
 /// What the answer to `server/discover` means.
-pub(super) enum Discovery {
+pub enum Discovery {
     Stateless(Box<DiscoverResult>),
     /// The server is of the stateless era and wants to be asked again.
     Retry,
@@ -31,11 +31,11 @@ pub(super) enum Discovery {
 }
 
 impl Discovery {
-    pub(super) fn is_stateless(&self) -> bool {
+    pub fn is_stateless(&self) -> bool {
         matches!(self, Self::Stateless(_))
     }
 
-    pub(super) fn read(answer: &Result<Reply, CallError>) -> Self {
+    pub fn read(answer: &Result<Reply, CallError>) -> Self {
         let stateless = Revision::LATEST_STATELESS.as_str();
         match answer {
             Ok(reply) => match reply.parse::<DiscoverResult>() {

@@ -27,7 +27,7 @@ const INTERNAL_ERROR: i64 = -32603;
 
 /// The inbox that a channel holds. It does not keep the session alive: when the session is
 /// dropped the channel goes with it.
-pub(super) struct SessionInbox(pub(super) Weak<Core>);
+pub struct SessionInbox(pub Weak<Core>);
 
 impl Inbox for SessionInbox {
     fn deliver(&self, frame: Bytes) {
@@ -321,14 +321,14 @@ impl Core {
         }
     }
 
-    pub(super) fn note_panic(&self, name: &str, words: &str) {
+    pub fn note_panic(&self, name: &str, words: &str) {
         let reason = format!("it panicked: {words}");
         let loss = Loss::of(name, Missing::Messages(1), reason);
         self.options.losses.add(loss);
     }
 
     /// What the responder says; one that panics declines.
-    pub(super) fn respond(&self, method: &str, params: &Value) -> Response {
+    pub fn respond(&self, method: &str, params: &Value) -> Response {
         contain_call(|| self.options.responder.respond(method, params)).unwrap_or_else(|words| {
             self.note_panic("the responder", &words);
             Err((INTERNAL_ERROR, format!("the responder panicked: {words}")))
@@ -357,7 +357,7 @@ impl Core {
         self.violate(ViolationKind::UnknownReply, message);
     }
 
-    pub(super) fn violate(&self, kind: ViolationKind, message: String) {
+    pub fn violate(&self, kind: ViolationKind, message: String) {
         if !self.is_injecting() {
             self.lock().violations.add(kind, message);
         }
@@ -387,7 +387,7 @@ fn error_ending(error: &str) -> Ending {
 }
 
 /// The beginning of something, on one line.
-pub(super) fn show(bytes: &[u8]) -> String {
+pub fn show(bytes: &[u8]) -> String {
     shorten_bytes(bytes, SHOWN_CHARACTERS)
         .chars()
         .map(|character| {

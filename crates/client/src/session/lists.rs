@@ -22,9 +22,9 @@ const ITEMS_MAX: usize = 100_000;
 const CALL_TIMEOUTS_MAX: u32 = 10;
 
 /// What the last list of tools says about calling them.
-pub(super) type ToolRules = Mutex<HashMap<String, ToolRule>>;
+pub type ToolRules = Mutex<HashMap<String, ToolRule>>;
 
-pub(super) struct ToolRule {
+pub struct ToolRule {
     requires_task: bool,
     headers: Option<ParameterHeaders>,
 }

@@ -86,7 +86,7 @@ impl RawAnswer {
 
 /// What a session knows of its raw messages.
 #[derive(Default)]
-pub(super) struct RawTraffic {
+pub struct RawTraffic {
     /// The ids in them, as JSON.
     ids: FxHashSet<String>,
     /// Messages whose refusal, an error without an id, has not come yet.
@@ -101,12 +101,12 @@ struct Open {
 
 impl RawTraffic {
     /// Whether an exchange is under way.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
     /// Wakes whoever waits for an answer: the connection is over.
-    pub(super) fn give_up(&self) {
+    pub fn give_up(&self) {
         if let Some(open) = &self.open {
             open.changed.notify_one();
         }
@@ -149,12 +149,12 @@ impl State {
 
 impl Core {
     /// [`State::take_raw_answer`].
-    pub(super) fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
+    pub fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
         self.lock().take_raw_answer(id, answer)
     }
 
     /// What an HTTP server made of a raw message. It is the answer, whatever id it has.
-    pub(super) fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
+    pub fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
         let answer = match answer {
             Ok(body) => read_body(&body),
             // Silence is no answer.
@@ -167,7 +167,7 @@ impl Core {
     }
 
     /// Sends a raw message.
-    pub(super) fn send_raw(&self, message: &RawMessage) -> Result<(), SendError> {
+    pub fn send_raw(&self, message: &RawMessage) -> Result<(), SendError> {
         let outgoing = Outgoing {
             bytes: &message.bytes,
             kind: OutgoingKind::Raw,

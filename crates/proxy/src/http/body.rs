@@ -134,8 +134,8 @@ impl ProxyBody {
     }
 
     /// Keeps `presence` until the body is dropped, over or not.
-    pub fn with_presence(mut self, presence: Presence) -> Self {
-        self.presence = Some(presence);
+    pub fn with_presence(mut self, presence: Option<Presence>) -> Self {
+        self.presence = presence;
         self
     }
 

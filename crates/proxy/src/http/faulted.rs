@@ -75,21 +75,14 @@ pub async fn answer_struck(
         answer: Mutex::new(answer),
     };
     strike(injection, &call, exchange);
-    match receiver.await {
-        Ok(answered) => answered.map(|response| {
-            response.map(|body| match presence {
-                Some(presence) => body.with_presence(presence),
-                None => body,
-            })
-        }),
+    let Ok(answered) = receiver.await else {
         // It was cancelled: the answer ends without one.
-        Err(_) => {
-            let mut response = Response::new(ProxyBody::default());
-            let events = HeaderValue::from_static("text/event-stream");
-            response.headers_mut().insert(CONTENT_TYPE, events);
-            Ok(response)
-        }
-    }
+        let mut response = Response::new(ProxyBody::default());
+        let events = HeaderValue::from_static("text/event-stream");
+        response.headers_mut().insert(CONTENT_TYPE, events);
+        return Ok(response);
+    };
+    Ok(answered?.map(|body| body.with_presence(presence)))
 }
 
 /// How far the answer is.
@@ -130,9 +123,11 @@ impl Answer {
 
     /// Closes the connection of a client that has no answer yet: whether it had none.
     fn close(&mut self) -> bool {
-        let head = self.head.take();
-        head.map(|head| head.send(Err("closed by a fault".into())))
-            .is_some()
+        let Some(head) = self.head.take() else {
+            return false;
+        };
+        let _ = head.send(Err("closed by a fault".into()));
+        true
     }
 
     /// The head of an answer of ours, like that of the server where there is one.

@@ -69,7 +69,9 @@ impl Hub {
         }
         match self.watch.decide(&self.session, &Seen::of(line), line) {
             Decision::Pass(look) => {
-                look.iter().for_each(|look| self.answers.expect(look));
+                if let Some(look) = look {
+                    self.answers.expect(&look);
+                }
                 Verdict::Pass
             }
             Decision::Hold => Verdict::Hold,

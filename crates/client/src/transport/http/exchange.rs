@@ -23,7 +23,7 @@ use crate::transport::{Failure, OutgoingKind};
 const UNASKED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Sends `job` and deals with the answer. Returns the connection if it is still good.
-pub(super) async fn run(
+pub async fn run(
     pool: &Arc<Pool>,
     connection: Option<Connection>,
     job: &Job,
@@ -105,7 +105,7 @@ fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
 
 /// Sends `request` on `connection` or a new one. A kept connection that the server
 /// closed in the meantime is replaced once; nothing else is ever sent twice.
-pub(super) async fn request(
+pub async fn request(
     pool: &Pool,
     connection: Option<Connection>,
     request: &Request<'_>,

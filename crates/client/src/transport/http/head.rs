@@ -91,7 +91,7 @@ pub struct Head {
 
 /// A head, and what it means for the connection.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub struct Parsed {
     pub head: Head,
     pub framing: Framing,
     /// Whether the server means to take another request after this one.
@@ -100,7 +100,7 @@ pub(super) struct Parsed {
 
 /// Takes the head of the final response off `bytes`; `None` if it is not whole yet. `searched` is
 /// how much of them was looked at before, so that a head that comes byte by byte costs no more.
-pub(super) fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<Parsed>, String> {
+pub fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<Parsed>, String> {
     loop {
         let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
         let blank = blank.count();

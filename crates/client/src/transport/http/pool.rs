@@ -21,9 +21,9 @@ use super::worker::{Next, Seat, work};
 use crate::transport::{Failure, Inbox, Outgoing, OutgoingKind, SendError};
 
 /// How many messages wait for a connection at most.
-pub(super) const MAX_QUEUED: usize = 4096;
+pub const MAX_QUEUED: usize = 4096;
 /// How many bytes wait for a connection at most, unless it is a single message.
-pub(super) const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// Connections beyond the limit that replies and notifications may open: a server that waits
 /// for our reply while it holds every connection would wait forever.
 const RESERVED_CONNECTIONS: usize = 8;
@@ -52,7 +52,7 @@ pub struct Pool {
 }
 
 /// A message on its way.
-pub(super) struct Job {
+pub struct Job {
     pub kind: OutgoingKind,
     pub body: Bytes,
     pub headers: PostHeaders,
@@ -189,12 +189,12 @@ impl Pool {
     }
 
     /// Request `id` has its answer: what its stream still brings is no longer part of it.
-    pub(super) fn mark_answered(&self, id: u64) {
+    pub fn mark_answered(&self, id: u64) {
         lock(&self.state).in_flight.remove(&id);
     }
 
     /// Lets the messages start that waited for `notifications/initialized`.
-    pub(super) fn lift_barrier(self: &Arc<Self>) {
+    pub fn lift_barrier(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.barrier = false;
         self.dispatch(&mut state);
@@ -245,7 +245,7 @@ impl Pool {
     }
 
     /// Ends an exchange and says what the worker does next.
-    pub(super) fn finish(self: &Arc<Self>, seat: &Arc<Seat>, job: &Job, can_park: bool) -> Next {
+    pub fn finish(self: &Arc<Self>, seat: &Arc<Seat>, job: &Job, can_park: bool) -> Next {
         let mut state = lock(&self.state);
         if !state.workers.contains_key(&seat.worker) {
             return Next::End;
@@ -277,7 +277,7 @@ impl Pool {
     }
 
     /// The parked connection closed: the worker ends, unless it was just given a message.
-    pub(super) fn unpark(&self, seat: &Arc<Seat>) -> Option<Job> {
+    pub fn unpark(&self, seat: &Arc<Seat>) -> Option<Job> {
         let mut state = lock(&self.state);
         if let Some(position) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, seat)) {
             state.idle.remove(position);

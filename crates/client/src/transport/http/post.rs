@@ -13,7 +13,7 @@ use super::head::Request;
 use crate::transport::Failure;
 
 /// Some providers tell it in milliseconds.
-pub(super) const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+pub const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// Where something is posted to.
 pub struct Post {

@@ -23,7 +23,7 @@ struct Envelope {
 }
 
 /// Deals with the response to `job` when its status is no success.
-pub(super) fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
+pub fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
     let envelope = parse(body);
     let error = envelope
         .as_ref()
@@ -60,7 +60,7 @@ pub fn failure(status: StatusCode, body: &[u8]) -> Failure {
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.
-pub(super) fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
+pub fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
     let location = String::from_utf8_lossy(location.as_bytes());
     let message = format!(
         "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give that address instead",
@@ -104,7 +104,7 @@ fn parse(body: &[u8]) -> Option<Envelope> {
 }
 
 /// `: ` and the beginning of `body`, or nothing if it is empty.
-pub(super) fn excerpt(body: &[u8]) -> String {
+pub fn excerpt(body: &[u8]) -> String {
     let text = shorten_bytes(body, MAX_EXCERPT);
     if text.is_empty() {
         String::new()

@@ -40,7 +40,7 @@ const UNASKED_STREAM: Duration = Duration::from_secs(10);
 const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Where in a stream we are, across the connections that it takes.
-pub(super) struct Cursor {
+pub struct Cursor {
     last_id: Option<HeaderValue>,
     retry: Duration,
     has_progress: bool,
@@ -122,7 +122,7 @@ impl EventReader {
 }
 
 /// Reads the stream that answers `job`, over as many connections as it takes.
-pub(super) async fn follow(
+pub async fn follow(
     pool: &Arc<Pool>,
     connection: Connection,
     job: &Job,
@@ -254,7 +254,7 @@ async fn open(
 
 /// Keeps the stream open that belongs to no request, until the server says it has none. `tried`
 /// is told when the server has accepted or refused it for the first time.
-pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
+pub async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
     let mut tried = Some(tried);
     let mut cursor = Cursor::new();
     let mut kept = None;

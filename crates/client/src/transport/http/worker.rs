@@ -15,7 +15,7 @@ use super::exchange;
 use super::pool::{Job, Pool};
 
 /// Where a worker receives its next message.
-pub(super) struct Seat {
+pub struct Seat {
     /// Which worker sits here.
     pub worker: u64,
     job: Mutex<Option<Job>>,
@@ -23,7 +23,7 @@ pub(super) struct Seat {
 }
 
 /// What a worker does after an exchange.
-pub(super) enum Next {
+pub enum Next {
     Run(Job),
     Park,
     End,
@@ -57,7 +57,7 @@ impl Seat {
 }
 
 /// The life of a worker.
-pub(super) async fn work(pool: Arc<Pool>, seat: Arc<Seat>) {
+pub async fn work(pool: Arc<Pool>, seat: Arc<Seat>) {
     let mut connection: Option<Connection> = None;
     let mut job = poll_fn(|context| seat.poll_job(context)).await;
     loop {

@@ -1,6 +1,7 @@
 //! Both ends of a proxy over stdio, in the hands of the test.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -93,7 +94,7 @@ impl Rig {
                     patience,
                 };
                 let (client, server) = (split(ours), split(theirs));
-                relay(&watch, &Default::default(), client, server, outside).await
+                relay(&watch, &AtomicBool::default(), client, server, outside).await
             }
         });
         Self {
