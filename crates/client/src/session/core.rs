@@ -16,11 +16,12 @@ use mcprove_trace::protocol::{self, RequestMeta, Revision};
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{CallTag, EventKind, RequestKey};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::call::{Call, CallError, InFlight, Reply};
 use super::conclusion::Ending;
-use super::deadlines::watch_deadlines;
+use super::deadlines::{earliest, watch_deadlines};
 use super::options::SessionOptions;
 use super::raw::RawTraffic;
 use super::request::{Deadline, Label, Request};
@@ -272,19 +273,13 @@ impl Core {
             );
         }
         // A call that may hang is looked at when it counts as hung.
-        let look_at = match &self.options.hang_limits {
-            Some(limits) if label.tool().is_some() => {
-                let threshold = now.checked_add(limits.threshold);
-                threshold.map_or(deadline, |threshold| {
-                    Some(deadline.map_or(threshold, |deadline| deadline.min(threshold)))
-                })
-            }
-            _ => deadline,
-        };
-        if let Some(deadline) = look_at
-            && state.wake_at.is_none_or(|wake_at| deadline < wake_at)
+        let limits = self.options.hang_limits.as_ref();
+        let limits = limits.filter(|_| label.tool().is_some());
+        let hangs_at = limits.and_then(|limits| now.checked_add(limits.threshold));
+        if let Some(look_at) = earliest(deadline, hangs_at)
+            && state.wake_at.is_none_or(|wake_at| look_at < wake_at)
         {
-            state.wake_at = Some(deadline);
+            state.wake_at = Some(look_at);
             self.watchdog.notify_one();
         }
         Ok(id)
@@ -311,30 +306,20 @@ impl Core {
             entry.remove();
             return Poll::Ready(outcome);
         }
-        if !waiting
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
-            waiting.waker = Some(waker.clone());
+        match &mut waiting.waker {
+            Some(known) => known.clone_from(waker),
+            unknown => *unknown = Some(waker.clone()),
         }
         Poll::Pending
     }
 
     /// Ends call `id`; returns false when nothing waits for it.
     pub fn settle(&self, id: u64, ending: Ending) -> bool {
-        self.settle_or_return(id, ending).is_none()
-    }
-
-    /// Ends call `id`; gives the ending back when nothing waits for it.
-    pub fn settle_or_return(&self, id: u64, ending: Ending) -> Option<Ending> {
         let mut state = self.lock();
-        let Some(waiting) = state.waiting.get_mut(&id) else {
-            return Some(ending);
+        let waiting = state.waiting.get_mut(&id);
+        let Some(waiting) = waiting.filter(|waiting| waiting.outcome.is_none()) else {
+            return false;
         };
-        if waiting.outcome.is_some() {
-            return Some(ending);
-        }
         let now = Instant::now();
         let outcome = self.conclude(id, waiting, ending, now);
         waiting.outcome = Some(outcome);
@@ -343,19 +328,35 @@ impl Core {
         if let Some(waker) = waker {
             waker.wake();
         }
-        None
+        true
     }
 
     /// The only call in flight, if there is exactly one.
     pub fn only_call(&self) -> Option<u64> {
         let state = self.lock();
-        let mut unanswered = state
-            .waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.outcome.is_none())
-            .map(|(id, _)| *id);
+        let mut unanswered = state.unanswered();
         let first = unanswered.next()?;
         unanswered.next().is_none().then_some(first)
+    }
+
+    /// Sends a notification; one that cannot be sent is lost, as notifications may be.
+    pub fn notify(&self, method: &str, params: Option<&Value>) {
+        let bytes = protocol::notification(method, params);
+        self.send_aside(&bytes, OutgoingKind::Notification, method);
+    }
+
+    /// Sends something that is not counted as a call.
+    pub fn send_aside(&self, bytes: &[u8], kind: OutgoingKind, method: &str) {
+        if let Ok(channel) = self.channel() {
+            let message = Outgoing {
+                bytes,
+                kind,
+                method,
+                name: None,
+                parameter_headers: &[],
+            };
+            let _ = channel.send(message);
+        }
     }
 
     /// The progress handler of call `id`.
@@ -373,6 +374,13 @@ impl Core {
 }
 
 impl State {
+    /// The calls in flight.
+    pub fn unanswered(&self) -> impl Iterator<Item = u64> {
+        let waiting = self.waiting.iter();
+        let unanswered = waiting.filter(|(_, waiting)| waiting.outcome.is_none());
+        unanswered.map(|(id, _)| *id)
+    }
+
     pub fn remember_abandoned(&mut self, id: u64) {
         if self.abandoned.len() < ABANDONED_MAX {
             self.abandoned.insert(id);
