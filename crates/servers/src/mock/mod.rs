@@ -120,7 +120,7 @@ impl Mock {
 
     /// From now on writes every request down here, unless there is a recording already.
     pub fn record(&self, recording: Recording) {
-        self.server.record(recording);
+        self.server.record(&recording);
     }
 
     /// Serves over the network, on the current runtime. The address may have port 0.

@@ -86,13 +86,13 @@ impl Server {
             calls: AtomicU64::new(0),
         };
         if let Some(recording) = options.recording {
-            server.record(recording);
+            server.record(&recording);
         }
         Ok(server)
     }
 
     /// Writes every request down from now on. A second recording would not have the beginning of sessions.
-    pub fn record(&self, recording: Recording) {
+    pub fn record(&self, recording: &Recording) {
         if self.log.recording.set(recording.clone()).is_ok() {
             self.injector.go_on_from(recording.past());
         }
