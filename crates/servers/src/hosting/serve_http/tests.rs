@@ -5,9 +5,8 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::fixture;
-use crate::hosting::host::{Eras, Stderr};
+use crate::hosting::host::Stderr;
 use crate::hosting::http_limits::{BODY_PAUSE_MAX, BODY_TIME_MAX, HEAD_TIME_MAX};
-use crate::hosting::serve_http::HttpServer;
 
 const HOUR: Duration = Duration::from_hours(1);
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -17,14 +16,14 @@ fn connect() -> DuplexStream {
     let entry = fixture::find("normal").unwrap();
     let behaviour = (entry.build)(&serde_json::Map::new()).unwrap();
     let host = Host::new(behaviour.into(), Eras::Both, Stderr::Discard);
-    let server = Arc::new(HttpServer::new(host));
+    let server = HttpServer::new(host, Kind::Http);
     let address = "127.0.0.1:1".parse().unwrap();
     let ends = Ends {
         remote: address,
         local: address,
     };
     let (near, far) = tokio::io::duplex(64 * 1024);
-    tokio::spawn(serve(server, far, ends));
+    tokio::spawn(server.serve(far, ends));
     near
 }
 
