@@ -6,7 +6,6 @@
 
 mod forms;
 mod known;
-mod pattern;
 mod redactor;
 mod sources;
 mod spelling;

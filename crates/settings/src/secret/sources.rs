@@ -7,11 +7,13 @@
 //! | arguments and addresses | values of flags and parameters with names of secrets, passwords, what looks like a key |
 //! | `--env`, `--header` | all of these, and every other value that [`is_given_secret`] |
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::redactor::names;
@@ -258,29 +260,12 @@ fn taken_out(text: &str, redacted: &str) -> Vec<String> {
         let Some(end) = end else { break };
         let secret = rest.get(..end).unwrap_or_default();
         found.push(secret.to_owned());
-        let decoded = percent_decoded(secret);
-        found.extend(decoded.filter(|decoded| decoded != secret));
+        let decoded = percent_decode_str(secret).decode_utf8().ok();
+        let decoded = decoded.filter(|decoded| decoded != secret);
+        found.extend(decoded.map(Cow::into_owned));
         rest = rest.get(end + part.len()..).unwrap_or_default();
     }
     found
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        rest = after;
-        let digits = (*byte == b'%').then(|| after.get(..2)).flatten();
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
