@@ -26,7 +26,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::known::{KnownSecrets, NONE, replaced};
-use super::{REDACTED, sources};
+use super::{REDACTED, shifted, sources};
 
 /// How deep JSON in texts of JSON is looked into.
 const NESTED_MAX: usize = 6;
@@ -202,8 +202,7 @@ impl Redactor {
         let mut found = self.known.found(piece, is_end);
         let mut at = 0;
         for chunk in piece.utf8_chunks() {
-            let shift = |range: Range<usize>| range.start + at..range.end + at;
-            found.extend(plain::ranges(chunk.valid()).into_iter().map(shift));
+            found.extend(shifted(plain::ranges(chunk.valid()), at));
             at += chunk.valid().len() + chunk.invalid().len();
         }
         found
