@@ -61,27 +61,13 @@ impl Failure {
 
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
-        Self::plain("interrupted").into_interrupted()
+        Self::plain("interrupted").with_code(ExitCode::Interrupted)
     }
 
-    /// The same, because the user interrupted: exit code 130.
+    /// The same with another exit code than that of what could not be done.
     #[must_use]
-    pub fn into_interrupted(mut self) -> Self {
-        self.code = ExitCode::Interrupted;
-        self
-    }
-
-    /// The same, as a finding about the server: exit code 1.
-    #[must_use]
-    pub fn into_finding(mut self) -> Self {
-        self.code = ExitCode::Finding;
-        self
-    }
-
-    /// The same, because there is not enough evidence: exit code 2, which a finding outweighs.
-    #[must_use]
-    pub fn into_inconclusive(mut self) -> Self {
-        self.code = ExitCode::Inconclusive;
+    pub fn with_code(mut self, code: ExitCode) -> Self {
+        self.code = code;
         self
     }
 
