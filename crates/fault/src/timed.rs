@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcprove_settings::quantity::optional_seconds;
 use serde::{Deserialize, Serialize};
 
-use super::injector::{Injection, Injector};
+use super::injector::{FaultCount, Injection, Injector};
 use super::site::CallSite;
 use super::spec::{FaultSpec, Target};
 
@@ -137,6 +137,11 @@ impl TimedInjector {
         };
         self.injector
             .hides_if(self.server(), tool, |spec| self.is_on_at(spec, time))
+    }
+
+    /// What each fault has done so far.
+    pub fn counts(&self) -> Vec<FaultCount> {
+        self.injector.counts()
     }
 
     /// Calls that were too many different ones to be remembered.

@@ -151,7 +151,7 @@ async fn before_address(
     let (kind, url, headers) = match &reached.transport {
         Transport::Http { url, headers } => ("http", url, headers),
         Transport::Sse { url, headers } => ("sse", url, headers),
-        Transport::Stdio | Transport::WebSocket { .. } => {
+        _ => {
             return Err(TestError::new(
                 format!("no proxy can stand before the server {name:?}: it speaks WebSocket"),
                 "give the server an http:// address, or a command",
