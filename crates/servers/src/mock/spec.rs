@@ -11,7 +11,7 @@ use super::template::{Template, TemplateError};
 use crate::hosting::tools::text_result;
 
 /// A whole server.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub struct MockSpec {
     /// Its name, by which faults are aimed at it too.
     pub name: String,
@@ -75,7 +75,7 @@ pub enum When {
 }
 
 /// What a call is answered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Answer {
     /// A whole `CallToolResult`.
     Result(Template),
@@ -83,6 +83,82 @@ pub enum Answer {
     Error(Template),
     /// What a function of the arguments returns.
     Computed(Function),
+}
+
+/// A mock and its answers, as they were shown when the first cassettes were written: they have a digest of this text.
+impl fmt::Debug for MockSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |kind, items: &[Item]| -> Vec<ShownItem> {
+            let items = items.iter().cloned();
+            items.map(|item| ShownItem(kind, item)).collect()
+        };
+        let templates = shown("ResourceTemplateSpec", &self.resource_templates);
+        formatter
+            .debug_struct("MockSpec")
+            .field("name", &self.name)
+            .field("title", &self.title)
+            .field("version", &self.version)
+            .field("instructions", &self.instructions)
+            .field("page_size", &self.page_size)
+            .field("tools", &self.tools)
+            .field("resources", &shown("ResourceSpec", &self.resources))
+            .field("resource_templates", &templates)
+            .field("prompts", &shown("PromptSpec", &self.prompts))
+            .finish()
+    }
+}
+
+struct ShownItem(&'static str, Item);
+
+impl fmt::Debug for ShownItem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[derive(Debug)]
+        #[expect(dead_code, reason = "only shown")]
+        enum Contents {
+            Text(Template),
+            Blob(String),
+        }
+        let Self(kind, Item { listed, content }) = self;
+        let mut shown = formatter.debug_struct(kind);
+        shown.field("listed", listed);
+        let text = content.field("text").map(Contents::Text);
+        let blob = || {
+            let blob = content.field("blob")?.render(&Map::new())?;
+            Some(Contents::Blob(blob.as_str()?.to_owned()))
+        };
+        match text.or_else(blob) {
+            Some(contents) => shown.field("contents", &contents).finish(),
+            None => shown.field("messages", content).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Result(result) => formatter.debug_tuple("Result").field(result).finish(),
+            Self::Computed(function) => formatter.debug_tuple("Computed").field(function).finish(),
+            Self::Error(error) => {
+                let code = error
+                    .field("code")
+                    .and_then(|code| code.render(&Map::new()));
+                formatter
+                    .debug_struct("Error")
+                    .field(
+                        "code",
+                        &code.and_then(|code| code.as_i64()).unwrap_or_default(),
+                    )
+                    .field(
+                        "message",
+                        &error
+                            .field("message")
+                            .unwrap_or(Template::literal("".into())),
+                    )
+                    .field("data", &error.field("data"))
+                    .finish()
+            }
+        }
+    }
 }
 
 /// A function from the arguments of a call to a text, or to the text of a failure (`isError`).

@@ -5,6 +5,7 @@
 //! An argument that was not given is an empty text. `$${` stands for a `${` that means itself.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use mcprove_settings::text::shorten;
 use serde_json::{Map, Value};
@@ -13,10 +14,70 @@ use serde_json::{Map, Value};
 pub const RENDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A JSON value with places for arguments, which were found good when it was made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Template {
     value: Value,
     places: Places,
+}
+
+/// As its parts were shown when the first cassettes were written: they have a digest of this text.
+impl fmt::Debug for Template {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = Shown(&self.value, self.places);
+        formatter.debug_tuple("Template").field(&shown).finish()
+    }
+}
+
+struct Shown<'t>(&'t Value, Places);
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(value, places) = *self;
+        match value {
+            Value::String(text) if places != Places::None => show_text(text, places, formatter),
+            Value::Array(values) if places != Places::None => {
+                let parts: Vec<_> = values.iter().map(|it| Shown(it, places)).collect();
+                formatter.debug_tuple("List").field(&parts).finish()
+            }
+            Value::Object(fields) if places != Places::None => {
+                let parts = fields.iter();
+                let parts = parts.map(|(name, value)| (name, Shown(value, places.within(name))));
+                let parts: Vec<_> = parts.collect();
+                formatter.debug_tuple("Table").field(&parts).finish()
+            }
+            value => formatter.debug_tuple("Literal").field(value).finish(),
+        }
+    }
+}
+
+fn show_text(text: &str, places: Places, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    #[derive(Debug)]
+    enum Part<'t> {
+        Literal(String),
+        Argument(Vec<&'t str>),
+    }
+    let mut parts = Vec::new();
+    for piece in pieces(text).unwrap_or_default() {
+        match (piece, parts.last_mut()) {
+            (Piece::Literal(text), Some(Part::Literal(before))) => before.push_str(text),
+            (Piece::Literal(text), _) => parts.push(Part::Literal(text.to_owned())),
+            (Piece::Argument(path), _) => parts.push(Part::Argument(path.split('.').collect())),
+        }
+    }
+    match (&parts[..], places) {
+        ([], _) => formatter
+            .debug_tuple("Literal")
+            .field(&Value::from(""))
+            .finish(),
+        ([Part::Literal(text)], _) => {
+            let text = Value::from(text.as_str());
+            formatter.debug_tuple("Literal").field(&text).finish()
+        }
+        ([Part::Argument(path)], Places::Typed) => {
+            formatter.debug_tuple("Whole").field(path).finish()
+        }
+        _ => formatter.debug_tuple("Text").field(&parts).finish(),
+    }
 }
 
 /// What the texts of a template are.
@@ -30,6 +91,17 @@ enum Places {
     Texts,
     /// Texts in the `content` of a result and the `message` of an error; typed elsewhere.
     Answer,
+}
+
+impl Places {
+    /// What the texts of this field are.
+    fn within(self, field: &str) -> Self {
+        match (self, field) {
+            (Self::Answer, "content" | "message") => Self::Texts,
+            (Self::Answer, _) => Self::Typed,
+            (places, _) => places,
+        }
+    }
 }
 
 /// A part of a text.
@@ -86,6 +158,13 @@ impl Template {
     fn of(value: Value, places: Places) -> Result<Self, TemplateError> {
         check_all(&value)?;
         Ok(Self { value, places })
+    }
+
+    /// The template of a field.
+    pub(super) fn field(&self, name: &str) -> Option<Self> {
+        let value = self.value.get(name)?.clone();
+        let places = self.places.within(name);
+        Some(Self { value, places })
     }
 
     /// The value with these arguments; `None` if it would be larger than [`RENDERED_BYTES_MAX`].
@@ -167,13 +246,9 @@ fn render(
         }
         Value::Object(fields) => {
             let fields = fields.iter().map(|(name, value)| {
-                let places = match (places, name.as_str()) {
-                    (Places::Answer, "content" | "message") => Places::Texts,
-                    (Places::Answer, _) => Places::Typed,
-                    (places, _) => places,
-                };
                 take(room, name.len())?;
-                Some((name.clone(), render(value, places, arguments, room)?))
+                let value = render(value, places.within(name), arguments, room)?;
+                Some((name.clone(), value))
             });
             Value::Object(fields.collect::<Option<_>>()?)
         }
