@@ -24,12 +24,12 @@ pub fn nothing_succeeded(facts: &Facts) -> Option<String> {
         (0, _) if is_fuzzed => None,
         (0, _) if facts.unanswered > 0 => Some(format!(
             "No call was answered: {} waited when the run was interrupted, so it says little about the server.",
-            phrase::count(facts.unanswered, "call")
+            counted(facts.unanswered, "call")
         )),
         (0, _) => Some("No call was made, so this run says nothing about the server.".to_owned()),
         (attempted, 0) => Some(format!(
             "No call succeeded: {} failed, so the latencies say nothing about the server.",
-            phrase::count(attempted, "call")
+            counted(attempted, "call")
         )),
         _ => None,
     }
@@ -57,7 +57,7 @@ pub fn problems_found(facts: &Facts) -> Option<String> {
 fn detectors(facts: &Facts, is_wanted: impl Fn(&Verdict) -> bool) -> Option<String> {
     let wanted = facts.verdicts.iter().filter(|verdict| is_wanted(verdict));
     let names: Vec<&str> = wanted.map(|verdict| verdict.detector.as_str()).collect();
-    (!names.is_empty()).then(|| phrase::names(&names))
+    (!names.is_empty()).then(|| quoted_names(&names))
 }
 
 pub fn checks_unfinished(facts: &Facts) -> Option<String> {
@@ -80,7 +80,7 @@ pub fn concentrated_on_tool(facts: &Facts) -> Option<String> {
     }
     Some(format!(
         "Errors are concentrated on {}: {} of {}; the other tools are nearly free of them.",
-        phrase::name(&tool.name),
+        quoted(&tool.name),
         whole(tool.errors),
         whole(total)
     ))
@@ -113,7 +113,7 @@ pub fn none_seen(facts: &Facts) -> Option<String> {
     }
     Some(format!(
         "No error in {}: the true error rate is below {} with 95 % confidence.",
-        phrase::count(facts.attempted, "call"),
+        counted(facts.attempted, "call"),
         small_percent(3.0 / float(facts.attempted))
     ))
 }

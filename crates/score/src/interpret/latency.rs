@@ -62,7 +62,7 @@ pub fn slow_tail_tool(facts: &Facts) -> Option<String> {
     Some(format!(
         "The slow tail (the slowest 1 %, from {} on) is concentrated on {}: {} of those calls, but {} of all.",
         milliseconds(p99),
-        phrase::name(&tool.name),
+        quoted(&tool.name),
         whole_percent(of_slow),
         whole_percent(of_all)
     ))
@@ -102,7 +102,7 @@ pub fn slowest_tool(facts: &Facts) -> Option<String> {
     let times = ratio(*slow, *next).filter(|times| *times >= SLOWEST_FACTOR)?;
     Some(format!(
         "{} is by far the slowest tool: {} at the median, {} times the next one.",
-        phrase::name(slowest),
+        quoted(slowest),
         milliseconds(*slow),
         decimal(times, 1)
     ))
@@ -115,7 +115,7 @@ pub fn percentile_missing(facts: &Facts) -> Option<String> {
     }
     Some(format!(
         "{} {} not enough for p99, which needs {}: run longer to see the tail.",
-        phrase::count(facts.succeeded, "successful call"),
+        counted(facts.succeeded, "successful call"),
         are(facts.succeeded),
         whole(needed)
     ))

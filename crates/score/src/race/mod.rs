@@ -111,7 +111,7 @@ fn shorten(text: &str, start: usize) -> String {
 
 /// The verdict `race`; a divergence is critical.
 pub fn verdict(report: &RaceReport) -> Verdict {
-    let calls = phrase::count(count(report.concurrent_calls), "concurrent call");
+    let calls = counted(count(report.concurrent_calls), "concurrent call");
     let failed = match report.failures {
         0 => String::new(),
         failures => format!(" ({failures} more failed and were not compared)"),
@@ -125,7 +125,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             "race",
             format!(
                 "The same call gets a different reply when made concurrently than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
-                phrase::count(count(report.concurrent_distinct), "kind")
+                counted(count(report.concurrent_distinct), "kind")
             ),
             "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
         ),

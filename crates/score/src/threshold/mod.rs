@@ -167,7 +167,7 @@ pub fn evaluate(
     let tool = &measured.tool;
     let of = tool
         .as_ref()
-        .map_or(String::new(), |tool| format!(" of {}", phrase::name(tool)));
+        .map_or(String::new(), |tool| format!(" of {}", quoted(tool)));
     let mut evaluation = Evaluation::default();
     for (metric, judged) in latencies.into_iter().chain(others) {
         match judged {
@@ -217,11 +217,11 @@ fn judge_latency(
     let actual = format!("{}ms", above(actual_ms, limit_ms, digits));
     if !is_supported {
         let needed = percentile::samples_needed(percentile).unwrap_or(u64::MAX);
-        let more = phrase::count(needed.saturating_sub(measured.count), "more call");
+        let more = counted(needed.saturating_sub(measured.count), "more call");
         return inconclusive(
             format!(
                 "{} {} too few for p{percentile}, and the slowest took {actual}",
-                phrase::count(measured.count, "call"),
+                counted(measured.count, "call"),
                 are(measured.count),
             ),
             format!("make at least {more} in the same run"),

@@ -159,10 +159,10 @@ pub struct LimitViolation {
 impl LimitViolation {
     fn describe(&self) -> String {
         let what = match &self.tool {
-            Some(tool) => format!("{} was called", phrase::name(tool)),
+            Some(tool) => format!("{} was called", quoted(tool)),
             None => "all tools together were called".to_owned(),
         };
-        let times = phrase::count(self.calls, "time");
+        let times = counted(self.calls, "time");
         let place = match self.first_too_many {
             Some(index) => format!(" (call {index} was the first too many)"),
             None => String::new(),
@@ -192,7 +192,7 @@ impl LimitViolation {
 pub fn check_call_limits(
     calls: &[ToolCall],
     block: &CallLimitsBlock,
-) -> Result<CallLimitsReport, ScoreError> {
+) -> ScoreResult<CallLimitsReport> {
     let mut places: BTreeMap<Tool<'_>, Vec<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate() {
         places.entry(tool_of(call)).or_default().push(index);
@@ -226,11 +226,11 @@ fn violation(
     tool: Option<&String>,
     limit: Limit,
     places: &[usize],
-) -> Result<Option<LimitViolation>, ScoreError> {
+) -> ScoreResult<Option<LimitViolation>> {
     if let (Some(min), Some(max)) = (limit.min, limit.max)
         && min > max
     {
-        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
+        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| quoted(tool));
         return Err(ScoreError::new(
             VIOLATIONS,
             format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
@@ -277,7 +277,7 @@ impl Metric for CallLimits {
         run: &AgentRun,
         case: &Case<'_, CallLimitsBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         card.set(TOTAL_CALLS, count(run.tool_calls.len()));
         let Some(block) = case.block else {
             return Ok(());

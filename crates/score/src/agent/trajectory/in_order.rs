@@ -25,7 +25,7 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
         if reference.fit(call) < least {
             mismatches.add(|| {
                 let (diffs, words) = reference.difference(call);
-                let name = phrase::name(&reference.name);
+                let name = quoted(&reference.name);
                 let reason = format!("call {place} is not the expected {name}: {words}");
                 Mismatch::new(Some(place), Some(place), diffs, reason)
             });
@@ -35,15 +35,15 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
         mismatches.add(|| {
             let reason = format!(
                 "expected call {place}, {}, was not made: the run has {}",
-                phrase::name(&reference.name),
-                phrase::count(count(calls.len()), "call")
+                quoted(&reference.name),
+                counted(count(calls.len()), "call")
             );
             Mismatch::new(Some(place), None, Vec::new(), reason)
         });
     }
     for (place, call) in calls.iter().enumerate().skip(references.len()) {
         mismatches.add(|| {
-            let name = phrase::name(&call.name);
+            let name = quoted(&call.name);
             let reason = format!("call {place}, {name}, comes after the last expected call");
             Mismatch::new(None, Some(place), Vec::new(), reason)
         });
@@ -214,7 +214,7 @@ fn out_of_order(
     place: usize,
     window: &Range<usize>,
 ) -> Mismatch {
-    let name = phrase::name(&reference.name);
+    let name = quoted(&reference.name);
     let (order, other) = if place >= window.end {
         ("after", window.end)
     } else {
@@ -235,7 +235,7 @@ fn missing(
     window: &Range<usize>,
 ) -> Mismatch {
     let Range { start, end } = *window;
-    let name = phrase::name(&reference.name);
+    let name = quoted(&reference.name);
     let mut within = calls.iter().enumerate().take(end).skip(start);
     let nearest = within.find(|(_, call)| call.name == reference.name);
     let searched = if end < calls.len() {
@@ -246,7 +246,7 @@ fn missing(
     let Some((place, call)) = nearest else {
         let not_found = format!("expected call {index}, {name}, was not found");
         let reason = if start >= calls.len() {
-            let calls = phrase::count(count(calls.len()), "call");
+            let calls = counted(count(calls.len()), "call");
             format!("{not_found}: the run ends before it, with {calls}")
         } else {
             format!("{not_found} {searched}")

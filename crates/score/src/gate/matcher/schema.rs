@@ -72,7 +72,7 @@ fn refuse_unknown(keywords: &Map<String, Value>) -> Result<(), MatcherError> {
     if !keywords.is_empty() && !keywords.keys().any(|keyword| is_known(keyword)) {
         let names: Vec<&String> = keywords.keys().collect();
         return Err(MatcherError::new(
-            format!("JSON Schema knows none of {}", phrase::names(&names)),
+            format!("JSON Schema knows none of {}", quoted_names(&names)),
             "a map with certain keys is { schema: { properties: { … }, required: [ … ] } }; \
              to compare values, use subset or exact",
         ));
@@ -212,7 +212,7 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
     }
     if let Some(words) = listed("of a count", keyword) {
         let (least, noun) = words.rsplit_once(' ')?;
-        let counted = phrase::count(number.parse().ok()?, noun);
+        let counted = counted(number.parse().ok()?, noun);
         return Some(format!("{least} {counted}"));
     }
     let list = value
@@ -233,7 +233,7 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
         "pattern" => format!("a text that matches the pattern {}", short(value)),
         "format" => format!("a text of the format {}", value.as_str()?),
         "required" if value.is_array() && list.is_empty() => "a map with any keys".to_owned(),
-        "required" if value.is_array() => format!("a map with {}", phrase::names(&texts()?)),
+        "required" if value.is_array() => format!("a map with {}", quoted_names(&texts()?)),
         _ => return None,
     })
 }
