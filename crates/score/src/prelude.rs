@@ -33,4 +33,5 @@ pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
 pub use crate::gate::{
     Difference, Gates, Matcher, MatcherError, Path, RunCard, ScoreError, ScoreResult, Scorecard,
 };
+pub use crate::matching::common_chars;
 pub use crate::verdict::{Outcome, Severity, Verdict};

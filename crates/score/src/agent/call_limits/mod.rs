@@ -50,34 +50,32 @@ impl SettingType for Limit {
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let hint = "write 3 for at most three, or { min: 1, max: 3 }";
-        let fields = match (&field.value.data, field.value.integer()) {
+        let value = &field.value;
+        let fields = match (&value.data, value.integer()) {
             (Data::Table(fields), _) => fields,
-            (_, Some(value)) => {
-                let most = u64::try_from(value).ok().filter(|most| *most <= LIMIT_MAX);
-                if most.is_none() {
+            (_, Some(most)) => {
+                let max = u64::try_from(most).ok().filter(|most| *most <= LIMIT_MAX);
+                if max.is_none() {
                     let expected = format!("a whole number from 0 to {LIMIT_MAX}");
                     reader.wrong(field, &expected, hint);
                 }
-                return Some(Self {
-                    min: None,
-                    max: Some(most?),
-                });
+                return max.map(|_| Self { min: None, max });
             }
             _ => {
                 reader.wrong(field, "a number of calls, or a map of min and max", hint);
                 return None;
             }
         };
-        let limit: Self = read_map(reader, &field.value, "a limit")?;
+        let limit: Self = read_map(reader, value, "a limit")?;
         if fields.is_empty() {
             let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
-            reader.problem(&field.value.span, message, hint);
+            reader.problem(&value.span, message, hint);
         }
         if let (Some(least), Some(most)) = (limit.min, limit.max)
             && least > most
         {
             let message = format!("`min` {least} is more than `max` {most}");
-            reader.problem(&field.value.span, message, "swap them, or correct one");
+            reader.problem(&value.span, message, "swap them, or correct one");
         }
         Some(limit)
     }
@@ -205,13 +203,11 @@ pub fn check_call_limits(
         violations.extend(violation(None, limit, &all)?);
     }
     for ((tool, limit), name) in block.tools.0.iter().zip(names) {
-        let mut made: Vec<usize> = places
+        let fitting = places
             .iter()
-            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes)
-            .flat_map(|(_, places)| places)
-            .copied()
-            .collect();
-        made.sort_unstable();
+            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
+        let made: BTreeSet<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
+        let made: Vec<usize> = made.into_iter().collect();
         violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {

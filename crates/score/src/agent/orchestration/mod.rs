@@ -140,11 +140,10 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
 
 /// The tool of a call, with its server where that is known.
 fn tool(run: &AgentRun, place: usize) -> String {
-    let call = run.tool_calls.get(place);
-    let name = call.map_or("", |call| call.name.as_str());
-    let server = call.and_then(|call| call.server.as_deref());
+    let call = &run.tool_calls[place];
+    let server = call.server.as_deref();
     let server = server.map_or_else(String::new, |server| format!(" on {}", quoted(server)));
-    format!("{}{server}", quoted(name))
+    format!("{}{server}", quoted(&call.name))
 }
 
 fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> String {

@@ -94,8 +94,10 @@ fn judge(
         }
     }
     if let Some(allow) = allow {
-        let verdicts: Vec<Fit> = allow.iter().map(|rule| rule.matches(call)).collect();
-        if verdicts.iter().all(|verdict| *verdict == Fit::No) {
+        let verdicts = allow.iter().map(|rule| (rule.matches(call), rule));
+        let verdicts: Vec<(Fit, &Compiled<'_>)> = verdicts.collect();
+        let best = verdicts.iter().map(|(verdict, _)| *verdict).max();
+        if best.is_none_or(|best| best == Fit::No) {
             let reason = if allow.is_empty() {
                 "is not allowed: `allow` has no rules"
             } else {
@@ -103,9 +105,10 @@ fn judge(
             };
             return Ok(Some(reason.to_owned()));
         }
-        if !verdicts.contains(&Fit::Yes) {
-            let place = verdicts.iter().position(|verdict| *verdict == Fit::Unknown);
-            unknown = unknown.or(place.and_then(|place| allow.get(place)));
+        if best == Some(Fit::Unknown) {
+            let mut verdicts = verdicts.into_iter();
+            let first = verdicts.find(|(verdict, _)| *verdict == Fit::Unknown);
+            unknown = unknown.or(first.map(|(_, rule)| rule));
         }
     }
     match unknown {

@@ -62,7 +62,14 @@ pub fn subsequence(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismat
         Some((places, chosen))
     });
     if let Some((places, chosen)) = best {
-        let matched = places.earliest(&chosen);
+        // For each reference that is chosen the earliest call that it can have.
+        let mut start = 0;
+        let place = |(index, is_chosen): (usize, bool)| {
+            let place = places.next(index, start).filter(|_| is_chosen);
+            start = place.map_or(start, |place| place + 1);
+            place
+        };
+        let matched: Vec<Option<usize>> = chosen.into_iter().enumerate().map(place).collect();
         return Some(describe(plan, calls, &places, &matched));
     }
     // Too many to find the best way: the way that was gone so far is gone on.
@@ -156,17 +163,6 @@ impl Places {
         let places = &self.0[reference];
         let after = places.partition_point(|place| *place < start);
         places.get(after).copied()
-    }
-
-    /// For each reference that is chosen the earliest call that it can have.
-    fn earliest(&self, chosen: &[bool]) -> Vec<Option<usize>> {
-        let mut start = 0;
-        let place = |(index, is_chosen): (usize, &bool)| {
-            let place = self.next(index, start).filter(|_| *is_chosen);
-            start = place.map_or(start, |place| place + 1);
-            place
-        };
-        chosen.iter().enumerate().map(place).collect()
     }
 }
 
