@@ -48,8 +48,12 @@ pub fn judge(samples: &[ColdStartSample]) -> ColdStartReport {
         .filter(|times| times.iter().all(|time| time.is_finite()))
         .collect();
     let [ready_ms, first_call_ms, second_call_ms] = [0, 1, 2].map(|which: usize| {
-        let times = usable.iter().filter_map(|times| times.get(which));
-        median(&times.copied().collect::<Vec<f64>>())
+        median(
+            &usable
+                .iter()
+                .map(|times| times[which])
+                .collect::<Vec<f64>>(),
+        )
     });
     let both = first_call_ms.zip(second_call_ms);
     ColdStartReport {

@@ -27,11 +27,7 @@ pub fn coverage(registered: &[String], exercised: &BTreeMap<String, u64>) -> Cov
             .get(**tool)
             .is_some_and(|successes| *successes > 0)
     });
-    let share = if registered.is_empty() {
-        1.0
-    } else {
-        float_len(hit.len()) / float_len(registered.len())
-    };
+    let share = ratio(float_len(hit.len()), float_len(registered.len())).unwrap_or(1.0);
     let owned = |tools: Vec<&String>| tools.into_iter().cloned().collect();
     CoverageReport {
         exercised: owned(hit),

@@ -80,7 +80,7 @@ pub fn verdict(report: &DriftReport) -> Verdict {
             "latency_drift",
             format!(
                 "{} after the warm-up {} too few to tell whether calls get slower.",
-                phrase::count(points, "interval"),
+                counted(points, "interval"),
                 are(points)
             ),
             format!(

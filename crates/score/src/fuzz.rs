@@ -131,7 +131,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
         .into_iter()
         .filter(|(_, payloads)| !payloads.is_empty());
     let parts: Vec<String> = down
-        .map(|(how, payloads)| format!("{how} {}", phrase::names(payloads)))
+        .map(|(how, payloads)| format!("{how} {}", quoted_names(payloads)))
         .collect();
     let verdict = if !parts.is_empty() {
         Verdict::critical(
@@ -147,7 +147,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
             "fuzz",
             format!(
                 "The server survives all bad input but leaves some without an answer: {}.",
-                phrase::names(&unanswered)
+                quoted_names(&unanswered)
             ),
             "answer a request that cannot be handled with a JSON-RPC error; a client waits for silence until it times out",
         )

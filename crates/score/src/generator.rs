@@ -148,19 +148,16 @@ fn one_of(advice: Vec<Message>) -> Option<Message> {
 
 /// Whether a run came near the most that the generator can do, and what to change.
 fn near_the_most(most_per_s: f64, rate: LoadRate) -> Option<(String, &'static [&'static str])> {
-    let (per_s, share_max, what, hints): (_, _, _, &[&str]) = match rate {
-        LoadRate::Scheduled(per_s) => (
-            per_s,
+    const SCHEDULED: &[&str] = &["lower the rate", "run on a faster machine"];
+    const REACHED: &[&str] = &["run on a faster machine (the server is at least this fast)"];
+    let (per_s, share_max, what, hints) = match rate {
+        LoadRate::Scheduled(rate) => (
+            rate,
             SCHEDULED_SHARE_MAX,
             "its schedule asks for",
-            &["lower the rate", "run on a faster machine"],
+            SCHEDULED,
         ),
-        LoadRate::Reached(per_s) => (
-            per_s,
-            REACHED_SHARE_MAX,
-            "it made",
-            &["run on a faster machine (the server is at least this fast)"],
-        ),
+        LoadRate::Reached(rate) => (rate, REACHED_SHARE_MAX, "it made", REACHED),
         LoadRate::Unknown => return None,
     };
     let share = finite(per_s / most_per_s).filter(|share| *share > share_max)?;

@@ -88,12 +88,12 @@ pub fn grade(input: &GradeInput) -> Grades {
         at_most(failed_share, [0.001, 0.01, 0.05, 0.1])
     });
     let errors_reason = if input.deadlocks > 0 {
-        format!("{} never answered", phrase::count(input.deadlocks, "call"))
+        format!("{} never answered", counted(input.deadlocks, "call"))
     } else {
         format!(
             "{} of {} failed ({})",
             input.failed,
-            phrase::count(input.attempted, "call"),
+            counted(input.attempted, "call"),
             percent(failed_share)
         )
     };
@@ -112,7 +112,7 @@ pub fn grade(input: &GradeInput) -> Grades {
     let breaks = breaks.map(|at| format!("it breaks at {at} concurrent"));
     let capped = format!(
         "capped at {FAILED_BEST:?} by {}",
-        phrase::names(&input.failures)
+        quoted_names(&input.failures)
     );
     let reasons = [
         ("latency", Some(latency_reason)),

@@ -101,7 +101,7 @@ impl LeftOut {
         }
         let sentence = format!(
             " {} {} left out, because no answer came within {} when it was tried.",
-            phrase::names(&self.tools),
+            quoted_names(&self.tools),
             were(count(self.tools.len())),
             milliseconds(float(self.limit_ms))
         );

@@ -44,7 +44,7 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
             "isolation",
             format!(
                 "{} {} never answered though {} session lived.{example}",
-                phrase::count(report.lost, "call"),
+                counted(report.lost, "call"),
                 were(report.lost),
                 if report.lost == 1 { "its" } else { "their" },
             ),

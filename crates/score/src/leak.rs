@@ -132,7 +132,7 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
             "leak",
             format!(
                 "{} of the server's memory after the warm-up {} too few to tell whether it leaks.",
-                phrase::count(samples, "usable sample"),
+                counted(samples, "usable sample"),
                 are(samples)
             ),
             format!(

@@ -10,7 +10,10 @@ pub use mcprove_settings::message::{Message, message, setting, tee_stderr};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, median, ratio, share, truncated, truncated_len,
 };
-pub use mcprove_settings::phrase::{self, are, decimal, milliseconds, percent, were, whole};
+pub use mcprove_settings::phrase::{
+    self, are, count as counted, decimal, milliseconds, name as quoted, names as quoted_names,
+    percent, places as named_places, were, whole,
+};
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_settings::setting::{Setting, SettingType, Settings};
@@ -28,6 +31,7 @@ pub(crate) use crate::agent::first_of;
 pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
 pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
 pub use crate::gate::{
-    Difference, Gates, Matcher, MatcherError, Path, RunCard, ScoreError, Scorecard,
+    Difference, Gates, Matcher, MatcherError, Path, RunCard, ScoreError, ScoreResult, Scorecard,
 };
+pub use crate::matching::common_chars;
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -5,12 +5,7 @@
 //! could not run is never a pass. Every detector of this crate ends in a [`Verdict`]; the
 //! `verdicts` of `metrics.json` are these.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::message::Message;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// How a detector ended.
 #[derive(

@@ -4,12 +4,10 @@
 
 use std::fmt::Debug;
 
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{Setting, Settings};
 use mcprove_settings::table;
-use mcprove_trace::{AgentRun, AgentTrace};
 
-use crate::gate::{GateBlock, Gates, RunCard, ScoreError, Scorecard};
+use crate::gate::GateBlock;
+use crate::prelude::*;
 
 /// A metric over agent traces, and the block of the same name in a gates file.
 pub trait Metric: Send + Sync {
@@ -26,12 +24,12 @@ pub trait Metric: Send + Sync {
         _run: &AgentRun,
         _case: &Case<'_, Self::Block>,
         _card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         Ok(())
     }
 
     /// The same of all runs: one after the other, unless the metric is about them together.
-    fn score(&self, case: &Case<'_, Self::Block>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, Self::Block>, card: &mut Scorecard) -> ScoreResult {
         self.score_runs(case, card);
         Ok(())
     }
@@ -203,12 +201,7 @@ pub trait AnyMetric: Send + Sync {
     fn read(&self, reader: &mut Reader<'_>, section: &Section<'_>) -> GateBlock;
 
     /// Computes its targets under these gates.
-    fn score_under(
-        &self,
-        gates: &Gates,
-        trace: &AgentTrace,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError>;
+    fn score_under(&self, gates: &Gates, trace: &AgentTrace, card: &mut Scorecard) -> ScoreResult;
 }
 
 impl<M: Metric> AnyMetric for M {
@@ -226,12 +219,7 @@ impl<M: Metric> AnyMetric for M {
         GateBlock::new(self, block)
     }
 
-    fn score_under(
-        &self,
-        gates: &Gates,
-        trace: &AgentTrace,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score_under(&self, gates: &Gates, trace: &AgentTrace, card: &mut Scorecard) -> ScoreResult {
         let block = gates.get(M::ABOUT.name);
         let case = Case {
             trace,

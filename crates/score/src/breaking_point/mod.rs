@@ -77,12 +77,12 @@ impl Step {
 fn load(concurrent: u32, rate_per_s: Option<f64>) -> String {
     match rate_per_s {
         Some(rate) => format!("{} calls per second", decimal(rate, 2)),
-        None => phrase::count(concurrent.into(), "concurrent call"),
+        None => counted(concurrent.into(), "concurrent call"),
     }
 }
 
 /// The steps of which something is known.
-fn counted(steps: &[Step]) -> Vec<Step> {
+fn known_steps(steps: &[Step]) -> Vec<Step> {
     steps.iter().filter(|step| step.counts()).cloned().collect()
 }
 
@@ -141,7 +141,7 @@ impl BreakingPoint {
 /// Finds the first step that breaks.
 pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
     find_kind(
-        &counted(steps),
+        &known_steps(steps),
         &[
             BreakingKind::Errors,
             BreakingKind::Collapse,
@@ -221,7 +221,7 @@ fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
 /// The verdict `breaking_point` of the steps and what [`find`] says about them. Errors are
 /// critical, a collapse is a warning, saturation passes.
 pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
-    let known = counted(steps);
+    let known = known_steps(steps);
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
     else {
         if steps.iter().any(|step| step.met_fault) {

@@ -111,7 +111,7 @@ pub fn hangs(baseline: &[RunSample], current: &[RunSample]) -> CountComparison {
 }
 
 fn count(noun: &str, baseline: u64, current: u64, is_new: bool) -> CountComparison {
-    let (before, now) = (phrase::count(baseline, noun), phrase::count(current, noun));
+    let (before, now) = (counted(baseline, noun), counted(current, noun));
     let (change, sentence) = match (is_new, baseline, current) {
         (true, _, _) => (Change::Regressed, format!("New: {now}, {before} before.")),
         (_, 0, 0) => (Change::Unchanged, format!("No {noun} on either side.")),

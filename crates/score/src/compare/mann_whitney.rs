@@ -55,14 +55,17 @@ pub fn test(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let sizes = all.chunk_by(is_equal).map(|group| float_len(group.len()));
     let ties: f64 = sizes.map(|size| size * size * size - size).sum();
     let is_exact = ties <= 0.0 && first.len() <= EXACT_MAX && second.len() <= EXACT_MAX;
+    let (n, m) = (float_len(first.len()), float_len(second.len()));
     let p_value = if is_exact {
-        exact_p(twice_u / 2, first.len(), second.len())
+        let counts = arrangements(first.len(), second.len());
+        let tail = truncated_len(u.min(n * m - u));
+        2.0 * counts[..=tail].iter().sum::<f64>() / counts.iter().sum::<f64>()
     } else {
-        normal_p(u, float_len(first.len()), float_len(second.len()), ties)
+        normal_p(u, n, m, ties)
     };
     Some(MannWhitney {
         u,
-        p_value,
+        p_value: p_value.min(1.0),
         is_exact,
     })
 }
@@ -78,27 +81,16 @@ pub fn interval_rank(first: usize, second: usize) -> Option<usize> {
         let counts = arrangements(first, second);
         let total: f64 = counts.iter().sum();
         let mut below = 0.0;
-        let rank = counts
-            .iter()
-            .take_while(|count| {
-                below += **count;
-                2.0 * below <= 0.05 * total
-            })
-            .count();
+        let is_left_out = |count: &&f64| {
+            below += **count;
+            2.0 * below <= 0.05 * total
+        };
+        let rank = counts.iter().take_while(is_left_out).count();
         return (rank > 0).then_some(rank);
     }
     let (n, m) = (float_len(first), float_len(second));
     let rank = n * m / 2.0 - 1.959_964 * (n * m * (n + m + 1.0) / 12.0).sqrt();
     Some(truncated_len(rank)).filter(|rank| *rank > 0)
-}
-
-fn exact_p(u: u64, first: usize, second: usize) -> f64 {
-    let counts = arrangements(first, second);
-    let total: f64 = counts.iter().sum();
-    let largest = count(first * second);
-    let tail = usize::try_from(u.min(largest.saturating_sub(u))).unwrap_or(usize::MAX);
-    let below: f64 = counts.iter().take(tail.saturating_add(1)).sum();
-    (2.0 * below / total).min(1.0)
 }
 
 /// The number of arrangements of `n` and `m` values with U = 0, 1, …, nm. Exact: at most C(40, 20),

@@ -172,16 +172,15 @@ pub fn measure(
 /// The 95 % interval of the ratio, from the ratios of all pairs of runs in order.
 fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
     let rank = mann_whitney::interval_rank(before.len(), after.len())?;
-    let mut ratios: Vec<f64> = before
+    let ratios = before
         .iter()
-        .flat_map(|before| after.iter().map(move |after| after / before))
-        // Zero over zero: the same.
-        .map(|ratio| if ratio.is_nan() { 1.0 } else { ratio })
-        .collect();
+        .flat_map(|before| after.iter().map(move |after| after / before));
+    // Zero over zero: the same.
+    let ratios = ratios.map(|ratio| if ratio.is_nan() { 1.0 } else { ratio });
+    let mut ratios: Vec<f64> = ratios.collect();
     ratios.sort_by(f64::total_cmp);
-    let low = ratios.get(rank.checked_sub(1)?)?;
-    let high = ratios.get(ratios.len().checked_sub(rank)?)?;
-    Some((finite(*low)?, finite(*high)?))
+    let (low, high) = (ratios[rank - 1], ratios[ratios.len() - rank]);
+    Some((finite(low)?, finite(high)?))
 }
 
 fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated, is_single: bool) {
@@ -235,11 +234,8 @@ pub fn ratio_text(comparison: &MetricComparison) -> String {
 
 impl MetricComparison {
     fn is_within_margin(&self) -> bool {
-        self.ratio_low
-            .zip(self.ratio_high)
-            .is_some_and(|(low, high)| {
-                low >= 1.0 - UNCHANGED_MARGIN && high <= 1.0 + UNCHANGED_MARGIN
-            })
+        let is_high = |high| high <= 1.0 + UNCHANGED_MARGIN;
+        self.ratio_low >= Some(1.0 - UNCHANGED_MARGIN) && self.ratio_high.is_some_and(is_high)
     }
 
     /// How many runs a side would decide: the interval's width shrinks with the square root of

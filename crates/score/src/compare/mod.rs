@@ -205,13 +205,13 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
             ", or free the machine of other work"
         ];
     }
-    let unmeasured: Vec<&str> = metrics
-        .iter()
-        .filter(|metric| metric.baseline_median.is_none() || metric.current_median.is_none())
-        .map(|metric| metric.metric.as_str())
-        .collect();
+    let is_unmeasured = |metric: &&MetricComparison| {
+        metric.baseline_median.is_none() || metric.current_median.is_none()
+    };
+    let unmeasured = metrics.iter().filter(is_unmeasured);
+    let unmeasured: Vec<&str> = unmeasured.map(|metric| metric.metric.as_str()).collect();
     if !unmeasured.is_empty() {
-        let names = mcprove_settings::phrase::names(&unmeasured);
+        let names = quoted_names(&unmeasured);
         return format!("make more calls in each run: there are too few for {names}").into();
     }
     let wanted = metrics

@@ -178,8 +178,8 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
 }
 
 fn completed(report: &DeadlockReport) -> Verdict {
-    let (tool, total) = (phrase::name(&report.tool), report.total());
-    let calls = phrase::count(total, "concurrent call");
+    let (tool, total) = (quoted(&report.tool), report.total());
+    let calls = counted(total, "concurrent call");
     let tail = stuck(report.kind);
     if report.deadlock > 0 {
         Verdict::critical(
@@ -266,7 +266,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
     let to_tools = if tools.is_empty() {
         String::new()
     } else {
-        format!(" to {}", phrase::names(tools))
+        format!(" to {}", quoted_names(tools))
     };
     // The kinds are ordered by how much is stuck: the worst one speaks.
     let worst = kinds.iter().max().copied();
@@ -275,7 +275,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
             "deadlock",
             format!(
                 "DEADLOCK DETECTED: {}{to_tools} {} never answered{}.",
-                phrase::count(calls.deadlocks, "call"),
+                counted(calls.deadlocks, "call"),
                 were(calls.deadlocks),
                 stuck(worst)
             ),
@@ -288,7 +288,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
             "deadlock",
             format!(
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
-                phrase::count(calls.late, "call")
+                counted(calls.late, "call")
             ),
             mcprove_trace::ErrorCategory::Hang.hint(),
         )
@@ -312,7 +312,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
 
 /// A call without an answer when the run was interrupted may be slow, or stuck for ever.
 fn interrupted(calls: &LoadCalls, to_tools: &str) -> Verdict {
-    let unanswered = phrase::count(calls.unanswered, "call");
+    let unanswered = counted(calls.unanswered, "call");
     let past = match calls.hung {
         0 => String::new(),
         hung if hung >= calls.unanswered => ", past the hang threshold".to_owned(),
@@ -320,7 +320,7 @@ fn interrupted(calls: &LoadCalls, to_tools: &str) -> Verdict {
     };
     let late = match calls.late {
         0 => String::new(),
-        late => format!("; {} answered late", phrase::count(late, "other")),
+        late => format!("; {} answered late", counted(late, "other")),
     };
     Verdict::inconclusive(
         "deadlock",

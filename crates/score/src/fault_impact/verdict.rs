@@ -69,7 +69,7 @@ fn struck_nothing(impact: &FaultImpact) -> bool {
 
 /// That no call was struck.
 fn unstruck(impact: &FaultImpact, detector: &str) -> Verdict {
-    let sentence = format!("The fault {} struck no call.", phrase::name(&impact.fault));
+    let sentence = format!("The fault {} struck no call.", quoted(&impact.fault));
     let hint = "check the target, calls, rate, start and duration of the fault; calls are struck only while the load lasts";
     Verdict::inconclusive(detector, sentence, hint)
 }
@@ -191,13 +191,13 @@ fn harm(tool: &ToolImpact) -> String {
             None => "clearly slower until all was back".to_owned(),
         });
     }
-    format!("{} ({})", phrase::name(&tool.tool), harms.join("; "))
+    format!("{} ({})", quoted(&tool.tool), harms.join("; "))
 }
 
 /// What the fault was and did.
 fn told(impact: &FaultImpact) -> String {
     let tool = impact.tool.as_ref();
-    let aimed = tool.map_or(String::new(), |tool| format!(" at {}", phrase::name(tool)));
+    let aimed = tool.map_or(String::new(), |tool| format!(" at {}", quoted(tool)));
     let window = impact.from_secs.zip(impact.until_secs);
     let when = window.map_or(String::new(), |(from, until)| {
         format!(
@@ -208,12 +208,12 @@ fn told(impact: &FaultImpact) -> String {
     });
     let lost = match impact.struck.calls_lost {
         0 => String::new(),
-        lost => format!(" and took {} with it", phrase::count(lost, "other call")),
+        lost => format!(" and took {} with it", counted(lost, "other call")),
     };
     format!(
         "The fault {}{aimed} struck {}{when}{lost}.",
-        phrase::name(&impact.fault),
-        phrase::count(impact.struck.calls, "call")
+        quoted(&impact.fault),
+        counted(impact.struck.calls, "call")
     )
 }
 
@@ -222,7 +222,7 @@ fn names(tools: &[String]) -> String {
     let named = tools
         .iter()
         .take(NAMED_MAX)
-        .map(|tool| phrase::name(tool))
+        .map(|tool| quoted(tool))
         .collect::<Vec<String>>()
         .join(", ");
     match tools.len().saturating_sub(NAMED_MAX) {

@@ -31,7 +31,7 @@ pub fn judge(
     expectation: &Expectation,
     document: &Value,
     flags: &[&str],
-) -> Result<Option<GateFailure>, ScoreError> {
+) -> ScoreResult<Option<GateFailure>> {
     let target = &expectation.target;
     let value = Path::parse(target)
         .and_then(|path| path.resolve(document))
@@ -69,10 +69,7 @@ fn asks_for_flag(matcher: &Value) -> bool {
 }
 
 /// Holds a value against an expectation: what does not hold, or nothing.
-pub fn compare(
-    expectation: &Expectation,
-    value: &Value,
-) -> Result<Option<GateFailure>, ScoreError> {
+pub fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<GateFailure>> {
     let target = &expectation.target;
     let matcher = &expectation.matcher;
     match matcher.answer(value) {
@@ -110,7 +107,7 @@ fn shown(value: Value) -> Value {
     if text.len() <= SHOWN_BYTES_MAX {
         return value;
     }
-    let size = phrase::whole(count(text.len()));
+    let size = whole(count(text.len()));
     Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
 }
 

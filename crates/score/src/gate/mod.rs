@@ -26,5 +26,5 @@ pub use result::{GateResult, GateResults, gate_results};
 pub use run_card::RunCard;
 pub use score::{passes, score, score_gated, score_with};
 pub use scorecard::{
-    Findings, GateFailure, GateId, RunTargets, ScoreError, ScoreReport, Scorecard,
+    Findings, GateFailure, GateId, RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard,
 };

@@ -132,7 +132,7 @@ impl RunCard<'_> {
             told += 1;
         }
         if count > told {
-            let more = phrase::count(count - told, &format!("more {noun}"));
+            let more = counted(count - told, &format!("more {noun}"));
             self.tell(phrase::sentence(&format!("and {more}")));
         }
     }

@@ -198,7 +198,7 @@ mod tests {
             run: &AgentRun,
             _case: &Case<'_, ()>,
             card: &mut RunCard<'_>,
-        ) -> Result<(), ScoreError> {
+        ) -> ScoreResult {
             let calls = run.tool_calls.len();
             card.set("calls.count", calls);
             if calls > 0 {

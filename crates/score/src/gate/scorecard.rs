@@ -89,6 +89,9 @@ impl GateFailure {
     }
 }
 
+/// What a metric or a gate comes to, unless it cannot be judged.
+pub type ScoreResult<T = ()> = Result<T, ScoreError>;
+
 /// Why a trace could not be judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreError {
@@ -280,7 +283,7 @@ impl Scorecard {
     /// Tells the reader what was noted of some runs.
     pub(crate) fn note_runs(&mut self) {
         for ([begin, end], runs) in std::mem::take(&mut self.run_notes) {
-            self.note(format!("{begin}{}{end}", phrase::places("run", &runs)));
+            self.note(format!("{begin}{}{end}", named_places("run", &runs)));
         }
     }
 

@@ -24,12 +24,12 @@ pub fn nothing_succeeded(facts: &Facts) -> Option<String> {
         (0, _) if is_fuzzed => None,
         (0, _) if facts.unanswered > 0 => Some(format!(
             "No call was answered: {} waited when the run was interrupted, so it says little about the server.",
-            phrase::count(facts.unanswered, "call")
+            counted(facts.unanswered, "call")
         )),
         (0, _) => Some("No call was made, so this run says nothing about the server.".to_owned()),
         (attempted, 0) => Some(format!(
             "No call succeeded: {} failed, so the latencies say nothing about the server.",
-            phrase::count(attempted, "call")
+            counted(attempted, "call")
         )),
         _ => None,
     }
@@ -57,7 +57,7 @@ pub fn problems_found(facts: &Facts) -> Option<String> {
 fn detectors(facts: &Facts, is_wanted: impl Fn(&Verdict) -> bool) -> Option<String> {
     let wanted = facts.verdicts.iter().filter(|verdict| is_wanted(verdict));
     let names: Vec<&str> = wanted.map(|verdict| verdict.detector.as_str()).collect();
-    (!names.is_empty()).then(|| phrase::names(&names))
+    (!names.is_empty()).then(|| quoted_names(&names))
 }
 
 pub fn checks_unfinished(facts: &Facts) -> Option<String> {
@@ -75,15 +75,14 @@ pub fn concentrated_on_tool(facts: &Facts) -> Option<String> {
     let total = errors.fold(0, u64::saturating_add);
     let tool = facts.tools.iter().max_by_key(|tool| tool.errors)?;
     let held = share(tool.errors, total)?;
-    if tool.errors < ERRORS_MIN || held < TOOL_SHARE_MIN {
-        return None;
-    }
-    Some(format!(
-        "Errors are concentrated on {}: {} of {}; the other tools are nearly free of them.",
-        phrase::name(&tool.name),
-        whole(tool.errors),
-        whole(total)
-    ))
+    (tool.errors >= ERRORS_MIN && held >= TOOL_SHARE_MIN).then(|| {
+        format!(
+            "Errors are concentrated on {}: {} of {}; the other tools are nearly free of them.",
+            quoted(&tool.name),
+            whole(tool.errors),
+            whole(total)
+        )
+    })
 }
 
 pub fn concentrated_in_category(facts: &Facts) -> Option<String> {
@@ -108,14 +107,13 @@ pub fn concentrated_in_category(facts: &Facts) -> Option<String> {
 /// The rule of three: no event in n tries bounds its rate at 3/n with 95 % confidence (Hanley &
 /// Lippman-Hand 1983).
 pub fn none_seen(facts: &Facts) -> Option<String> {
-    if facts.attempted < CLEAN_CALLS_MIN || facts.failed() > 0 {
-        return None;
-    }
-    Some(format!(
-        "No error in {}: the true error rate is below {} with 95 % confidence.",
-        phrase::count(facts.attempted, "call"),
-        small_percent(3.0 / float(facts.attempted))
-    ))
+    (facts.attempted >= CLEAN_CALLS_MIN && facts.failed() == 0).then(|| {
+        format!(
+            "No error in {}: the true error rate is below {} with 95 % confidence.",
+            counted(facts.attempted, "call"),
+            small_percent(3.0 / float(facts.attempted))
+        )
+    })
 }
 
 /// A percentage with two digits that mean something, however small.

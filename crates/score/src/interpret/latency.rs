@@ -62,7 +62,7 @@ pub fn slow_tail_tool(facts: &Facts) -> Option<String> {
     Some(format!(
         "The slow tail (the slowest 1 %, from {} on) is concentrated on {}: {} of those calls, but {} of all.",
         milliseconds(p99),
-        phrase::name(&tool.name),
+        quoted(&tool.name),
         whole_percent(of_slow),
         whole_percent(of_all)
     ))
@@ -78,10 +78,9 @@ fn slow_calls(tool: &ToolFacts, p99: f64) -> f64 {
     if let Some(counted) = tool.slow_calls {
         return float(counted);
     }
-    let reaches = |value: Option<f64>| value.is_some_and(|value| value > p99);
-    let proven = if reaches(tool.p50_ms) {
+    let proven = if tool.p50_ms > Some(p99) {
         0.5
-    } else if reaches(tool.p99_ms) {
+    } else if tool.p99_ms > Some(p99) {
         0.01
     } else {
         0.0
@@ -102,7 +101,7 @@ pub fn slowest_tool(facts: &Facts) -> Option<String> {
     let times = ratio(*slow, *next).filter(|times| *times >= SLOWEST_FACTOR)?;
     Some(format!(
         "{} is by far the slowest tool: {} at the median, {} times the next one.",
-        phrase::name(slowest),
+        quoted(slowest),
         milliseconds(*slow),
         decimal(times, 1)
     ))
@@ -110,13 +109,13 @@ pub fn slowest_tool(facts: &Facts) -> Option<String> {
 
 pub fn percentile_missing(facts: &Facts) -> Option<String> {
     let needed = percentile::samples_needed(99.0)?;
-    if facts.model == LoadModel::Steps || facts.succeeded == 0 || facts.succeeded >= needed {
-        return None;
-    }
-    Some(format!(
-        "{} {} not enough for p99, which needs {}: run longer to see the tail.",
-        phrase::count(facts.succeeded, "successful call"),
-        are(facts.succeeded),
-        whole(needed)
-    ))
+    let is_missing = facts.model != LoadModel::Steps && (1..needed).contains(&facts.succeeded);
+    is_missing.then(|| {
+        format!(
+            "{} {} not enough for p99, which needs {}: run longer to see the tail.",
+            counted(facts.succeeded, "successful call"),
+            are(facts.succeeded),
+            whole(needed)
+        )
+    })
 }

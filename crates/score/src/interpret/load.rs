@@ -97,7 +97,7 @@ pub fn one_at_a_time(facts: &Facts) -> Option<String> {
         "The server works on one call at a time: {} clients each wait {} for {}, and alone it takes {}.",
         facts.concurrent,
         milliseconds(p50_ms),
-        phrase::name(&tool.name),
+        quoted(&tool.name),
         milliseconds(alone_ms)
     ))
 }
@@ -125,7 +125,7 @@ pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
         .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
     Some(format!(
         "Throughput was limited by the {} in flight, each waiting {} on average: {} per second. Concurrency limited the rate; the server may handle more. Run a ramp to find out.",
-        phrase::count(facts.concurrent.into(), "call"),
+        counted(facts.concurrent.into(), "call"),
         // However it ended.
         milliseconds(usable(Some(
             facts.time?.in_calls_s * 1000.0 / float(facts.attempted)
@@ -157,7 +157,7 @@ pub fn calls_dropped(facts: &Facts) -> Option<String> {
     };
     Some(format!(
         "{} could not start because too many were still in flight: {who} does not keep up with this rate, and {they_are} missing from the latencies.",
-        phrase::count(facts.dropped, "call")
+        counted(facts.dropped, "call")
     ))
 }
 

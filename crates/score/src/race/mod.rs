@@ -84,12 +84,7 @@ pub fn compare(
 
 /// Both replies from shortly before their first difference.
 fn example(one: &str, other: &str) -> (String, String) {
-    let common = one
-        .chars()
-        .zip(other.chars())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let start = common.saturating_sub(CONTEXT_CHARS);
+    let start = common_chars(one, other).saturating_sub(CONTEXT_CHARS);
     (shorten(one, start), shorten(other, start))
 }
 
@@ -98,20 +93,15 @@ fn shorten(text: &str, start: usize) -> String {
     let rest = text.chars().skip(start);
     let before = (start > 0).then_some('…');
     let room = EXAMPLE_CHARS_MAX - usize::from(start > 0);
-    if rest.clone().count() > room {
-        before
-            .into_iter()
-            .chain(rest.take(room - 1))
-            .chain(['…'])
-            .collect()
-    } else {
-        before.into_iter().chain(rest).collect()
-    }
+    let is_cut = rest.clone().count() > room;
+    let rest = rest.take(room - usize::from(is_cut));
+    let after = is_cut.then_some('…');
+    before.into_iter().chain(rest).chain(after).collect()
 }
 
 /// The verdict `race`; a divergence is critical.
 pub fn verdict(report: &RaceReport) -> Verdict {
-    let calls = phrase::count(count(report.concurrent_calls), "concurrent call");
+    let calls = counted(count(report.concurrent_calls), "concurrent call");
     let failed = match report.failures {
         0 => String::new(),
         failures => format!(" ({failures} more failed and were not compared)"),
@@ -125,7 +115,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             "race",
             format!(
                 "The same call gets a different reply when made concurrently than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
-                phrase::count(count(report.concurrent_distinct), "kind")
+                counted(count(report.concurrent_distinct), "kind")
             ),
             "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
         ),

@@ -45,13 +45,10 @@ pub fn findings(scored: &Scored<'_>) -> Vec<Finding> {
 fn untold<'a>(found: &'a [String], messages: &[&str]) -> Vec<&'a str> {
     let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
     let messages: Vec<String> = messages.iter().map(|message| plain(message)).collect();
-    let is_told = |sentence: &str| {
+    let is_told = |sentence: &&str| {
         let sentence = plain(sentence);
         messages.iter().any(|message| message.contains(&sentence))
     };
-    found
-        .iter()
-        .map(String::as_str)
-        .filter(|sentence| !is_told(sentence))
-        .collect()
+    let found = found.iter().map(String::as_str);
+    found.filter(|sentence| !is_told(sentence)).collect()
 }

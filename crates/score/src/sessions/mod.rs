@@ -132,7 +132,7 @@ fn too_few_opened(detector: &str, opened: u64) -> Verdict {
 }
 
 fn session_leak(report: &ChurnReport) -> Verdict {
-    let sessions = phrase::count(report.opened, "session");
+    let sessions = counted(report.opened, "session");
     // Fewer than before is none more.
     let more = |growth: Option<f64>| growth.unwrap_or_default().max(0.0);
     let descriptors = decimal(more(report.descriptors.growth), 0);
@@ -193,7 +193,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
 }
 
 fn leftovers(report: &ChurnReport) -> Verdict {
-    let sessions = phrase::count(report.opened, "session");
+    let sessions = counted(report.opened, "session");
     let verdict = if report.leftovers > 0 {
         Verdict::critical(
             "leftovers",
@@ -208,7 +208,7 @@ fn leftovers(report: &ChurnReport) -> Verdict {
             "leftovers",
             format!(
                 "The server does not reap its children: {} left after {sessions}.",
-                phrase::count(report.zombies, "zombie")
+                counted(report.zombies, "zombie")
             ),
             "wait for every child process that the server starts",
         )

@@ -210,7 +210,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
             NAME,
             format!(
                 "{NO_RECOVERY}: a call of {} takes {} after it at the median, {} before.",
-                phrase::name(&tool.tool),
+                quoted(&tool.tool),
                 milliseconds(tool.after.p50_ms),
                 milliseconds(tool.before.p50_ms)
             ),
@@ -274,7 +274,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     }
     let medians = format!(
         "{} takes {} at the median, {} before",
-        phrase::name(&tool.tool),
+        quoted(&tool.tool),
         milliseconds(tool.after.p50_ms),
         milliseconds(tool.before.p50_ms)
     );
@@ -308,7 +308,7 @@ fn unknown(report: &SpikeReport) -> Verdict {
     }
     let [before, _, after] = report
         .phases()
-        .map(|(_, phase)| phrase::count(phase.calls.saturating_sub(phase.errors), "call"));
+        .map(|(_, phase)| counted(phase.calls.saturating_sub(phase.errors), "call"));
     Verdict::inconclusive(
         NAME,
         format!(

@@ -116,17 +116,12 @@ pub struct Evaluation {
     pub held: Vec<ThresholdKind>,
 }
 
-/// What became of one limit.
-enum Judged {
-    Held,
-    /// What was expected, and what it was.
-    Violated(String, String),
-    /// Why, and what to try.
-    Inconclusive(String, String),
-}
+/// What became of one limit: whether it was kept, or what was expected and what it was; else why that is not known, and
+/// what to try.
+type Judged = Result<Option<(String, String)>, (String, String)>;
 
 fn inconclusive(why: impl Into<String>, hint: impl Into<String>) -> Judged {
-    Judged::Inconclusive(why.into(), hint.into())
+    Err((why.into(), hint.into()))
 }
 
 /// Compares what was measured with the limits. `generator_limited` says what to change when the
@@ -167,13 +162,13 @@ pub fn evaluate(
     let tool = &measured.tool;
     let of = tool
         .as_ref()
-        .map_or(String::new(), |tool| format!(" of {}", phrase::name(tool)));
+        .map_or(String::new(), |tool| format!(" of {}", quoted(tool)));
     let mut evaluation = Evaluation::default();
     for (metric, judged) in latencies.into_iter().chain(others) {
         match judged {
             None => {}
-            Some(Judged::Held) => evaluation.held.push(metric),
-            Some(Judged::Violated(expected, actual)) => {
+            Some(Ok(None)) => evaluation.held.push(metric),
+            Some(Ok(Some((expected, actual)))) => {
                 evaluation.violations.push(ThresholdViolation {
                     metric,
                     expected,
@@ -181,7 +176,7 @@ pub fn evaluate(
                     tool: tool.clone(),
                 });
             }
-            Some(Judged::Inconclusive(why, hint)) => {
+            Some(Err((why, hint))) => {
                 let sentence = format!("The limit {metric}{of} could not be judged: {why}.");
                 let verdict = Verdict::inconclusive(metric.name(), sentence, hint);
                 evaluation.inconclusive.push(verdict);
@@ -206,7 +201,7 @@ fn judge_latency(
         return inconclusive("no latency was measured", "run again with metrics on");
     };
     if compared <= limit {
-        return Judged::Held;
+        return Ok(None);
     }
     let [actual_ms, limit_ms] = [compared, limit].map(|time| time.as_secs_f64() * 1000.0);
     let digits = if actual_ms >= 10.0 {
@@ -217,11 +212,11 @@ fn judge_latency(
     let actual = format!("{}ms", above(actual_ms, limit_ms, digits));
     if !is_supported {
         let needed = percentile::samples_needed(percentile).unwrap_or(u64::MAX);
-        let more = phrase::count(needed.saturating_sub(measured.count), "more call");
+        let more = counted(needed.saturating_sub(measured.count), "more call");
         return inconclusive(
             format!(
                 "{} {} too few for p{percentile}, and the slowest took {actual}",
-                phrase::count(measured.count, "call"),
+                counted(measured.count, "call"),
                 are(measured.count),
             ),
             format!("make at least {more} in the same run"),
@@ -234,7 +229,7 @@ fn judge_latency(
             ),
             change,
         ),
-        None => Judged::Violated(format!("<={}ms", decimal(limit_ms, 6)), actual),
+        None => Ok(Some((format!("<={}ms", decimal(limit_ms, 6)), actual))),
     }
 }
 
@@ -242,12 +237,12 @@ fn judge_number(actual: f64, limit: f64, unit: &str) -> Judged {
     if limit.is_nan() {
         inconclusive("it is not a number", "give a number")
     } else if actual <= limit {
-        Judged::Held
+        Ok(None)
     } else {
-        Judged::Violated(
+        Ok(Some((
             format!("<={}{unit}", decimal(limit, 4)),
             format!("{}{unit}", above(actual, limit, &[2, 4, 8, 12])),
-        )
+        )))
     }
 }
 

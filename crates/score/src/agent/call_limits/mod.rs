@@ -50,34 +50,32 @@ impl SettingType for Limit {
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let hint = "write 3 for at most three, or { min: 1, max: 3 }";
-        let fields = match (&field.value.data, field.value.integer()) {
+        let value = &field.value;
+        let fields = match (&value.data, value.integer()) {
             (Data::Table(fields), _) => fields,
-            (_, Some(value)) => {
-                let most = u64::try_from(value).ok().filter(|most| *most <= LIMIT_MAX);
-                if most.is_none() {
+            (_, Some(most)) => {
+                let max = u64::try_from(most).ok().filter(|most| *most <= LIMIT_MAX);
+                if max.is_none() {
                     let expected = format!("a whole number from 0 to {LIMIT_MAX}");
                     reader.wrong(field, &expected, hint);
                 }
-                return Some(Self {
-                    min: None,
-                    max: Some(most?),
-                });
+                return max.map(|_| Self { min: None, max });
             }
             _ => {
                 reader.wrong(field, "a number of calls, or a map of min and max", hint);
                 return None;
             }
         };
-        let limit: Self = read_map(reader, &field.value, "a limit")?;
+        let limit: Self = read_map(reader, value, "a limit")?;
         if fields.is_empty() {
             let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
-            reader.problem(&field.value.span, message, hint);
+            reader.problem(&value.span, message, hint);
         }
         if let (Some(least), Some(most)) = (limit.min, limit.max)
             && least > most
         {
             let message = format!("`min` {least} is more than `max` {most}");
-            reader.problem(&field.value.span, message, "swap them, or correct one");
+            reader.problem(&value.span, message, "swap them, or correct one");
         }
         Some(limit)
     }
@@ -159,10 +157,10 @@ pub struct LimitViolation {
 impl LimitViolation {
     fn describe(&self) -> String {
         let what = match &self.tool {
-            Some(tool) => format!("{} was called", phrase::name(tool)),
+            Some(tool) => format!("{} was called", quoted(tool)),
             None => "all tools together were called".to_owned(),
         };
-        let times = phrase::count(self.calls, "time");
+        let times = counted(self.calls, "time");
         let place = match self.first_too_many {
             Some(index) => format!(" (call {index} was the first too many)"),
             None => String::new(),
@@ -192,7 +190,7 @@ impl LimitViolation {
 pub fn check_call_limits(
     calls: &[ToolCall],
     block: &CallLimitsBlock,
-) -> Result<CallLimitsReport, ScoreError> {
+) -> ScoreResult<CallLimitsReport> {
     let mut places: BTreeMap<Tool<'_>, Vec<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate() {
         places.entry(tool_of(call)).or_default().push(index);
@@ -205,13 +203,11 @@ pub fn check_call_limits(
         violations.extend(violation(None, limit, &all)?);
     }
     for ((tool, limit), name) in block.tools.0.iter().zip(names) {
-        let mut made: Vec<usize> = places
+        let fitting = places
             .iter()
-            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes)
-            .flat_map(|(_, places)| places)
-            .copied()
-            .collect();
-        made.sort_unstable();
+            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
+        let made: BTreeSet<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
+        let made: Vec<usize> = made.into_iter().collect();
         violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {
@@ -226,11 +222,11 @@ fn violation(
     tool: Option<&String>,
     limit: Limit,
     places: &[usize],
-) -> Result<Option<LimitViolation>, ScoreError> {
+) -> ScoreResult<Option<LimitViolation>> {
     if let (Some(min), Some(max)) = (limit.min, limit.max)
         && min > max
     {
-        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
+        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| quoted(tool));
         return Err(ScoreError::new(
             VIOLATIONS,
             format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
@@ -277,7 +273,7 @@ impl Metric for CallLimits {
         run: &AgentRun,
         case: &Case<'_, CallLimitsBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         card.set(TOTAL_CALLS, count(run.tool_calls.len()));
         let Some(block) = case.block else {
             return Ok(());

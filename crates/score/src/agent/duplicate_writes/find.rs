@@ -91,11 +91,9 @@ pub fn find_duplicate_writes(
 
 /// How many writes there are of each tool that has one whose arguments are unknown.
 fn tools_of_unknown_arguments<'a>(writes: &[Write<'a>]) -> BTreeMap<Tool<'a>, usize> {
-    let mut tools: BTreeMap<Tool<'a>, usize> = writes
-        .iter()
-        .filter(|write| write.call.args.is_null())
-        .map(|write| (tool_of(write.call), 0))
-        .collect();
+    let unknown = writes.iter().filter(|write| write.call.args.is_null());
+    let mut tools: BTreeMap<Tool<'a>, usize> =
+        unknown.map(|write| (tool_of(write.call), 0)).collect();
     for write in writes {
         if let Some(times) = tools.get_mut(&tool_of(write.call)) {
             *times += 1;

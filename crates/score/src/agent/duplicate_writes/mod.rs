@@ -104,7 +104,7 @@ impl Metric for DuplicateWrites {
         run: &AgentRun,
         case: &Case<'_, DuplicateWritesBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let defaults = DuplicateWritesBlock::default();
         let block = case.block.unwrap_or(&defaults);
         let names = block.lists().into_iter().flat_map(|(_, names)| names);
@@ -113,11 +113,7 @@ impl Metric for DuplicateWrites {
         Ok(())
     }
 
-    fn score(
-        &self,
-        case: &Case<'_, DuplicateWritesBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, DuplicateWritesBlock>, card: &mut Scorecard) -> ScoreResult {
         self.score_runs(case, card);
         for (list, names) in case
             .block
@@ -129,7 +125,7 @@ impl Metric for DuplicateWrites {
             if !unused.is_empty() {
                 card.note(format!(
                     "{} in {list} of duplicate_writes {} no call of any run; is it spelt right?",
-                    phrase::names(&unused),
+                    quoted_names(&unused),
                     if unused.len() == 1 { "names" } else { "name" },
                 ));
             }
@@ -184,7 +180,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
             let message = format!(
                 "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
                 write.call_index,
-                phrase::name(&write.name),
+                quoted(&write.name),
                 write.repeats
             );
             let hint = "record the arguments of each call, or leave out the duplicate_writes block";

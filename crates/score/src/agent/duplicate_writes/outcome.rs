@@ -40,10 +40,8 @@ impl Outcome {
 
 /// What the result of a call and the faults that it met say of it.
 pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
-    if faults
-        .iter()
-        .any(|mark| mark.kind.special() == Special::LosesRequest)
-    {
+    let loses_request = |mark: &&FaultMark| mark.kind.special() == Special::LosesRequest;
+    if faults.iter().any(loses_request) {
         return Outcome::NotExecuted;
     }
     let said = result.map(|result| (result, is_error(&result.result)));
@@ -92,14 +90,13 @@ fn behind(mark: &FaultMark) -> Outcome {
 fn late(mark: &FaultMark, is_cancelled: bool) -> Outcome {
     let given_up = mark.detected_ms.and_then(|time| u64::try_from(time).ok());
     let given_up = given_up.or(mark.left_ms);
-    let has_both = |time: Option<u64>| time.zip(mark.delay_ms);
-    let is_before = |time| has_both(time).is_some_and(|(time, delay)| time < delay);
-    let is_after = |time| has_both(time).is_some_and(|(time, delay)| time >= delay);
+    // Whether a time is before the delay was over, where both are known.
+    let is_before = |time: Option<u64>| Some(time? < mark.delay_ms?);
     let ignores_cancellation = mark.kind.special() == Special::IgnoresCancellation;
     // Who cancels it does not stop it, but who leaves.
-    if ignores_cancellation && is_after(mark.left_ms.or(mark.watched_ms)) {
+    if ignores_cancellation && is_before(mark.left_ms.or(mark.watched_ms)) == Some(false) {
         Outcome::lost_reply(mark.kind)
-    } else if !ignores_cancellation && is_cancelled && is_before(given_up) {
+    } else if !ignores_cancellation && is_cancelled && is_before(given_up) == Some(true) {
         Outcome::NotExecuted
     } else {
         Outcome::unknown(format!(

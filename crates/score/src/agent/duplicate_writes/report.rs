@@ -61,7 +61,7 @@ impl LostWrite {
         format!(
             "call {}, {}, met the fault {} and was never executed, nor was it made again with success",
             self.call_index,
-            phrase::name(&self.name),
+            quoted(&self.name),
             self.fault.name()
         )
     }
@@ -98,7 +98,7 @@ impl DuplicateWrite {
         format!(
             "call {}, {}, repeats call {}, which {}",
             self.call_index,
-            phrase::name(&self.name),
+            quoted(&self.name),
             self.repeats,
             self.reason
         )
@@ -116,7 +116,7 @@ impl DuplicateWritesReport {
         format!(
             "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
              whether the write was made, or send an idempotency key",
-            phrase::count(self.confirmed, "write"),
+            counted(self.confirmed, "write"),
             whole(self.at_risk),
             first_of(self.count(), writes)
         )

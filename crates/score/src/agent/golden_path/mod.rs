@@ -199,7 +199,7 @@ impl Metric for GoldenPath {
         run: &AgentRun,
         case: &Case<'_, GoldenPathBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let Some(block) = case.block else {
             return Ok(());
         };
@@ -224,12 +224,12 @@ fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> 
         reasons.push(format!(
             "step {} of the golden path, {}, does not occur from call {} on (of {})",
             missing.golden_index,
-            phrase::name(&missing.name),
+            quoted(&missing.name),
             missing.searched_from,
-            phrase::count(count(calls), "call"),
+            counted(count(calls), "call"),
         ));
     }
-    let steps = phrase::count(count(block.calls.len()), "step");
+    let steps = counted(count(block.calls.len()), "step");
     let wastes = [
         (
             !block.allow_extra_steps,
@@ -252,7 +252,7 @@ fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> 
     ];
     for (is_enabled, (times, noun), what, first) in wastes {
         if is_enabled && times > 0 {
-            let times = phrase::count(times, noun);
+            let times = counted(times, noun);
             reasons.push(format!("{times} {what}{}", place(first.as_ref())));
         }
     }
@@ -264,7 +264,7 @@ fn place(step: Option<&Step>) -> String {
         format!(
             " (first at call {}, {})",
             step.call_index,
-            phrase::name(&step.name)
+            quoted(&step.name)
         )
     })
 }

@@ -104,7 +104,7 @@ impl LoopsReport {
             format!(
                 "call {}, {}, was made {} times in a row with the same arguments (calls {} to {})",
                 range.first,
-                phrase::names(&range.names),
+                quoted_names(&range.names),
                 whole(range.times),
                 range.first,
                 range.last,
@@ -116,7 +116,7 @@ impl LoopsReport {
                 range.first,
                 range.last,
                 range.names.len(),
-                phrase::names(&range.names),
+                quoted_names(&range.names),
                 whole(range.times),
             )
         });
@@ -126,7 +126,7 @@ impl LoopsReport {
                  same or an error, {} in a row",
                 range.first,
                 range.last,
-                phrase::names(&range.names),
+                quoted_names(&range.names),
                 whole(range.times),
             )
         });
@@ -169,7 +169,7 @@ impl Metric for Loops {
         run: &AgentRun,
         case: &Case<'_, LoopsBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let defaults = LoopsBlock::default();
         let block = case.block.unwrap_or(&defaults);
         let report = find_loops(run, block);
@@ -205,7 +205,7 @@ fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {
         DETECTED,
         format!(
             "whether the agent goes in circles cannot be judged: the trace does not have the arguments of call {place}, {}, which may be the same as others",
-            phrase::name(name)
+            quoted(name)
         ),
         "record the arguments of each call, or leave out the loops block",
     )

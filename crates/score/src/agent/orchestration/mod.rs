@@ -97,7 +97,7 @@ impl Metric for Orchestration {
         run: &AgentRun,
         _case: &Case<'_, ()>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let report = score_orchestration(run);
         card.set(ERROR_RECOVERY, report.error_recovery);
         let Some(error_recovery) = report.error_recovery else {
@@ -131,7 +131,7 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
         ERROR_RECOVERY,
         format!(
             "the trace does not say whether {} failed; the first is {}",
-            phrase::places("call", &report.unknown),
+            named_places("call", &report.unknown),
             tool(run, first)
         ),
         "record the results (tool_results[i].is_error), or leave out the orchestration block",
@@ -140,23 +140,20 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
 
 /// The tool of a call, with its server where that is known.
 fn tool(run: &AgentRun, place: usize) -> String {
-    let call = run.tool_calls.get(place);
-    let name = call.map_or("", |call| call.name.as_str());
-    let server = call.and_then(|call| call.server.as_deref());
-    let server = server.map_or_else(String::new, |server| {
-        format!(" on {}", phrase::name(server))
-    });
-    format!("{}{server}", phrase::name(name))
+    let call = &run.tool_calls[place];
+    let server = call.server.as_deref();
+    let server = server.map_or_else(String::new, |server| format!(" on {}", quoted(server)));
+    format!("{}{server}", quoted(&call.name))
 }
 
 fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> String {
     let missed = report.errored - report.recovered;
     format!(
         "{} of {} {} not followed by a success: {}; look at what the agent does after call {first} ({}) fails",
-        phrase::whole(missed),
-        phrase::count(report.errored, "failed call"),
+        whole(missed),
+        counted(report.errored, "failed call"),
         if missed == 1 { "was" } else { "were" },
-        phrase::places("call", &report.unrecovered),
+        named_places("call", &report.unrecovered),
         tool(run, first),
     )
 }

@@ -33,7 +33,7 @@ struct Compiled<'a> {
 pub fn check_permissions(
     calls: &[ToolCall],
     block: &PermissionsBlock,
-) -> Result<PermissionsReport, ScoreError> {
+) -> ScoreResult<PermissionsReport> {
     let deny = compile(&block.deny, "deny")?;
     let allow = block.allow.as_deref().map(|rules| compile(rules, "allow"));
     let allow = allow.transpose()?;
@@ -56,7 +56,7 @@ pub fn check_permissions(
     Ok(report)
 }
 
-fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
+fn compile<'a>(rules: &'a [Rule], list: &str) -> ScoreResult<Vec<Compiled<'a>>> {
     let compile = |(index, rule): (usize, &'a Rule)| {
         let predicates = rule.args.0.iter().map(|(path, matcher)| {
             let parsed = Path::parse(path).map_err(|error| {
@@ -68,7 +68,7 @@ fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, Score
         Ok(Compiled {
             rule,
             tool: ToolName::pattern(&rule.tool),
-            predicates: predicates.collect::<Result<_, ScoreError>>()?,
+            predicates: predicates.collect::<ScoreResult<_>>()?,
         })
     };
     rules.iter().enumerate().map(compile).collect()
@@ -80,7 +80,7 @@ fn judge(
     call: &ToolCall,
     deny: &[Compiled<'_>],
     allow: Option<&[Compiled<'_>]>,
-) -> Result<Option<String>, ScoreError> {
+) -> ScoreResult<Option<String>> {
     // What is unknown matters only where nothing else decides.
     let mut unknown = None;
     for (place, rule) in deny.iter().enumerate() {
@@ -94,8 +94,10 @@ fn judge(
         }
     }
     if let Some(allow) = allow {
-        let verdicts: Vec<Fit> = allow.iter().map(|rule| rule.matches(call)).collect();
-        if verdicts.iter().all(|verdict| *verdict == Fit::No) {
+        let verdicts = allow.iter().map(|rule| (rule.matches(call), rule));
+        let verdicts: Vec<(Fit, &Compiled<'_>)> = verdicts.collect();
+        let best = verdicts.iter().map(|(verdict, _)| *verdict).max();
+        if best.is_none_or(|best| best == Fit::No) {
             let reason = if allow.is_empty() {
                 "is not allowed: `allow` has no rules"
             } else {
@@ -103,9 +105,10 @@ fn judge(
             };
             return Ok(Some(reason.to_owned()));
         }
-        if !verdicts.contains(&Fit::Yes) {
-            let place = verdicts.iter().position(|verdict| *verdict == Fit::Unknown);
-            unknown = unknown.or(place.and_then(|place| allow.get(place)));
+        if best == Some(Fit::Unknown) {
+            let mut verdicts = verdicts.into_iter();
+            let first = verdicts.find(|(verdict, _)| *verdict == Fit::Unknown);
+            unknown = unknown.or(first.map(|(_, rule)| rule));
         }
     }
     match unknown {
@@ -173,7 +176,7 @@ impl Compiled<'_> {
             VIOLATIONS,
             format!(
                 "call {index}, {}, cannot be judged by the rule {}: {why}",
-                phrase::name(&call.name),
+                quoted(&call.name),
                 self.rule.describe(),
             ),
             hint,
@@ -187,7 +190,7 @@ pub fn note_absent(
     block: &PermissionsBlock,
     runs: &[AgentRun],
     card: &mut Scorecard,
-) -> Result<(), ScoreError> {
+) -> ScoreResult {
     for (place, compiled) in compile(&block.deny, "deny")?.into_iter().enumerate() {
         let rule = compiled.rule;
         let mut is_called = false;
@@ -216,7 +219,7 @@ pub fn note_absent(
             card.note(format!(
                 "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
                 phrase::text(path),
-                phrase::name(&rule.tool)
+                quoted(&rule.tool)
             ));
         }
     }

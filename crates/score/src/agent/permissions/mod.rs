@@ -57,9 +57,9 @@ pub struct Predicates(pub BTreeMap<String, Matcher>);
 impl Rule {
     /// The rule in plain words: `` `delete_*` with path starts with "/etc" ``.
     pub fn describe(&self) -> String {
-        let mut words = phrase::name(&self.tool);
+        let mut words = quoted(&self.tool);
         if let Some(server) = &self.server {
-            words = format!("{words} of {}", phrase::name(server));
+            words = format!("{words} of {}", quoted(server));
         }
         let predicates: Vec<String> = (self.args.0)
             .iter()
@@ -100,13 +100,14 @@ pub struct Violation {
 
 impl Violation {
     fn describe(&self) -> String {
-        let server = self.server.as_ref().map_or_else(String::new, |server| {
-            format!(" of {}", phrase::name(server))
-        });
+        let server = self
+            .server
+            .as_ref()
+            .map_or_else(String::new, |server| format!(" of {}", quoted(server)));
         format!(
             "call {}, {}{server}, {}",
             self.call_index,
-            phrase::name(&self.name),
+            quoted(&self.name),
             self.reason
         )
     }
@@ -117,7 +118,7 @@ impl PermissionsReport {
         let calls = self.calls.iter().map(Violation::describe);
         format!(
             "{} {} not permitted: {}",
-            phrase::count(self.violations, "call"),
+            counted(self.violations, "call"),
             are(self.violations),
             first_of(self.violations, calls)
         )
@@ -148,7 +149,7 @@ impl Metric for Permissions {
         run: &AgentRun,
         case: &Case<'_, PermissionsBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let Some(block) = case.block else {
             return Ok(());
         };
@@ -164,11 +165,7 @@ impl Metric for Permissions {
         Ok(())
     }
 
-    fn score(
-        &self,
-        case: &Case<'_, PermissionsBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, PermissionsBlock>, card: &mut Scorecard) -> ScoreResult {
         self.score_runs(case, card);
         case.block.map_or(Ok(()), |block| {
             check::note_absent(block, &case.trace.runs, card)

@@ -53,7 +53,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     if !limits.is_empty() {
         card.limits.note(format!(
             "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
-            phrase::names(&limits)
+            quoted_names(&limits)
         ));
     }
 }
@@ -129,7 +129,7 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
         let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
         format!(
             "{} timed out, after {} each",
-            phrase::places("call", &timed_out),
+            named_places("call", &timed_out),
             milliseconds(block.max_detection_ms)
         )
     };
@@ -161,11 +161,11 @@ pub fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
 pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
     let tool = run.tool_calls.get(index).map_or_else(
         || "not in the trace".to_owned(),
-        |recorded| phrase::name(&recorded.name),
+        |recorded| quoted(&recorded.name),
     );
     // A fault without a name of its own has that of its kind.
     let fault = match fault.filter(|fault| fault.parse() != Ok(kind)) {
-        Some(fault) => format!("{} ({})", phrase::name(fault), kind.name()),
+        Some(fault) => format!("{} ({})", quoted(fault), kind.name()),
         None => format!("the fault {}", kind.name()),
     };
     format!("call {index} ({tool}) met {fault}")
@@ -185,5 +185,5 @@ fn ending(run: &AgentRun) -> &'static str {
 }
 
 pub fn milliseconds(time: u64) -> String {
-    format!("{} ms", phrase::whole(time))
+    format!("{} ms", whole(time))
 }

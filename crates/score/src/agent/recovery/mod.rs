@@ -167,11 +167,7 @@ impl Metric for Recovery {
         ..About::PLAIN
     };
 
-    fn score(
-        &self,
-        case: &Case<'_, RecoveryBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, RecoveryBlock>, card: &mut Scorecard) -> ScoreResult {
         let block = case.block;
         let max_detection_ms = block.map_or(MAX_DETECTION_MS, |block| block.max_detection_ms);
         let mut is_tried = false;
@@ -202,8 +198,8 @@ impl Metric for Recovery {
         if !is_tried && waited_out > 0 {
             card.note(format!(
                 "Recovery was not tried: {} met a fault, and only waited, because it was over before max_detection_ms ({} ms). Make it longer than that, or max_detection_ms shorter.",
-                phrase::count(waited_out, "call"),
-                phrase::whole(max_detection_ms),
+                counted(waited_out, "call"),
+                whole(max_detection_ms),
             ));
         } else if !is_tried {
             card.note(

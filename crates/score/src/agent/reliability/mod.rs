@@ -212,7 +212,7 @@ impl Metric for Reliability {
         ..About::PLAIN
     };
 
-    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> ScoreResult {
         let outcomes = match outcomes(&case.trace.runs) {
             Ok(outcomes) => outcomes,
             Err(unknown) => return not_judged(case, &unknown, card),
@@ -236,14 +236,10 @@ fn outcomes(runs: &[AgentRun]) -> Result<Vec<bool>, Vec<usize>> {
 }
 
 /// What follows when not every run tells whether it passed.
-fn not_judged(
-    case: &Case<'_, ()>,
-    unknown: &[usize],
-    card: &mut Scorecard,
-) -> Result<(), ScoreError> {
+fn not_judged(case: &Case<'_, ()>, unknown: &[usize], card: &mut Scorecard) -> ScoreResult {
     let untold = format!(
         "the trace does not say whether {} passed",
-        phrase::places("run", unknown)
+        named_places("run", unknown)
     );
     if case.block.is_some() {
         let error = ScoreError::new(

@@ -123,7 +123,7 @@ impl Metric for Stability {
         ..About::PLAIN
     };
 
-    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, ()>, card: &mut Scorecard) -> ScoreResult {
         let runs = &case.trace.runs;
         if case.block.is_some() && runs.len() < 2 {
             return Err(ScoreError::new(
@@ -208,13 +208,13 @@ fn note_too_much(consistency: &Consistency, card: &mut Scorecard) {
     if consistency.early_divergence.is_none() {
         card.note(format!(
             "{SIMILARITY}, {ARGUMENTS} and {DIVERGENCE} are unknown: comparing {} of runs takes more than {} steps. Score fewer runs at once.",
-            phrase::count(consistency.pairs, "pair"),
-            phrase::whole(PLACES_MAX),
+            counted(consistency.pairs, "pair"),
+            whole(PLACES_MAX),
         ));
     } else if consistency.tool_sequence_similarity.is_none() {
         card.note(format!(
             "{SIMILARITY} is unknown: the runs are so long and so different that aligning their calls takes more than {} steps. Score fewer runs at once.",
-            phrase::whole(SEQUENCE_STEPS_MAX),
+            whole(SEQUENCE_STEPS_MAX),
         ));
     }
 }
@@ -246,7 +246,7 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
     if !looked_past.is_empty() {
         card.default_gate.note(format!(
             "The default gate of stability looks past {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
-            phrase::places("run", &looked_past)
+            named_places("run", &looked_past)
         ));
     }
 }

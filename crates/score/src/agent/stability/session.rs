@@ -81,11 +81,11 @@ pub fn explain(sub_score: &str, run: &AgentRun) -> String {
     let calls = &run.tool_calls;
     let path = Numbering::default().path(run);
     let (_, distinct) = path.distinct_calls(calls);
-    let made = phrase::count(count(calls.len()), "call");
+    let made = counted(count(calls.len()), "call");
     match sub_score {
         TOOL_USAGE => format!(
             "{made} use {}; look at whether the agent tries one tool after the other",
-            phrase::count(count(path.distinct_tools()), "different tool"),
+            counted(count(path.distinct_tools()), "different tool"),
         ),
         RESPONSES => {
             let mut lengths = lengths(run).unwrap_or_default();
@@ -102,14 +102,14 @@ pub fn explain(sub_score: &str, run: &AgentRun) -> String {
             format!(
                 "only {} of {made} are different; call {place} ({}) is made {}; look at what it returns",
                 whole(count(distinct)),
-                phrase::name(name),
-                phrase::count(count(times), "time"),
+                quoted(name),
+                counted(count(times), "time"),
             )
         }
         _ => format!(
             "{} for {}; look at what the agent does between its calls",
-            phrase::count(tokens(run).unwrap_or_default(), "token"),
-            phrase::count(count(distinct), "different call"),
+            counted(tokens(run).unwrap_or_default(), "token"),
+            counted(count(distinct), "different call"),
         ),
     }
 }

@@ -184,7 +184,7 @@ pub(crate) fn check_servers(
     target: &str,
     names: &[ToolName<'_>],
     calls: &[ToolCall],
-) -> Result<(), ScoreError> {
+) -> ScoreResult {
     let tools = tools_of(calls);
     // Most lists and most runs have nothing of the kind.
     let doubtful = tools.iter().filter(|(_, server)| server.is_none());
@@ -200,8 +200,8 @@ pub(crate) fn check_servers(
             let message = format!(
                 "call {}, {}, cannot be judged: the trace does not have its server, and {} asks for it",
                 place.unwrap_or_default(),
-                phrase::name(tool),
-                phrase::name(name.written)
+                quoted(tool),
+                quoted(name.written)
             );
             let hint = "record the server of each call, or write the tool without its server";
             return Err(ScoreError::new(target, message, hint));

@@ -89,7 +89,7 @@ impl<'a> Pairs<'a> {
     }
 
     fn explain_missing(&self, reference: &Reference, index: usize) -> Mismatch {
-        let name = phrase::name(&reference.name);
+        let name = quoted(&reference.name);
         let calls = self.calls.iter().enumerate();
         let same_name: Vec<(usize, &ToolCall)> = calls
             .filter(|(_, call)| call.name == reference.name)
@@ -125,7 +125,7 @@ impl<'a> Pairs<'a> {
     }
 
     fn explain_extra(&self, place: usize, call: &ToolCall) -> Mismatch {
-        let name = phrase::name(&call.name);
+        let name = quoted(&call.name);
         let references = self.plan.references.iter().enumerate();
         let same_name: Vec<(usize, &Reference)> = references
             .filter(|(_, reference)| reference.name == call.name)

@@ -25,7 +25,7 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
         if reference.fit(call) < least {
             mismatches.add(|| {
                 let (diffs, words) = reference.difference(call);
-                let name = phrase::name(&reference.name);
+                let name = quoted(&reference.name);
                 let reason = format!("call {place} is not the expected {name}: {words}");
                 Mismatch::new(Some(place), Some(place), diffs, reason)
             });
@@ -35,15 +35,15 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
         mismatches.add(|| {
             let reason = format!(
                 "expected call {place}, {}, was not made: the run has {}",
-                phrase::name(&reference.name),
-                phrase::count(count(calls.len()), "call")
+                quoted(&reference.name),
+                counted(count(calls.len()), "call")
             );
             Mismatch::new(Some(place), None, Vec::new(), reason)
         });
     }
     for (place, call) in calls.iter().enumerate().skip(references.len()) {
         mismatches.add(|| {
-            let name = phrase::name(&call.name);
+            let name = quoted(&call.name);
             let reason = format!("call {place}, {name}, comes after the last expected call");
             Mismatch::new(None, Some(place), Vec::new(), reason)
         });
@@ -62,7 +62,14 @@ pub fn subsequence(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismat
         Some((places, chosen))
     });
     if let Some((places, chosen)) = best {
-        let matched = places.earliest(&chosen);
+        // For each reference that is chosen the earliest call that it can have.
+        let mut start = 0;
+        let place = |(index, is_chosen): (usize, bool)| {
+            let place = places.next(index, start).filter(|_| is_chosen);
+            start = place.map_or(start, |place| place + 1);
+            place
+        };
+        let matched: Vec<Option<usize>> = chosen.into_iter().enumerate().map(place).collect();
         return Some(describe(plan, calls, &places, &matched));
     }
     // Too many to find the best way: the way that was gone so far is gone on.
@@ -157,17 +164,6 @@ impl Places {
         let after = places.partition_point(|place| *place < start);
         places.get(after).copied()
     }
-
-    /// For each reference that is chosen the earliest call that it can have.
-    fn earliest(&self, chosen: &[bool]) -> Vec<Option<usize>> {
-        let mut start = 0;
-        let place = |(index, is_chosen): (usize, &bool)| {
-            let place = self.next(index, start).filter(|_| *is_chosen);
-            start = place.map_or(start, |place| place + 1);
-            place
-        };
-        chosen.iter().enumerate().map(place).collect()
-    }
 }
 
 /// One mismatch for each reference that has no call.
@@ -214,7 +210,7 @@ fn out_of_order(
     place: usize,
     window: &Range<usize>,
 ) -> Mismatch {
-    let name = phrase::name(&reference.name);
+    let name = quoted(&reference.name);
     let (order, other) = if place >= window.end {
         ("after", window.end)
     } else {
@@ -235,7 +231,7 @@ fn missing(
     window: &Range<usize>,
 ) -> Mismatch {
     let Range { start, end } = *window;
-    let name = phrase::name(&reference.name);
+    let name = quoted(&reference.name);
     let mut within = calls.iter().enumerate().take(end).skip(start);
     let nearest = within.find(|(_, call)| call.name == reference.name);
     let searched = if end < calls.len() {
@@ -246,7 +242,7 @@ fn missing(
     let Some((place, call)) = nearest else {
         let not_found = format!("expected call {index}, {name}, was not found");
         let reason = if start >= calls.len() {
-            let calls = phrase::count(count(calls.len()), "call");
+            let calls = counted(count(calls.len()), "call");
             format!("{not_found}: the run ends before it, with {calls}")
         } else {
             format!("{not_found} {searched}")

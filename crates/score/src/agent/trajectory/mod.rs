@@ -240,11 +240,7 @@ impl Metric for Trajectory {
     };
 
     /// The default gate is `trajectory.passed >= 1` in every run.
-    fn score(
-        &self,
-        case: &Case<'_, TrajectoryBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, TrajectoryBlock>, card: &mut Scorecard) -> ScoreResult {
         let Some(block) = case.block else {
             return Ok(());
         };
@@ -292,10 +288,10 @@ fn note_uncertain(run: usize, report: &TrajectoryReport, card: &mut Scorecard) {
         Certainty::Exact => {}
         Certainty::AtMost => card.note(format!(
             "{MISMATCH_COUNT} of run {run} is {} at most: finding the best way to line up {} with {} takes more than {} steps.",
-            phrase::whole(count(report.mismatch_count)),
-            phrase::count(count(report.recorded_calls), "call"),
-            phrase::count(count(report.expected_calls), "expected one"),
-            phrase::whole(count(ALIGNMENT_PAIRS_MAX)),
+            whole(count(report.mismatch_count)),
+            counted(count(report.recorded_calls), "call"),
+            counted(count(report.expected_calls), "expected one"),
+            whole(count(ALIGNMENT_PAIRS_MAX)),
         )),
         Certainty::Unknown => card.note(format!(
             "{MISMATCH_COUNT} of run {run} is unknown: the trace does not have all arguments and servers that are compared."
@@ -308,7 +304,7 @@ fn explain(report: &TrajectoryReport) -> String {
     let first = report.mismatches.first();
     let counted = match report.mismatch_count {
         0 | 1 => String::new(),
-        many => format!("{} mismatches, the first: ", phrase::whole(count(many))),
+        many => format!("{} mismatches, the first: ", whole(count(many))),
     };
     format!(
         "in mode {}, {counted}{}",

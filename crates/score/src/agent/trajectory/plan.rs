@@ -154,18 +154,15 @@ impl Reference {
     pub fn difference(&self, call: &ToolCall) -> (Vec<Difference>, String) {
         if self.name != call.name {
             let difference = text_difference("name", &self.name, Some(&call.name));
-            return (
-                vec![difference],
-                format!("it is {}", phrase::name(&call.name)),
-            );
+            return (vec![difference], format!("it is {}", quoted(&call.name)));
         }
         if let Some(server) = &self.server
             && self.fit_server(call) != Fit::Yes
         {
-            let wanted = phrase::name(server);
+            let wanted = quoted(server);
             let words = match &call.server {
                 Some(other) => {
-                    let other = phrase::name(other);
+                    let other = quoted(other);
                     format!("it went to the server {other}, not to {wanted}")
                 }
                 None => format!("the trace does not have its server, which must be {wanted}"),
@@ -189,12 +186,12 @@ impl Reference {
 
 /// A difference of a name.
 fn text_difference(path: &str, expected: &str, actual: Option<&str>) -> Difference {
-    let got = actual.map_or_else(|| "nothing".into(), phrase::name);
+    let got = actual.map_or_else(|| "nothing".into(), quoted);
     Difference {
         expected: json!(expected),
         actual: json!(actual),
         path: path.into(),
-        message: format!("expected {}, got {got}", phrase::name(expected)),
+        message: format!("expected {}, got {got}", quoted(expected)),
     }
 }
 

@@ -101,7 +101,7 @@ pub enum TrajectoryError {
     /// An expected call cannot be compared with: its JSON Schema is malformed.
     #[error(
         "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
-        phrase::name(name)
+        quoted(name)
     )]
     Malformed {
         /// The place of the expected call.
@@ -116,7 +116,7 @@ pub enum TrajectoryError {
     /// Whether the calls match depends on what the trace does not tell.
     #[error(
         "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not have its {untold}",
-        phrase::name(name)
+        quoted(name)
     )]
     Unknown {
         /// The place of the first such call.

@@ -164,8 +164,8 @@ pub fn score_trajectory_axes(
             (consumed <= produced).then(|| {
                 format!(
                     "{} was last called at call {consumed}, not after {}, whose output it reads and which was last called at call {produced}",
-                    phrase::name(later),
-                    phrase::name(earlier),
+                    quoted(later),
+                    quoted(earlier),
                 )
             })
         })
@@ -176,8 +176,8 @@ pub fn score_trajectory_axes(
             (first >= second).then(|| {
                 format!(
                     "{} was first called at call {first}, not before {}, which was last called at call {second}",
-                    phrase::name(earlier),
-                    phrase::name(later),
+                    quoted(earlier),
+                    quoted(later),
                 )
             })
         })
@@ -207,7 +207,7 @@ fn broken(
             .map(|(_, span)| *span)
             .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     };
-    let [first, second] = [earlier, later].map(phrase::name);
+    let [first, second] = [earlier, later].map(quoted);
     match (span_of(earlier), span_of(later)) {
         (Some(earlier), Some(later)) => wrong_order(earlier, later),
         (None, None) if earlier != later => Some(format!("{first} and {second} were never called")),
@@ -250,7 +250,7 @@ impl Metric for TrajectoryAxes {
         run: &AgentRun,
         case: &Case<'_, TrajectoryAxesBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let Some(block) = case.block else {
             return Ok(());
         };

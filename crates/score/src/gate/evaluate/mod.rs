@@ -8,7 +8,7 @@ use super::{Expectation, GateFailure, GateId, Path, PathError, ScoreError, Score
 use crate::prelude::*;
 
 /// What came of holding a value against an expectation.
-type Judged = Result<Option<GateFailure>, ScoreError>;
+type Judged = ScoreResult<Option<GateFailure>>;
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
@@ -94,7 +94,7 @@ impl Named {
     }
 
     /// What the path leads to inside the target's value.
-    fn follow(&self, value: &Value) -> Result<Value, ScoreError> {
+    fn follow(&self, value: &Value) -> ScoreResult<Value> {
         if self.rest.is_empty() {
             return Ok(value.clone());
         }
@@ -145,7 +145,7 @@ impl Named {
         let runs = card.runs.len();
         match card.value(name) {
             _ if runs < runs_min && !has_error(self.metric, None, card) => {
-                let [wanted, runs] = [runs_min, runs].map(|runs| phrase::count(count(runs), "run"));
+                let [wanted, runs] = [runs_min, runs].map(|runs| counted(count(runs), "run"));
                 Err(ScoreError::new(
                     name,
                     format!("needs {wanted}, got {runs}"),

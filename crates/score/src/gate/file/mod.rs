@@ -119,12 +119,8 @@ fn read_block(
 ) {
     let about = metric.about();
     let label = format!("`{}`", about.name);
-    let known: Vec<&str> = metric
-        .settings()
-        .iter()
-        .map(|it| it.name)
-        .chain([EXPECT])
-        .collect();
+    let settings = metric.settings().iter().map(|setting| setting.name);
+    let known: Vec<&str> = settings.chain([EXPECT]).collect();
     let Some(node) = table::spelled(reader, &field.value, &label, &known) else {
         return;
     };
@@ -139,24 +135,17 @@ fn read_block(
 
 /// A block without what it compares with would hold whatever the agent did.
 fn refuse_nothing(reader: &mut Reader<'_>, about: &About, field: &Field, section: &Section<'_>) {
-    let is_given = |need: &Need| {
-        section.get(need.key).is_some_and(|given| {
-            let is_empty = match &given.value.data {
-                Data::List(nodes) => nodes.is_empty(),
-                Data::Table(fields) => fields.is_empty(),
-                _ => false,
-            };
-            need.may_be_empty || !is_empty
-        })
+    let is_given = |need: &Need| match section.get(need.key).map(|given| &given.value.data) {
+        None => false,
+        Some(Data::List(nodes)) if nodes.is_empty() => need.may_be_empty,
+        Some(Data::Table(fields)) if fields.is_empty() => need.may_be_empty,
+        Some(_) => true,
     };
     if about.needs.is_empty() || about.needs.iter().any(is_given) {
         return;
     }
-    let needs: Vec<String> = about
-        .needs
-        .iter()
-        .map(|need| format!("`{}`", need.key))
-        .collect();
+    let needs = about.needs.iter().map(|need| format!("`{}`", need.key));
+    let needs: Vec<String> = needs.collect();
     let message = format!(
         "`{}` gates nothing without {}",
         about.name,

@@ -91,11 +91,7 @@ impl Places {
 /// `expected …, got …`; long texts from shortly before their first difference.
 pub fn expected_got(expected: &Value, actual: &Value) -> String {
     if let (Value::String(one), Value::String(other)) = (expected, actual) {
-        let common = one
-            .chars()
-            .zip(other.chars())
-            .take_while(|(a, b)| a == b)
-            .count();
+        let common = common_chars(one, other);
         if common > COMMON_CHARS_MAX {
             let from = |text: &str| {
                 let tail: String = text.chars().skip(common - CONTEXT_CHARS).collect();

@@ -315,7 +315,7 @@ impl Matcher {
                     expected: given.clone(),
                     actual: length.into(),
                     path: ".length".to_owned(),
-                    message: format!("expected {words}, got {}", phrase::count(length, unit)),
+                    message: format!("expected {words}, got {}", counted(length, unit)),
                 }
             }
             // The first that does not match says most clearly what is wrong.

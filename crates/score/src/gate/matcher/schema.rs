@@ -27,7 +27,15 @@ pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
     match given {
         Value::Object(keywords) => {
             refuse_slips(given)?;
-            refuse_unknown(keywords)?;
+            let names: Vec<&String> = keywords.keys().collect();
+            // A map without any keyword that JSON Schema knows.
+            if !names.is_empty() && !names.iter().any(|name| LISTS.has("known", name)) {
+                return Err(MatcherError::new(
+                    format!("JSON Schema knows none of {}", quoted_names(&names)),
+                    "a map with certain keys is { schema: { properties: { … }, required: [ … ] } }; \
+                     to compare values, use subset or exact",
+                ));
+            }
         }
         Value::Bool(_) => {}
         other => {
@@ -46,7 +54,10 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
     let Value::Object(keywords) = schema else {
         return Ok(());
     };
-    for keyword in keywords.keys().filter(|keyword| !is_known(keyword)) {
+    for keyword in keywords
+        .keys()
+        .filter(|keyword| !LISTS.has("known", keyword))
+    {
         if let Some(close) = nearest(LISTS.words("known"), keyword) {
             return Err(MatcherError::new(
                 format!("JSON Schema has no keyword {keyword:?}; did you mean {close:?}?"),
@@ -56,26 +67,16 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
     }
     for (keyword, value) in keywords {
         // Reading bounds how deep schemas nest.
-        for inner in schemas_in(keyword, value) {
-            refuse_slips(inner)?;
+        match value {
+            Value::Object(schemas) if LISTS.has("schemas by name", keyword) => {
+                schemas.values().try_for_each(refuse_slips)?;
+            }
+            Value::Array(schemas) if LISTS.has("schemas in a list", keyword) => {
+                schemas.iter().try_for_each(refuse_slips)?;
+            }
+            schema if LISTS.has("a schema", keyword) => refuse_slips(schema)?,
+            _ => {}
         }
-    }
-    Ok(())
-}
-
-fn is_known(keyword: &str) -> bool {
-    LISTS.has("known", keyword)
-}
-
-/// Refuses a map without any keyword that JSON Schema knows.
-fn refuse_unknown(keywords: &Map<String, Value>) -> Result<(), MatcherError> {
-    if !keywords.is_empty() && !keywords.keys().any(|keyword| is_known(keyword)) {
-        let names: Vec<&String> = keywords.keys().collect();
-        return Err(MatcherError::new(
-            format!("JSON Schema knows none of {}", phrase::names(&names)),
-            "a map with certain keys is { schema: { properties: { … }, required: [ … ] } }; \
-             to compare values, use subset or exact",
-        ));
     }
     Ok(())
 }
@@ -161,20 +162,6 @@ pub fn is_about(given: &Value, actual: &Value) -> bool {
     keywords.peek().is_none() || keywords.any(is_of_kind)
 }
 
-/// The schemas that stand under a keyword.
-fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> {
-    match value {
-        Value::Object(schemas) if LISTS.has("schemas by name", keyword) => {
-            schemas.values().collect()
-        }
-        Value::Array(schemas) if LISTS.has("schemas in a list", keyword) => {
-            schemas.iter().collect()
-        }
-        schema if LISTS.has("a schema", keyword) => vec![schema],
-        _ => Vec::new(),
-    }
-}
-
 /// What a schema demands, in plain words; `None` where it demands more than has words here.
 pub fn words(schema: &Value) -> Option<String> {
     let keywords = match schema {
@@ -212,7 +199,7 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
     }
     if let Some(words) = listed("of a count", keyword) {
         let (least, noun) = words.rsplit_once(' ')?;
-        let counted = phrase::count(number.parse().ok()?, noun);
+        let counted = counted(number.parse().ok()?, noun);
         return Some(format!("{least} {counted}"));
     }
     let list = value
@@ -233,7 +220,7 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
         "pattern" => format!("a text that matches the pattern {}", short(value)),
         "format" => format!("a text of the format {}", value.as_str()?),
         "required" if value.is_array() && list.is_empty() => "a map with any keys".to_owned(),
-        "required" if value.is_array() => format!("a map with {}", phrase::names(&texts()?)),
+        "required" if value.is_array() => format!("a map with {}", quoted_names(&texts()?)),
         _ => return None,
     })
 }

@@ -125,7 +125,7 @@ pub fn measure(value: &Value) -> Option<(u64, &'static str)> {
 
 /// What a value is, in words.
 pub fn kind(value: &Value) -> String {
-    let size = || measure(value).map_or_else(String::new, |(size, of)| phrase::count(size, of));
+    let size = || measure(value).map_or_else(String::new, |(size, of)| counted(size, of));
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),

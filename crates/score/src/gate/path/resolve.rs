@@ -87,7 +87,7 @@ fn length(value: &Value) -> Option<Value> {
 }
 
 fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, String) {
-    let name = phrase::name(key);
+    let name = quoted(key);
     let maps: Vec<&Map<String, Value>> = found.iter().filter_map(|it| it.as_object()).collect();
     if maps.is_empty() {
         let hint = match found.first() {
@@ -106,14 +106,14 @@ fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, Strin
         _ => format!(" in `{before}`"),
     };
     let close = match nearest(keys.iter().copied(), key) {
-        Some(close) => format!("; did you mean {}?", phrase::name(close)),
+        Some(close) => format!("; did you mean {}?", quoted(close)),
         None => String::new(),
     };
     let hint = if keys.is_empty() {
         "the map is empty".to_owned()
     } else {
         let keys: Vec<&str> = keys.into_iter().collect();
-        format!("the keys there are {}", phrase::names(&keys))
+        format!("the keys there are {}", quoted_names(&keys))
     };
     (format!("there is no key {name}{of}{close}"), hint)
 }
