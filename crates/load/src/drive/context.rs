@@ -218,7 +218,7 @@ impl Connection {
         // One that hangs in a call does not exit because of that, which has a verdict of its own.
         if closing.forced && !self.session.has_unanswered() {
             let timeout = describe_duration(self.context.server.shutdown_timeout);
-            self.context.recorder.fact(&timeout, &StayedFact {});
+            self.context.fact(&timeout, &StayedFact {});
         }
     }
 
@@ -266,7 +266,7 @@ impl Connection {
                 count: *count,
                 example: example.map_or_else(String::new, |example| example.message.clone()),
             };
-            self.context.recorder.fact(kind.explanation(), &fact);
+            self.context.fact(kind.explanation(), &fact);
         }
     }
 
@@ -397,10 +397,8 @@ impl RunContext {
 
     /// Lists the tools, and notes them for the coverage.
     pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
-        let tools = session
-            .list_tools()
-            .await
-            .map_err(|error| RunError::of_list(&error))?;
+        let listed = session.list_tools().await;
+        let tools = listed.map_err(|error| RunError::of_list(&error))?;
         self.learn_tools(session, &tools)?;
         Ok(tools)
     }
@@ -419,8 +417,8 @@ impl RunContext {
         let targets = || self.faults.iter().flat_map(|faults| faults.targets());
         let limited = self.limited_tools.iter();
         let limited = limited.map(|name| (name, "there is a threshold for"));
-        let faulted = targets().filter_map(|target| target.tool.as_ref());
-        let faulted = faulted.map(|name| (name, "a fault is aimed at"));
+        let faulted =
+            targets().filter_map(|target| Some((target.tool.as_ref()?, "a fault is aimed at")));
         for (name, what) in limited.chain(faulted) {
             if !fact.names.contains(name) {
                 let what = format!("{what} the tool {name:?}, which the server does not have");
@@ -429,15 +427,14 @@ impl RunContext {
         }
         let known = &session.facts().implementation.name;
         let mut servers = targets().filter_map(|target| target.server.as_ref());
-        match servers.find(|name| *name != known) {
-            None => Ok(()),
-            Some(name) => Err(RunError::Config(Diagnostic::new(
+        servers.find(|name| *name != known).map_or(Ok(()), |name| {
+            Err(RunError::Config(Diagnostic::new(
                 format!(
                     "a fault is aimed at the server {name:?}, but this one is called {known:?}"
                 ),
                 format!("did you mean {known:?}? Without a server the fault strikes any"),
-            ))),
-        }
+            )))
+        })
     }
 
     /// What to call, made ready: the tools that were named, or all that may be called.

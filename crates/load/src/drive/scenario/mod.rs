@@ -61,6 +61,37 @@ pub use soak::{Soak, sample_interval};
 pub use spike::{BASELINE, RECOVERY, SPIKE, Spike};
 pub use sustained::Sustained;
 
+/// What a scenario is written with.
+mod prelude {
+    pub(super) use super::reference::{self, Reference, call_at_once};
+    pub(super) use super::sustained::weighted_calls;
+    pub(super) use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
+    pub(super) use crate::drive::context::{Connection, RunContext, in_phase};
+    pub(super) use crate::drive::definition::LoadSettings;
+    pub(super) use crate::drive::executor::LoadPlan;
+    pub(super) use crate::drive::mix::{Mix, PreparedCall, calls_for};
+    pub(super) use crate::drive::schedule::Schedule;
+    pub(super) use crate::run::report::PhaseReport;
+    pub(super) use crate::run::{Report, RunError, RunFacts};
+    pub(super) use mcprove_client::session::{
+        CallError, ConnectError, ProtocolChoice, Reply, Session,
+    };
+    pub(super) use mcprove_document::figure::{self, counted};
+    pub(super) use mcprove_score::verdict::Verdict;
+    pub(super) use mcprove_settings::message::{Diagnostic, message, setting};
+    pub(super) use mcprove_settings::quantity::{as_milliseconds, describe_duration};
+    pub(super) use mcprove_settings::reader::Reader;
+    pub(super) use mcprove_settings::setting::{Settings, in_seconds};
+    pub(super) use mcprove_trace::protocol::{Era, Revision, Tool};
+    pub(super) use mcprove_trace::stream::{Fact, FactError};
+    pub(super) use mcprove_trace::{BoxFuture, ErrorCategory};
+    pub(super) use schemars::JsonSchema;
+    pub(super) use serde::{Deserialize, Serialize};
+    pub(super) use serde_json::{Value, json};
+    pub(super) use std::sync::Arc;
+    pub(super) use std::time::{Duration, Instant};
+}
+
 /// A scenario that can be chosen by name.
 pub struct Entry {
     /// The name, in `snake_case`; `-` is accepted for `_`.
