@@ -115,7 +115,7 @@ impl CustomScenario {
         if let Data::Table(fields) = &document.root.data {
             for field in fields {
                 if !setting::set(it.as_mut(), &mut reader, field) {
-                    let name = mcprove_settings::message::setting(&field.name);
+                    let name = setting(&field.name);
                     return Err(message![self.name.clone(), " has no setting ", name].into());
                 }
             }
