@@ -13,7 +13,8 @@ use mcprove_client::permission::{Allowance, SkippedTool};
 use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
 use mcprove_fault::TimedInjector;
-use mcprove_settings::message::Diagnostic;
+use mcprove_score::verdict::{Outcome, Severity, Verdict};
+use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::quantity::{describe_duration, optional_seconds};
 use mcprove_settings::setting::in_seconds;
 use mcprove_settings::sync::lock;
@@ -21,7 +22,7 @@ use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::{EventStream, Fact, Recorder};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::definition::Scenario;
 use super::mix::{PreparedCall, calls_for, unknown_tool};
@@ -199,6 +200,43 @@ pub struct PhaseFact {
 
 impl Fact for PhaseFact {
     const NAME: &'static str = "phase";
+}
+
+/// What a scenario or a check finds out itself: a verdict in the making.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CheckFact {
+    pub detector: String,
+    pub passed: bool,
+    pub critical: bool,
+    #[serde(default)]
+    pub inconclusive: bool,
+    pub sentence: String,
+    pub hint: Message,
+    #[serde(default)]
+    pub numbers: BTreeMap<String, Value>,
+}
+
+impl Fact for CheckFact {
+    const NAME: &'static str = "check";
+}
+
+impl From<CheckFact> for Verdict {
+    fn from(check: CheckFact) -> Self {
+        let (outcome, severity) = match (check.inconclusive, check.passed, check.critical) {
+            (true, ..) => (Outcome::Inconclusive, Severity::Info),
+            (_, true, _) => (Outcome::Pass, Severity::Info),
+            (.., true) => (Outcome::Finding, Severity::Critical),
+            (.., false) => (Outcome::Finding, Severity::Warning),
+        };
+        Self {
+            detector: check.detector,
+            outcome,
+            severity,
+            numbers: check.numbers,
+            sentence: check.sentence,
+            hint: (outcome != Outcome::Pass).then_some(check.hint),
+        }
+    }
 }
 
 /// A session that is part of a run: known by its number, its process watched while it lives.
@@ -463,6 +501,20 @@ impl RunContext {
             self.progress(rounds.start, total);
             rounds.next().filter(|_| self.stop.is_running())
         })
+    }
+
+    /// Notes a verdict, which the report has.
+    pub fn note_verdict(&self, verdict: &Verdict) {
+        let fact = CheckFact {
+            detector: verdict.detector.clone(),
+            passed: verdict.outcome == Outcome::Pass,
+            critical: verdict.severity == Severity::Critical,
+            inconclusive: verdict.outcome == Outcome::Inconclusive,
+            sentence: verdict.sentence.clone(),
+            hint: verdict.hint.clone().unwrap_or_default(),
+            numbers: verdict.numbers.clone(),
+        };
+        self.fact(&verdict.detector, &fact);
     }
 
     /// A phase that begins now, whose calls carry its number.
